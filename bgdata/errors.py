@@ -1,0 +1,69 @@
+"""Every exception of bgdata. Each is also the built-in that a lazy caller would catch.
+
+Messages are lower case, say what was expected, then what was found, then what to do.
+"""
+
+from __future__ import annotations
+
+
+class BgdataError(Exception):
+    """Anything that bgdata raises on purpose; the command line prints it as one line."""
+
+    def __str__(self) -> str:  # KeyError would show the message in quotes
+        return str(self.args[0]) if self.args else ""
+
+
+class UsageError(BgdataError, ValueError):
+    """A wrong argument: exit code 2 on the command line."""
+
+
+class InvalidPositionError(UsageError):
+    """A layout, Position ID or index that no position has."""
+
+
+class UnknownKindError(UsageError, KeyError):
+    """No dataset kind has this name."""
+
+
+class InvalidParameterError(UsageError):
+    """A dataset parameter outside its range."""
+
+
+class MissingTableError(BgdataError, KeyError):
+    """The warehouse holds no such dataset, variant or version."""
+
+
+class MissingWarehouseError(BgdataError, FileNotFoundError):
+    """No warehouse in this folder."""
+
+
+class NotCoveredError(BgdataError, LookupError):
+    """The position lies outside the table."""
+
+
+class TooLargeError(BgdataError, MemoryError):
+    """The build cannot fit into memory or on the disk."""
+
+
+class CorruptFileError(BgdataError, OSError):
+    """A file is truncated, or not of the format that it should have."""
+
+
+class DigestMismatchError(BgdataError, OSError):
+    """A file or table does not have the hash that its manifest or lock states."""
+
+
+class ManifestFormatError(BgdataError, OSError):
+    """A manifest that this version cannot read: damaged, or written by a newer one."""
+
+
+class CheckFailedError(BgdataError, AssertionError):
+    """A table breaks one of its own checks."""
+
+
+class StorageError(BgdataError, OSError):
+    """A folder cannot be read or written: missing, read-only or full."""
+
+
+class QueryError(BgdataError, ValueError):
+    """DuckDB refused the SQL."""

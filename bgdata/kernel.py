@@ -1,0 +1,85 @@
+"""The one place where Numba's options are written, and where its cache is named.
+
+A kernel takes arrays and integers, fills arrays that it is given and raises nothing. Its docstring says first what it
+fills, indexed by what, in which order. Results never depend on the thread count: `parallel` kernels share out
+independent items and never a sum, and floating point is never reordered (no `fastmath`), so every machine agrees.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+prange = numba.prange
+_PACKAGE = Path(__file__).parent
+
+
+def kernel_sources() -> list[Path]:
+    """Every module of the package that defines a kernel, sorted."""
+    return sorted(path for path in _PACKAGE.rglob("*.py") if b"@kernel" in path.read_bytes())
+
+
+@functools.cache
+def kernel_fingerprint() -> str:
+    """Twelve hex digits that change whenever any kernel's source changes; recorded in every manifest."""
+    digest = hashlib.sha256()
+    for path in kernel_sources():
+        digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def kernel_cache() -> Path:
+    """Folder of compiled kernels: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else `~/.cache/bgdata`.
+
+    Numba only notices changes of the file that holds the decorated function, not of kernels it calls in other files;
+    so the folder carries the fingerprint of them all, and stale code can never run.
+    """
+    root = os.environ.get("BGDATA_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bgdata"
+    return Path(root) / f"kernels-{kernel_fingerprint()}"
+
+
+@contextmanager
+def _cache_folder() -> Iterator[None]:
+    """Point Numba at our cache while one kernel is decorated, and leave other users of Numba alone."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(kernel_cache())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def kernel(*, parallel: bool = False, inline: bool = False) -> Callable[[F], F]:
+    """Decorate a function as a compiled kernel; `parallel` allows `prange`, `inline` pastes it into its callers."""
+
+    def decorate(function: F) -> F:
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "parallel": parallel}
+        if inline:
+            options["inline"] = "always"
+        with _cache_folder():
+            try:
+                compiled = numba.njit(cache=True, **options)(function)
+            except RuntimeError:  # no folder can be written: compile in every process rather than fail
+                compiled = numba.njit(**options)(function)
+        return compiled  # type: ignore[no-any-return]
+
+    return decorate
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Run kernels on `count` threads inside the block (`None`: as many as there are cores)."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS) if count else before)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
