@@ -1,0 +1,215 @@
+"""Racing alone: the distribution of the number of rolls until a one-sided goal is reached, for every layout.
+
+The goal is given as the first *live* position index: every position below it has reached the goal.
+
+* 1: all checkers are off (only the empty layout, index 0): the one-sided bearoff table.
+* binom(P + 14, P): fewer than 15 checkers are left, so the first one is off: the gammon table.
+
+Every play lowers the pip count, so one pass over pip layers solves all positions, each layer in parallel. Positions
+are kept in *slots*: slot 0 is the reached goal, live positions follow by pip count and then index, so the results of
+neighbouring positions are neighbours too.
+
+A play of a whole roll is put together from moves of one die: `half` keeps for every position the best result of one,
+two and three more moves of each die, so a roll costs a handful of look-ups instead of hundreds of plays. Alone on the
+board every die can always be played, so this covers all legal plays, also those that waste pips.
+
+Chances are integers: units of 1/scale, rounded once per roll, each row summing to exactly `scale`. With scale 65535
+this is the arithmetic of gnubg's files, byte for byte; our tables use 2^30, which keeps every chance within 2e-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.index import BINOMIAL, MAX_CHECKERS, all_layouts, pip_counts
+from bgdata.kernel import kernel, prange
+
+SCALE = 1 << 30  # 36 bits of expected rolls and 27 bits of slot share one signed 64-bit key
+SLOT_BITS = 27
+SLOT_MASK = (1 << SLOT_BITS) - 1
+NO_KEY = np.iinfo(np.int64).max
+
+WIDTH = 32  # stored rolls of a distribution, from its first non-zero one: two cache lines
+LONGEST = 96  # no play of 15 checkers over 18 points takes more rolls with a chance above 1/scale
+ROLL_COUNT = 21  # non-doubles in the order 21 31 32 41 ... 65, then doubles 11 to 66
+NON_DOUBLES = 15
+BLOCK = 128  # positions that one thread takes at a time
+
+
+class Race(NamedTuple):
+    """State of a race over slots: filled up to the last solved pip layer.
+
+    All arrays but `order` and `layouts` are indexed by slot; `half` has 18 columns: the best key after one (0-5), two
+    (6-11) and three (12-17) more moves of die 1 to 6. A key is expected rolls * scale, shifted, plus the slot.
+    """
+
+    scale: int
+    order: NDArray[np.int32]  # [slots - 1] position index of slot n + 1
+    layer_start: NDArray[np.int64]  # slot where each pip layer begins, and the end
+    slot_of: NDArray[np.int32]  # [positions] slot of each position index; 0 where the goal is reached
+    layouts: NDArray[np.int8]  # [positions, points]
+    key: NDArray[np.int64]
+    half: NDArray[np.int64]
+    first_roll: NDArray[np.uint8]  # roll number of the first stored chance
+    length: NDArray[np.uint8]  # stored chances
+    chances: NDArray[np.uint32]  # [slots, WIDTH] in units of 1/scale
+
+
+@kernel(inline=True)
+def better(key, best):  # type: ignore[no-untyped-def]
+    """The key with the fewer expected rolls; `best`, which came first, when they are equal."""
+    return key if (key >> SLOT_BITS) < (best >> SLOT_BITS) else best
+
+
+@kernel()
+def fill_index_drops(layout, drops):  # type: ignore[no-untyped-def]
+    """Fills drops[k] with the fall of the position index when a checker on point k is borne off; returns the highest
+    point held. A move from point k to point k - n makes the index fall by drops[k] - drops[k - n]."""
+    points = layout.shape[0]
+    checkers = highest = 0
+    for point in range(points, 0, -1):
+        checkers += layout[point - 1]
+        if highest == 0 and checkers > 0:
+            highest = point
+        drops[point] = BINOMIAL[checkers + points - point - 1, points - point] if checkers > 0 else 0
+    drops[0] = 0
+    for point in range(1, points + 1):
+        drops[point] += drops[point - 1]
+    return highest
+
+
+@kernel()
+def fill_choices(index, layout, slot_of, key, half, drops, reply, own_half, results):  # type: ignore[no-untyped-def]
+    """Fills results[roll] with the slot reached by the best play of each roll, and own_half[18] as in `Race.half`.
+
+    reply[die - 1, :] is scratch: the best key when the first move is made with the die, and then one move with each
+    other die (columns 0-5), none (6), two (7) or three (8) more of the same die. First moves go from the highest
+    point down, the larger die first: equal plays resolve to the one generated first, which is gnubg's rule.
+    """
+    highest = fill_index_drops(layout, drops)
+    reply[:] = NO_KEY
+    for die in range(1, 7):
+        best = reply[die - 1]
+        for point in range(highest, 0, -1):
+            if layout[point - 1] == 0:
+                continue
+            if point > die:
+                target = index - (drops[point] - drops[point - die])
+            elif highest <= 6 and (point == die or point == highest):
+                target = index - drops[point]
+            else:
+                continue
+            slot = slot_of[target]
+            for column in range(6):
+                best[column] = better(half[slot, column], best[column])
+            best[6] = better(key[slot], best[6])
+            best[7] = better(half[slot, 5 + die], best[7])
+            best[8] = better(half[slot, 11 + die], best[8])
+    roll = 0
+    for high in range(1, 6):
+        for low in range(high):
+            results[roll] = better(reply[low, high], reply[high, low]) & SLOT_MASK
+            roll += 1
+    for die in range(6):
+        own_half[die] = reply[die, 6]
+        own_half[6 + die] = reply[die, die]
+        own_half[12 + die] = reply[die, 7]
+        results[roll + die] = reply[die, 8] & SLOT_MASK
+
+
+@kernel()
+def fill_mixture(results, first_roll, length, chances, scale, longest, total):  # type: ignore[no-untyped-def]
+    """Fills total[n] with the chance, in units of 1/scale, of reaching the goal after exactly n rolls; returns one
+    past the last roll. Non-doubles weigh 2 of 36; what rounding lost goes to the first of the largest chances."""
+    total[:] = 0
+    end = 0
+    for roll in range(ROLL_COUNT):
+        slot = results[roll]
+        weight = np.uint64(2) if roll < NON_DOUBLES else np.uint64(1)
+        start = np.int64(first_roll[slot]) + 1
+        count = min(np.int64(length[slot]), longest - start)
+        end = max(end, start + count)
+        for n in range(count):
+            total[start + n] += weight * np.uint64(chances[slot, n])
+    largest = 0
+    left = np.int64(scale)
+    for n in range(end):
+        total[n] = (total[n] + np.uint64(18)) // np.uint64(36)
+        left -= np.int64(total[n])
+        if total[n] > total[largest]:
+            largest = n
+    total[largest] = np.uint64(np.int64(total[largest]) + left)
+    return end
+
+
+@kernel()
+def store_distribution(total, end, slot, key, first_roll, length, chances):  # type: ignore[no-untyped-def]
+    """Fills key, first_roll, length and chances at `slot` from total[0:end]."""
+    begin = 0
+    while total[begin] == 0:
+        begin += 1
+    while total[end - 1] == 0:
+        end -= 1
+    expected = np.int64(0)
+    for n in range(begin, end):
+        expected += np.int64(n) * np.int64(total[n])
+    key[slot] = (expected << SLOT_BITS) | slot
+    first_roll[slot] = begin
+    length[slot] = min(end - begin, WIDTH)
+    for n in range(length[slot]):
+        chances[slot, n] = total[begin + n]
+
+
+@kernel(parallel=True)
+def solve_layer(  # type: ignore[no-untyped-def]
+    start, end, scale, longest, order, slot_of, layouts, key, half, first_roll, length, chances
+):
+    """Fills key, half, first_roll, length and chances at slots start..end-1 (one pip layer, the lower ones filled)."""
+    for block in prange((end - start + BLOCK - 1) // BLOCK):
+        drops = np.empty(layouts.shape[1] + 1, np.int64)
+        reply = np.empty((6, 9), np.int64)
+        results = np.empty(ROLL_COUNT, np.int64)
+        total = np.empty(LONGEST, np.uint64)
+        for slot in range(start + block * BLOCK, min(end, start + (block + 1) * BLOCK)):
+            index = np.int64(order[slot - 1])
+            fill_choices(index, layouts[index], slot_of, key, half, drops, reply, half[slot], results)
+            last = fill_mixture(results, first_roll, length, chances, scale, longest, total)
+            store_distribution(total, last, slot, key, first_roll, length, chances)
+
+
+def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
+    """A race in which only the goal (slot 0: 0 rolls, certain) is solved."""
+    layouts = all_layouts(points, MAX_CHECKERS)
+    pips = pip_counts(layouts)[first_live:]
+    order = (np.argsort(pips, kind="stable") + first_live).astype(np.int32)
+    slots = len(order) + 1
+    slot_of = np.zeros(len(layouts), np.int32)
+    slot_of[order] = np.arange(1, slots, dtype=np.int32)
+    layer_start = 1 + np.concatenate([[0], np.cumsum(np.bincount(pips))])
+    race = Race(
+        scale=scale,
+        order=order,
+        layer_start=layer_start.astype(np.int64),
+        slot_of=slot_of,
+        layouts=layouts,
+        key=np.zeros(slots, np.int64),
+        half=np.zeros((slots, 18), np.int64),
+        first_roll=np.zeros(slots, np.uint8),
+        length=np.zeros(slots, np.uint8),
+        chances=np.zeros((slots, WIDTH), np.uint32),
+    )
+    race.chances[0, 0] = scale
+    race.length[0] = 1
+    return race
+
+
+def solve_race(race: Race, longest: int = LONGEST) -> None:
+    """Solve every layer of a race; rolls from `longest` on are dropped (gnubg's files keep 32)."""
+    for start, end in zip(race.layer_start[:-1], race.layer_start[1:], strict=True):
+        if start < end:
+            solve_layer(start, end, race.scale, longest, *race[1:2], *race[3:])
