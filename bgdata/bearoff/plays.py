@@ -1,0 +1,116 @@
+"""Every distinct result of every roll, for bearoff layouts: what two-sided tables choose from.
+
+Alone on its side of the board a player can always play both dice, so a result is simply what two moves (four for a
+double) lead to, in either order of the dice. Results that waste pips are legal and are kept: dropping them, as a
+published table did, changes 23 million of the 25 million two-sided equities of 6 points and 9 checkers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.index import MAX_CHECKERS, all_layouts
+from bgdata.bearoff.race import ROLL_COUNT, fill_index_drops
+from bgdata.kernel import kernel
+
+MOST_RESULTS = 8192  # scratch: results of three moves times six or more points, before duplicates go
+
+
+class Plays(NamedTuple):
+    """`results[start[index * 21 + roll] : start[index * 21 + roll + 1]]` are position indexes, ascending.
+
+    Rolls are in the order 21 31 32 41 ... 65, then doubles 11 to 66. The empty layout has itself as only result.
+    """
+
+    start: NDArray[np.int64]  # [positions * 21 + 1]
+    results: NDArray[np.int32]
+
+
+@kernel()
+def fill_moved(from_indexes, count, die, layouts, drops, moved):  # type: ignore[no-untyped-def]
+    """Fills moved[0:n] with the distinct indexes, ascending, that one checker move with `die` leads to from any of
+    from_indexes[0:count]; returns n. An empty layout stays: the game is over before the die is played."""
+    n = 0
+    for item in range(count):
+        index = np.int64(from_indexes[item])
+        if index == 0:
+            moved[n] = 0
+            n += 1
+            continue
+        layout = layouts[index]
+        highest = fill_index_drops(layout, drops)
+        for point in range(highest, 0, -1):
+            if layout[point - 1] == 0:
+                continue
+            if point > die:
+                moved[n] = index - (drops[point] - drops[point - die])
+                n += 1
+            elif highest <= 6 and (point == die or point == highest):
+                moved[n] = index - drops[point]
+                n += 1
+    return distinct(moved, n)
+
+
+@kernel()
+def distinct(values, count):  # type: ignore[no-untyped-def]
+    """Fills values[0:n] with the distinct ones of values[0:count], ascending; returns n."""
+    values[:count].sort()
+    n = 0
+    for item in range(count):
+        if n == 0 or values[item] != values[n - 1]:
+            values[n] = values[item]
+            n += 1
+    return n
+
+
+@kernel()
+def fill_roll_results(index, high, low, layouts, drops, scratch, results):  # type: ignore[no-untyped-def]
+    """Fills results[0:n] with the distinct results, ascending, of rolling `high` and `low`; returns n."""
+    first, second, third = scratch[0], scratch[1], scratch[2]
+    first[0] = index
+    if high == low:
+        n = fill_moved(first, 1, high, layouts, drops, second)
+        n = fill_moved(second, n, high, layouts, drops, third)
+        n = fill_moved(third, n, high, layouts, drops, second)
+        return fill_moved(second, n, high, layouts, drops, results)
+    n = fill_moved(first, 1, high, layouts, drops, second)
+    n = fill_moved(second, n, low, layouts, drops, results)
+    m = fill_moved(first, 1, low, layouts, drops, second)
+    m = fill_moved(second, m, high, layouts, drops, third)
+    for item in range(m):
+        results[n + item] = third[item]
+    return distinct(results, n + m)
+
+
+@kernel()
+def fill_plays(layouts, start, results):  # type: ignore[no-untyped-def]
+    """Fills start and, where `results` is not empty, results, in index order and roll order; see `Plays`."""
+    drops = np.empty(layouts.shape[1] + 1, np.int64)
+    scratch = np.empty((3, MOST_RESULTS), np.int32)
+    found = np.empty(MOST_RESULTS, np.int32)
+    total = 0
+    for index in range(layouts.shape[0]):
+        roll = 0
+        for double in range(2):
+            for high in range(1, 7):
+                for low in range(high, high + 1) if double else range(1, high):
+                    n = fill_roll_results(index, high, low, layouts, drops, scratch, found)
+                    start[index * ROLL_COUNT + roll] = total
+                    if results.shape[0]:
+                        results[total : total + n] = found[:n]
+                    total += n
+                    roll += 1
+    start[layouts.shape[0] * ROLL_COUNT] = total
+
+
+def all_plays(points: int, checkers: int = MAX_CHECKERS) -> Plays:
+    """Results of all 21 rolls for every layout of at most `checkers` on `points` points."""
+    layouts = all_layouts(points, checkers)
+    start = np.zeros(len(layouts) * ROLL_COUNT + 1, np.int64)
+    fill_plays(layouts, start, np.empty(0, np.int32))
+    results = np.empty(start[-1], np.int32)
+    fill_plays(layouts, start, results)
+    return Plays(start, results)

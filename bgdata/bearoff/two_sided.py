@@ -1,0 +1,242 @@
+"""Both sides bearing off: exact cubeless and cubeful equities of every pair of layouts.
+
+Equities are points per unit cube for the player on roll, who is about to roll and does not double now; play and cube
+are optimal from there on (money game, unlimited cube, no Jacoby rule).
+
+    cubeless         E0 = average over rolls of the  max over plays of  -E0'
+    owned            E1, the player on roll owns the cube:   max of  -E3'
+    centered         E2:                                     max of  -max(E2', min(2 E3', 1))
+    opponent_owned   E3, the opponent owns the cube:         max of  -max(E1', min(2 E3', 1))
+
+where ' is the position after the play, with the opponent on roll: min(2 E3', 1) is what doubling is worth to him, who
+gives the cube away at twice the stake or, when that is passed, wins one point. The best play may differ by column.
+With fewer than 15 checkers gammons are impossible; with 15 a win against 15 checkers counts two points.
+
+Layouts are in *slots* by pip count and then index, and pairs are solved by total pips: they depend on smaller totals
+only. A cell stands in the row of the other side, in *lanes* of players on roll, each pip layer padded to whole tiles:
+for one result of the player on roll, all opponents of a layer are contiguous, and the inner loop runs over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.index import MAX_CHECKERS, all_layouts, pip_counts, pip_layers
+from bgdata.bearoff.plays import Plays, all_plays
+from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.kernel import kernel, prange
+
+COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
+STEPS = 32767.5  # code = round((equity / limit + 1) * STEPS): with limit 1 the scale of gnubg's files
+TILE = 16  # lanes of one column side by side, then the next column: one cache line each
+ON_ROLL = 32  # players on roll that one task takes
+OPPONENT_TILES = 8  # tiles of opponents that one task takes
+
+WON, LOST = 32767, -32768  # gnubg's integers: equity * 32767.5 - 0.5, so that changing sides is a bitwise not
+
+
+class Pairs(NamedTuple):
+    """State of a two-sided table: cells of all pairs up to the last solved total of pips."""
+
+    order: NDArray[np.int32]  # [slots] position index of each slot; slot 0 is the empty layout
+    layer_start: NDArray[np.int64]  # [layers + 1] first slot of each pip count
+    lane_start: NDArray[np.int64]  # [layers + 1] first lane of each pip count, a multiple of TILE
+    play_start: NDArray[np.int64]  # [slots * 21 + 1]
+    results: NDArray[np.int32]  # [...] slots that the rolls of a slot lead to
+    cells: NDArray[Any]  # [slots, tiles, 4, TILE] float32, or int16 for gnubg's arithmetic
+
+    @property
+    def totals(self) -> range:
+        """The pip totals to solve, in order."""
+        return range(2, 2 * len(self.layer_start) - 3)
+
+
+@kernel()
+def keep_lowest(row, best, integer):  # type: ignore[no-untyped-def]
+    """Lowers best[...] to what the opponent on roll is worth in `row`, where less; see the module for the columns.
+
+    Both hold tiles of 4 columns x TILE lanes. `integer` is None for floating point, anything else for gnubg's rule,
+    whose comparisons truncate.
+    """
+    for tile in range(row.shape[0] // (4 * TILE)):
+        theirs = row[tile * 4 * TILE : (tile + 1) * 4 * TILE]
+        least = best[tile * 4 * TILE : (tile + 1) * 4 * TILE]
+        for lane in range(TILE):
+            cubeless = theirs[lane]
+            owned = theirs[TILE + lane]
+            centered = theirs[2 * TILE + lane]
+            opponent_owned = theirs[3 * TILE + lane]
+            if integer is None:
+                twice = opponent_owned + opponent_owned
+                doubled = twice if twice < np.float32(1.0) else np.float32(1.0)
+                centered = centered if centered > doubled else doubled
+                owned = owned if owned > doubled else doubled
+            else:
+                doubled = WON if opponent_owned >= WON // 2 else 2 * opponent_owned
+                centered = np.int16(doubled if opponent_owned >= halved(centered) else centered)
+                owned = np.int16(doubled if opponent_owned >= halved(owned) else owned)
+            least[lane] = cubeless if cubeless < least[lane] else least[lane]
+            least[TILE + lane] = opponent_owned if opponent_owned < least[TILE + lane] else least[TILE + lane]
+            least[2 * TILE + lane] = centered if centered < least[2 * TILE + lane] else least[2 * TILE + lane]
+            least[3 * TILE + lane] = owned if owned < least[3 * TILE + lane] else least[3 * TILE + lane]
+
+
+@kernel(inline=True)
+def halved(value):  # type: ignore[no-untyped-def]
+    """value / 2 truncated toward zero, as in C."""
+    return (value + (1 if value < 0 else 0)) >> 1
+
+
+@kernel()
+def average(total, integer):  # type: ignore[no-untyped-def]
+    """A 36th of the total: exact division in floating point, truncated toward zero for gnubg's integers."""
+    if integer is None:
+        return total / np.float32(36.0)
+    return total // 36 if total >= 0 else -(-total // 36)
+
+
+@kernel()
+def fill_totals(on_roll, row_start, row_end, play_start, results, rows, best, total, integer):  # type: ignore[no-untyped-def]
+    """Fills total[...] with 36 times the equities of slot `on_roll` against the lanes row_start..row_end of a row."""
+    total[:] = 0
+    for roll in range(ROLL_COUNT):
+        best[:] = 8 if integer is None else WON
+        for play in range(play_start[on_roll * ROLL_COUNT + roll], play_start[on_roll * ROLL_COUNT + roll + 1]):
+            keep_lowest(rows[results[play]][row_start:row_end], best, integer)
+        weight = 2 if roll < NON_DOUBLES else 1
+        for item in range(total.shape[0]):
+            if integer is None:
+                total[item] -= np.float32(weight) * best[item]
+            else:
+                total[item] += weight * ~np.int32(best[item])
+
+
+@kernel(parallel=True)
+def solve_tasks(tasks, play_start, results, cells, sums, integer):  # type: ignore[no-untyped-def]
+    """Fills cells[opponent, tile, :, lane] for the blocks of pairs in `tasks`, all smaller totals being filled.
+
+    A task is (first slot on roll, its lane, count, first opponent slot, its tile, count). `sums` only gives the type
+    to add up in.
+    """
+    for task in prange(tasks.shape[0]):
+        first, first_lane, players, opponent, opponent_tile, opponents = tasks[task]
+        tiles = (opponents + TILE - 1) // TILE
+        rows = cells.reshape(cells.shape[0], cells.shape[1] * 4 * TILE)
+        best = np.empty(tiles * 4 * TILE, cells.dtype)
+        totals = np.empty((ON_ROLL, tiles * 4 * TILE), sums.dtype)
+        row_start = opponent_tile * 4 * TILE
+        row_end = row_start + tiles * 4 * TILE
+        for player in range(players):
+            fill_totals(first + player, row_start, row_end, play_start, results, rows, best, totals[player], integer)
+        for other in range(opponents):
+            for column in range(4):
+                item = (other // TILE * 4 + column) * TILE + other % TILE
+                for player in range(players):
+                    lane = first_lane + player
+                    cells[opponent + other, lane // TILE, column, lane % TILE] = average(totals[player, item], integer)
+
+
+def start_pairs(points: int, checkers: int, *, integer: bool = False, ignore_gammons: bool = False) -> Pairs:
+    """A two-sided table in which only finished games are known.
+
+    `integer` takes gnubg's 16-bit arithmetic (and ignores gammons, as its files do); otherwise float32.
+    """
+    layouts = all_layouts(points, checkers)
+    order, layer_start = pip_layers(pip_counts(layouts))
+    sizes = -(-np.diff(layer_start) // TILE) * TILE
+    lane_start = np.concatenate([[0], np.cumsum(sizes)])
+    play_start, results = plays_by_slot(all_plays(points, checkers), order)
+    cells = np.empty((len(order), lane_start[-1] // TILE, 4, TILE), np.int16 if integer else np.float32)
+    cells[0] = LOST if integer else -1.0
+    pairs = Pairs(order, layer_start, lane_start, play_start, results, cells)
+    if checkers == MAX_CHECKERS and not integer and not ignore_gammons:
+        lanes = lanes_of(pairs)[layouts[order].sum(axis=1) == MAX_CHECKERS]
+        cells[0, lanes // TILE, :, lanes % TILE] = -2.0
+    return pairs
+
+
+def plays_by_slot(plays: Plays, order: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(start int64[slots * 21 + 1], result slots): plays rearranged from index order into slot order."""
+    slot_of = np.empty_like(order)
+    slot_of[order] = np.arange(len(order), dtype=np.int32)
+    rolls = (order[:, None].astype(np.int64) * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()
+    counts = np.diff(plays.start)[rolls]
+    start = np.concatenate([[0], np.cumsum(counts)])
+    source = np.repeat(plays.start[rolls] - start[:-1], counts) + np.arange(start[-1])
+    return start, slot_of[plays.results[source]]
+
+
+def lanes_of(pairs: Pairs) -> NDArray[np.int64]:
+    """int64[slots]: the lane of each slot."""
+    padding = pairs.lane_start[:-1] - pairs.layer_start[:-1]
+    return np.arange(len(pairs.order)) + np.repeat(padding, np.diff(pairs.layer_start))
+
+
+def solve_total(pairs: Pairs, total: int) -> None:
+    """Fill the cells of every pair with this total of pips, the smaller totals being solved."""
+    integer = True if pairs.cells.dtype == np.int16 else None
+    sums = np.empty(0, np.int32 if integer else np.float32)
+    tasks = np.array(list(tasks_of(pairs, total)), np.int64).reshape(-1, 6)
+    solve_tasks(tasks, pairs.play_start, pairs.results, pairs.cells, sums, integer)
+
+
+def tasks_of(pairs: Pairs, total: int) -> Iterator[tuple[int, int, int, int, int, int]]:
+    """The blocks of pairs with this total: up to ON_ROLL players on roll x OPPONENT_TILES tiles of opponents."""
+    most = len(pairs.layer_start) - 2
+    slots, lanes = pairs.layer_start.tolist(), pairs.lane_start.tolist()
+    for pips in range(max(1, total - most), min(most, total - 1) + 1):
+        others = total - pips
+        for player in range(0, slots[pips + 1] - slots[pips], ON_ROLL):
+            players = min(ON_ROLL, slots[pips + 1] - slots[pips] - player)
+            for other in range(0, slots[others + 1] - slots[others], OPPONENT_TILES * TILE):
+                opponents = min(OPPONENT_TILES * TILE, slots[others + 1] - slots[others] - other)
+                yield (
+                    slots[pips] + player, lanes[pips] + player, players,
+                    slots[others] + other, (lanes[others] + other) // TILE, opponents,
+                )  # fmt: skip
+
+
+@kernel(parallel=True)
+def fill_code_rows(tile, order, cells, steps, codes):  # type: ignore[no-untyped-def]
+    """Fills codes[lane, opponent index, column] for the lanes of one tile: equities rounded to the nearest code."""
+    for opponent in prange(1, order.shape[0]):
+        for column in range(4):
+            for lane in range(TILE):
+                value = np.float64(cells[opponent, tile, column, lane])
+                codes[lane, order[opponent], column] = np.uint16((value * steps + STEPS) + 0.5)
+
+
+@kernel(parallel=True)
+def fill_integer_rows(tile, order, cells, codes):  # type: ignore[no-untyped-def]
+    """Fills codes[lane, opponent index, column] for the lanes of one tile from gnubg's integers."""
+    for opponent in prange(1, order.shape[0]):
+        for column in range(4):
+            for lane in range(TILE):
+                codes[lane, order[opponent], column] = np.int32(cells[opponent, tile, column, lane]) - LOST
+
+
+def code_rows(pairs: Pairs, limit: float = 1.0) -> Iterator[tuple[int, NDArray[np.uint16]]]:
+    """Yield (on-roll index, uint16[positions, 4] codes by opponent index) for every position, in slot order.
+
+    code = round((equity / limit + 1) * 32767.5). The player without checkers has won (65535) and loses nothing more;
+    against an opponent without checkers the game is lost.
+    """
+    count = len(pairs.order)
+    won = np.full((count, 4), 65535, np.uint16)
+    yield 0, won
+    codes = np.zeros((TILE, count, 4), np.uint16)
+    slot_of_lane = np.full(pairs.lane_start[-1], -1)
+    slot_of_lane[lanes_of(pairs)] = np.arange(count)
+    for tile in range(1, pairs.cells.shape[1]):
+        if pairs.cells.dtype == np.int16:
+            fill_integer_rows(tile, pairs.order, pairs.cells, codes)
+        else:
+            fill_code_rows(tile, pairs.order, pairs.cells, STEPS / limit, codes)
+        for lane in range(TILE):
+            slot = slot_of_lane[tile * TILE + lane]
+            if slot > 0:
+                yield int(pairs.order[slot]), codes[lane]
