@@ -1,0 +1,56 @@
+"""bgdata: backgammon databases you can rebuild, prove and query.
+
+>>> import bgdata
+>>> warehouse = bgdata.open_warehouse("warehouse")            # doctest: +SKIP
+>>> table = bgdata.open_two_sided("warehouse", 6, 9)          # doctest: +SKIP
+>>> table.probe([0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0])       # doctest: +SKIP
+Equities(cubeless=0.34224..., owned=0.34413..., centered=0.16049..., opponent_owned=0.16049...)
+
+Importing this and opening tables loads NumPy alone; DuckDB, PyArrow and Numba come with the first build or query.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bgdata.bearoff.index import layout_at, layout_count, position_index
+from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
+from bgdata.datasets import all_kinds
+from bgdata.store.warehouse import Warehouse
+
+__all__ = [
+    "Equities",
+    "RaceTable",
+    "TwoSidedTable",
+    "Warehouse",
+    "all_kinds",
+    "layout_at",
+    "layout_count",
+    "open_gammon",
+    "open_one_sided",
+    "open_two_sided",
+    "open_warehouse",
+    "position_index",
+]
+
+Folder = str | os.PathLike[str]
+
+
+def open_warehouse(root: Folder = "warehouse") -> Warehouse:
+    """The warehouse in a folder, which need not exist yet."""
+    return Warehouse(root, all_kinds())
+
+
+def open_one_sided(root: Folder, points: int) -> RaceTable:
+    """Map the one-sided bearoff table of 15 checkers on `points` points. Raises MissingTableError."""
+    return RaceTable(open_warehouse(root).open("bearoff_one_sided", f"{points}x15"))
+
+
+def open_gammon(root: Folder, points: int) -> RaceTable:
+    """Map the table of saving the gammon with 15 checkers on `points` points. Raises MissingTableError."""
+    return RaceTable(open_warehouse(root).open("bearoff_gammon", f"{points}x15"))
+
+
+def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
+    """Map the exact two-sided table of up to `checkers` on `points` points. Raises MissingTableError."""
+    return TwoSidedTable(open_warehouse(root).open("bearoff_two_sided", f"{points}x{checkers}"))

@@ -11,18 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import comb
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bgdata.errors import InvalidPositionError
-from bgdata.kernel import kernel
 
 MAX_POINTS = 18
 MAX_CHECKERS = 15
 
-# BINOMIAL[n, r]: n up to points + checkers, r up to points
-BINOMIAL = np.array([[comb(n, r) for r in range(MAX_POINTS + 2)] for n in range(MAX_POINTS + MAX_CHECKERS + 2)])
-_ROWS = BINOMIAL.tolist()
+_BINOMIAL = [[comb(n, r) for r in range(MAX_POINTS + 2)] for n in range(MAX_POINTS + MAX_CHECKERS + 2)]
 
 
 def layout_count(points: int, checkers: int) -> int:
@@ -47,17 +41,14 @@ def position_index(layout: Sequence[int]) -> int:
 
     Raises InvalidPositionError for a negative count or more than 15 checkers.
     """
-    points = len(layout)
+    if not 1 <= len(layout) <= MAX_POINTS or min(layout) < 0 or sum(layout) > MAX_CHECKERS:
+        raise InvalidPositionError(
+            f"expected at most {MAX_CHECKERS} checkers on 1 to {MAX_POINTS} points, got {list(layout)}"
+        )
     index = above = 0
-    row = points + 1
     for column, count in enumerate(reversed(layout), start=1):
-        if count < 0:
-            raise InvalidPositionError(f"expected no negative count in a layout, got {list(layout)}")
         above += count
-        row = above + column - 1
-        index += _ROWS[row][column] if row < len(_ROWS) else 0
-    if above > MAX_CHECKERS or points > MAX_POINTS:
-        raise InvalidPositionError(f"expected at most {MAX_CHECKERS} checkers on {MAX_POINTS} points, got {list(layout)}")
+        index += _BINOMIAL[above + column - 1][column]
     return index
 
 
@@ -81,48 +72,3 @@ def layout_at(index: int, points: int) -> list[int]:
         rest -= comb(above + column - 1, column)
         cumulative.append(above)
     return [here - after for here, after in zip(cumulative, [*cumulative[1:], 0], strict=True)]
-
-
-@kernel()
-def fill_layouts(layouts: NDArray[np.int8]) -> None:
-    """Fills layouts[index, point - 1] with the checkers of every layout, in index order."""
-    count, points = layouts.shape
-    for index in range(1, count):
-        row = layouts[index]
-        row[:] = layouts[index - 1]
-        # the next layout of the same total moves one checker from the last point but one that holds any onto the
-        # point above it, and brings the checkers of the top point back behind it; when all stand on the top point the
-        # total grows by one and all stand on the ace point
-        point = points - 2
-        while point >= 0 and row[point] == 0:
-            point -= 1
-        top = row[points - 1]
-        row[points - 1] = 0
-        if point < 0:
-            row[0] = top + 1
-        else:
-            row[point] -= 1
-            row[point + 1] += 1 + top
-
-
-def all_layouts(points: int, checkers: int) -> NDArray[np.int8]:
-    """int8[count, points]: every layout in index order."""
-    layouts = np.zeros((layout_count(points, checkers), points), np.int8)
-    fill_layouts(layouts)
-    return layouts
-
-
-def pip_counts(layouts: NDArray[np.int8]) -> NDArray[np.int16]:
-    """int16[count]: pips to bear every checker off, for each layout."""
-    return (layouts @ np.arange(1, layouts.shape[1] + 1, dtype=np.int16)).astype(np.int16)
-
-
-def pip_layers(pips: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Positions grouped by pip count: (order int32[count], start int64[max pips + 2]).
-
-    `order[start[n]:start[n + 1]]` are the positions of n pips in index order. Every play lowers the pip count, so
-    the positions of one layer do not depend on each other.
-    """
-    order = np.argsort(pips, kind="stable").astype(np.int32)
-    start = np.concatenate([[0], np.cumsum(np.bincount(pips))]).astype(np.int64)
-    return order, start

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.index import MAX_CHECKERS, all_layouts
+from bgdata.bearoff.index import MAX_CHECKERS
+from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.race import ROLL_COUNT, fill_index_drops
 from bgdata.kernel import kernel
 
@@ -114,3 +115,12 @@ def all_plays(points: int, checkers: int = MAX_CHECKERS) -> Plays:
     results = np.empty(start[-1], np.int32)
     fill_plays(layouts, start, results)
     return Plays(start, results)
+
+
+def roll_results(index: int, layouts: NDArray[np.int8]) -> list[NDArray[np.int32]]:
+    """Distinct results, ascending, of each of the 21 rolls from one position; `layouts` are all of them."""
+    drops = np.empty(layouts.shape[1] + 1, np.int64)
+    scratch = np.empty((3, MOST_RESULTS), np.int32)
+    found = np.empty(MOST_RESULTS, np.int32)
+    rolls = [(high, low) for high in range(2, 7) for low in range(1, high)] + [(die, die) for die in range(1, 7)]
+    return [found[: fill_roll_results(index, *roll, layouts, drops, scratch, found)].copy() for roll in rolls]

@@ -19,14 +19,13 @@ this is the arithmetic of gnubg's files, byte for byte; our tables use 2^30, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.index import BINOMIAL, MAX_CHECKERS, all_layouts, pip_counts
+from bgdata.bearoff.index import MAX_CHECKERS
+from bgdata.bearoff.layouts import BINOMIAL, all_layouts, pip_counts
 from bgdata.kernel import kernel, prange
 
 SCALE = 1 << 30  # 36 bits of expected rolls and 27 bits of slot share one signed 64-bit key
@@ -208,8 +207,73 @@ def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
     return race
 
 
-def solve_race(race: Race, longest: int = LONGEST) -> None:
-    """Solve every layer of a race; rolls from `longest` on are dropped (gnubg's files keep 32)."""
-    for start, end in zip(race.layer_start[:-1], race.layer_start[1:], strict=True):
-        if start < end:
-            solve_layer(start, end, race.scale, longest, *race[1:2], *race[3:])
+def solve_pips(race: Race, pips: int, longest: int = LONGEST) -> None:
+    """Solve one pip layer, the lower ones being solved; rolls from `longest` on are dropped (gnubg's files keep 32)."""
+    start, end = race.layer_start[pips], race.layer_start[pips + 1]
+    if start < end:
+        solve_layer(
+            start, end, race.scale, longest, race.order, race.slot_of, race.layouts,
+            race.key, race.half, race.first_roll, race.length, race.chances,
+        )  # fmt: skip
+
+
+def solve_race(race: Race, longest: int = LONGEST) -> Race:
+    """Solve every layer; returns the race."""
+    for pips in range(len(race.layer_start) - 1):
+        solve_pips(race, pips, longest)
+    return race
+
+
+class Distributions(NamedTuple):
+    """Distributions in index order, packed: row n has chances[offsets[n] : offsets[n + 1]], from first_roll[n] on."""
+
+    offsets: NDArray[np.uint32]  # [rows + 1]
+    first_roll: NDArray[np.uint8]  # [rows]
+    chances: NDArray[np.float32]  # [offsets[-1]]
+    mean_rolls: NDArray[np.float64]  # [rows]
+    sd_rolls: NDArray[np.float32]  # [rows]
+
+
+@kernel(parallel=True)
+def fill_distributions(slots, scale, from_roll, length, source, offsets, first_roll, chances, mean, sd):  # type: ignore[no-untyped-def]
+    """Fills first_roll, chances, mean and sd by row from the integer distributions at slots[row]."""
+    for row in prange(slots.shape[0]):
+        slot = slots[row]
+        first = np.int64(from_roll[slot])
+        first_roll[row] = first
+        moment = np.int64(0)
+        for n in range(length[slot]):
+            moment += (first + n) * np.int64(source[slot, n])
+            chances[offsets[row] + n] = np.float32(source[slot, n] / scale)
+        mean[row] = moment / scale
+        variance = 0.0
+        for n in range(length[slot]):
+            variance += (first + n - mean[row]) ** 2 * source[slot, n]
+        sd[row] = np.sqrt(variance / scale)
+
+
+def distributions(race: Race, first_index: int) -> Distributions:
+    """The solved distributions of positions first_index, first_index + 1, ... as chances."""
+    slots = race.slot_of[first_index:]
+    rows = len(slots)
+    offsets = np.zeros(rows + 1, np.uint32)
+    np.cumsum(race.length[slots], out=offsets[1:])
+    packed = Distributions(
+        offsets,
+        np.empty(rows, np.uint8),
+        np.empty(offsets[-1], np.float32),
+        np.empty(rows, np.float64),
+        np.empty(rows, np.float32),
+    )
+    fill_distributions(slots, float(race.scale), race.first_roll, race.length, race.chances, *packed)
+    return packed
+
+
+def integer_distributions(race: Race, longest: int) -> NDArray[np.uint32]:
+    """uint32[positions, longest]: for every position index the chance of each number of rolls in units of 1/scale."""
+    out = np.zeros((len(race.slot_of), longest), np.uint32)
+    columns = race.first_roll[race.slot_of, None].astype(np.int64) + np.arange(WIDTH)
+    kept = (np.arange(WIDTH) < race.length[race.slot_of, None]) & (columns < longest)
+    rows = np.nonzero(kept)[0]
+    out[rows, columns[kept]] = race.chances[race.slot_of][kept]
+    return out

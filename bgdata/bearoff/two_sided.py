@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.index import MAX_CHECKERS, all_layouts, pip_counts, pip_layers
+from bgdata.bearoff.index import MAX_CHECKERS
+from bgdata.bearoff.layouts import all_layouts, pip_counts, pip_layers
 from bgdata.bearoff.plays import Plays, all_plays
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
 from bgdata.kernel import kernel, prange
@@ -198,6 +199,13 @@ def tasks_of(pairs: Pairs, total: int) -> Iterator[tuple[int, int, int, int, int
                     slots[pips] + player, lanes[pips] + player, players,
                     slots[others] + other, (lanes[others] + other) // TILE, opponents,
                 )  # fmt: skip
+
+
+def pairs_of_total(pairs: Pairs, total: int) -> int:
+    """Number of pairs with this total of pips."""
+    layers = np.diff(pairs.layer_start)
+    most = len(layers) - 1
+    return sum(int(layers[pips] * layers[total - pips]) for pips in range(max(1, total - most), min(most, total - 1) + 1))
 
 
 @kernel(parallel=True)

@@ -1,0 +1,147 @@
+"""Probing bearoff tables: memory-mapped, NumPy alone, a few microseconds a position.
+
+A position is one layout (or its index) for a one-sided table, two for a two-sided one: the player on roll first.
+`probe_` looks up or raises NotCoveredError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgdata.bearoff.index import MAX_CHECKERS, layout_count, position_index
+from bgdata.errors import NotCoveredError
+from bgdata.store.table import Table
+
+Layout = int | Sequence[int]  # a position index, or checkers on points 1..P, ace point first
+
+
+class Equities(NamedTuple):
+    """Equities of the player on roll who does not double now, in points per unit cube."""
+
+    cubeless: float
+    owned: float
+    centered: float
+    opponent_owned: float
+
+
+class RaceTable:
+    """A one-sided table: how many rolls until all checkers, or for a gammon table the first one, are off."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.points = int(table.manifest.parameters["points"])
+        self.checkers = MAX_CHECKERS
+        is_gammon = table.manifest.dataset == "bearoff_gammon"
+        self.first_index = comb(self.points + MAX_CHECKERS - 1, self.points) if is_gammon else 0
+        self._offsets = table.array("offsets")
+        self._first_roll = table.array("first_roll")
+        self._chances = table.array("chances")
+
+    def __len__(self) -> int:
+        return len(self._first_roll)
+
+    def probe_chances(self, layout: Layout) -> NDArray[np.float64]:
+        """float64[rolls]: the chance of exactly n rolls at index n."""
+        row = self._row(layout)
+        first = int(self._first_roll[row])
+        stored = self._chances[self._offsets[row] : self._offsets[row + 1]]
+        chances = np.zeros(first + len(stored))
+        chances[first:] = stored
+        return chances
+
+    def probe_mean_rolls(self, layout: Layout) -> float:
+        """Expected rolls."""
+        return float(self.table.array("mean_rolls")[self._row(layout)])
+
+    def probe_sd_rolls(self, layout: Layout) -> float:
+        """Standard deviation of the rolls."""
+        return float(self.table.array("sd_rolls")[self._row(layout)])
+
+    def chances_matrix(self, rows: int) -> NDArray[np.float64]:
+        """float64[rows, longest]: chances of the first positions, index n for exactly n rolls."""
+        first = self._first_roll[:rows].astype(np.int64)
+        starts = self._offsets[:rows].astype(np.int64)
+        lengths = self._offsets[1 : rows + 1].astype(np.int64) - starts
+        matrix = np.zeros((rows, int((first + lengths).max())))
+        row = np.repeat(np.arange(rows), lengths)
+        inside = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        matrix[row, first[row] + inside] = self._chances[starts[row] + inside]
+        return matrix
+
+    def _row(self, layout: Layout) -> int:
+        index = layout if isinstance(layout, int) else self._index(layout)
+        row = index - self.first_index
+        if not 0 <= row < len(self._first_roll):
+            raise NotCoveredError(f"expected a position in {self.table.name}, got {layout}")
+        return row
+
+    def _index(self, layout: Sequence[int]) -> int:
+        return position_index(fitted(layout, self.points))
+
+
+class TwoSidedTable:
+    """A two-sided table: exact equities of every pair of layouts."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        parameters = table.manifest.parameters
+        self.points, self.checkers = int(parameters["points"]), int(parameters["checkers"])
+        self.limit = equity_limit(self.checkers)
+        self.codes = table.array("equities")
+        self._count = layout_count(self.points, self.checkers)
+        self._step = 2.0 * self.limit / 65535.0
+        # one 8-byte record a pair: gathering these is several times faster than rows of four
+        self._records = self.codes.reshape(-1).view(np.uint64)
+
+    def __len__(self) -> int:
+        return self._count * self._count
+
+    def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
+        """The four equities of one position."""
+        count, step, limit = self._count, self._step, self.limit
+        index = on_roll if isinstance(on_roll, int) else position_index(fitted(on_roll, self.points))
+        other = opponent if isinstance(opponent, int) else position_index(fitted(opponent, self.points))
+        if not (0 <= index < count and 0 <= other < count):
+            raise NotCoveredError(f"expected a position in {self.table.name}, got {on_roll} against {opponent}")
+        record = self._records.item(index * count + other)
+        return Equities(
+            (record & 0xFFFF) * step - limit,
+            (record >> 16 & 0xFFFF) * step - limit,
+            (record >> 32 & 0xFFFF) * step - limit,
+            (record >> 48) * step - limit,
+        )
+
+    def probe_codes(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.uint16]:
+        """uint16[n, 4] codes of n pairs of indexes; `decode` turns them into equities."""
+        rows = np.asarray(on_roll, np.int64) * self._count + np.asarray(opponent, np.int64)
+        try:
+            return self._records.take(rows).view(np.uint16).reshape(-1, 4)
+        except IndexError as error:
+            raise NotCoveredError(f"expected indexes below {self._count} for {self.table.name}: {error}") from error
+
+    def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float32]:
+        """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`."""
+        return self.decode(self.probe_codes(on_roll, opponent))
+
+    def decode(self, codes: NDArray[np.uint16]) -> NDArray[np.float32]:
+        """Equities of codes: code * limit / 32767.5 - limit."""
+        return codes * np.float32(self._step) - np.float32(self.limit)
+
+
+def equity_limit(checkers: int) -> float:
+    """Largest equity of a two-sided table per unit cube: 2 where all 15 checkers can be lost to a gammon, else 1."""
+    return 2.0 if checkers == MAX_CHECKERS else 1.0
+
+
+def fitted(layout: Sequence[int], points: int) -> Sequence[int]:
+    """The layout with exactly `points` points. Raises NotCoveredError for a checker beyond them."""
+    if len(layout) == points:
+        return layout
+    if any(layout[points:]):
+        raise NotCoveredError(f"expected all checkers on points 1 to {points}, got {list(layout)}")
+    return [*layout[:points], *[0] * (points - len(layout))]

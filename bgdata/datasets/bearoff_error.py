@@ -1,0 +1,142 @@
+"""The study of the one-sided approximation: its equity against the exact one for every pair of layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bgdata.bearoff.index import MAX_POINTS, layout_count
+from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+
+MOST_CHECKERS = 14  # with 15 a gammon is possible, which one-sided chances of winning leave out
+
+
+@dataclass(frozen=True)
+class ErrorParameters(Parameters):
+    """Both sides have 1 to `checkers` on points 1 to `points`."""
+
+    points: int = 6
+    checkers: int = 9
+
+
+class BearoffError(Dataset[ErrorParameters]):
+    """Every ordered pair of non-empty layouts."""
+
+    name = "bearoff_error"
+    revision = 1
+    summary = (
+        "One-sided against exact cubeless equity for every ordered pair of non-empty layouts: what combining two "
+        "one-sided distributions gets wrong."
+    )
+    source = "Computed from bearoff_one_sided and bearoff_two_sided"
+    columns = (
+        Column("on_roll_index", "INTEGER", "", "Position index of the player on roll"),
+        Column("opponent_index", "INTEGER", "", "Position index of the opponent"),
+        Column("one_sided_equity", "FLOAT", "points", "Cubeless equity from the two one-sided distributions"),
+        Column("exact_equity", "FLOAT", "points", "Cubeless equity of the two-sided table"),
+        Column("difference", "FLOAT", "points", "one_sided_equity - exact_equity"),
+    )
+    key = ("on_roll_index", "opponent_index")
+    arrays = (
+        FlatArray("one_sided_equity", "float32", "on-roll index - 1, opponent index - 1", "One-sided cubeless equity"),
+        FlatArray("difference", "float32", "on-roll index - 1, opponent index - 1", "One-sided minus exact equity"),
+    )
+    parameters = ErrorParameters
+    defaults = (ErrorParameters(6, 9),)
+    smallest = ErrorParameters(3, 3)
+
+    def slug(self, parameters: ErrorParameters) -> str:
+        return f"{parameters.points}x{parameters.checkers}"
+
+    def check_parameters(self, parameters: ErrorParameters) -> None:
+        if not (1 <= parameters.points <= MAX_POINTS and 1 <= parameters.checkers <= MOST_CHECKERS):
+            raise InvalidParameterError(
+                f"expected 1 to {MAX_POINTS} points and 1 to {MOST_CHECKERS} checkers, "
+                f"got {parameters.points} points and {parameters.checkers} checkers"
+            )
+
+    def inputs(self, parameters: ErrorParameters) -> Mapping[str, tuple[str, Parameters]]:
+        return {
+            "one_sided": ("bearoff_one_sided", RaceParameters(parameters.points)),
+            "two_sided": ("bearoff_two_sided", TwoSidedParameters(parameters.points, parameters.checkers)),
+        }
+
+    def estimate(self, parameters: ErrorParameters) -> Estimate:
+        count = layout_count(parameters.points, parameters.checkers) - 1
+        return Estimate(rows=count**2, disk_bytes=count**2 * 16, memory_bytes=count**2 * 28 + 2**28)
+
+    def compute(self, parameters: ErrorParameters, inputs: Mapping[str, Table], job: Job) -> None:
+        from bgdata.bearoff.combine import one_sided_equities
+
+        count = layout_count(parameters.points, parameters.checkers)
+        job.progress.start(f"{self.name}/{self.slug(parameters)}", count**2, "pairs")
+        one_sided = one_sided_equities(RaceTable(inputs["one_sided"]).chances_matrix(count)[1:])
+        exact = TwoSidedTable(inputs["two_sided"])
+        job.save("one_sided_equity", one_sided.astype(np.float32))
+        job.save("difference", (one_sided - exact.decode(exact.codes[1:, 1:, 0])).astype(np.float32))
+        job.progress.advance(count**2)
+
+    def batches(self, parameters: ErrorParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        count = layout_count(parameters.points, parameters.checkers) - 1
+        step = max(1, self.row_group_rows // count)
+        opponents = np.arange(1, count + 1, dtype=np.int32)
+        for start in range(0, count, step):
+            rows = np.arange(start, min(count, start + step), dtype=np.int32)
+            yield pa.record_batch(
+                {
+                    "on_roll_index": np.repeat(rows + 1, count),
+                    "opponent_index": np.tile(opponents, len(rows)),
+                    "one_sided_equity": arrays["one_sided_equity"][start : start + len(rows)].ravel(),
+                    "difference": arrays["difference"][start : start + len(rows)].ravel(),
+                }
+            )
+
+    def expressions(self, parameters: ErrorParameters) -> Mapping[str, str]:  # noqa: ARG002
+        return {"exact_equity": "one_sided_equity - difference"}
+
+    def statistics(self, parameters: ErrorParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+        difference = arrays["difference"]
+        return {
+            "mean_difference": float(difference.mean(dtype=np.float64)),
+            "sd_difference": float(difference.std(dtype=np.float64)),
+            "largest_difference": float(difference.max()),
+            "smallest_difference": float(difference.min()),
+            "mean_absolute_difference": float(np.abs(difference).mean(dtype=np.float64)),
+            "difference_error_bound": error_bound(parameters.checkers) + 1e-6,
+        }
+
+    def check_sample(
+        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
+    ) -> None:
+        from bgdata.bearoff.combine import win_chance
+
+        one_sided, exact = RaceTable(inputs["one_sided"]), TwoSidedTable(inputs["two_sided"])
+        difference = table.array("difference")
+        for on_roll, opponent in generator.integers(1, len(difference) + 1, (rows, 2)).tolist():
+            chance = win_chance(one_sided.probe_chances(on_roll), one_sided.probe_chances(opponent))
+            found = float(difference[on_roll - 1, opponent - 1])
+            expected = 2 * chance - 1 - exact.probe(on_roll, opponent).cubeless
+            if abs(found - expected) > 1e-6:
+                raise CheckFailedError(
+                    f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "
+                    f"found {found:.7f}"
+                )
+
+
+DATASET = BearoffError()

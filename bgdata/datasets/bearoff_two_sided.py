@@ -1,0 +1,167 @@
+"""Two-sided bearoff: exact cubeless and cubeful equities of every pair of layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
+from bgdata.bearoff.tables import TwoSidedTable, equity_limit
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+
+COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
+FLOAT_ERROR = 2e-6  # of the float32 recursion, for an equity limit of 1; the tests measure under 1e-6
+
+
+@dataclass(frozen=True)
+class TwoSidedParameters(Parameters):
+    """Both sides have up to `checkers` on points 1 to `points`."""
+
+    points: int = 6
+    checkers: int = 6
+
+
+def error_bound(checkers: int) -> float:
+    """Largest error of any stored equity: half a step of the 16-bit code, and the recursion's rounding."""
+    return equity_limit(checkers) * (1.0 / 65535.0 + FLOAT_ERROR)
+
+
+class BearoffTwoSided(Dataset[TwoSidedParameters]):
+    """Every ordered pair, the pairs with an empty side included."""
+
+    name = "bearoff_two_sided"
+    revision = 1
+    summary = (
+        "Exact equities of every pair of bearoff layouts for the player on roll who does not double now, in points per "
+        "unit cube: money game, unlimited cube, optimal play and cube from there on."
+    )
+    source = "Computed: backward recursion over all legal plays and cube actions of both sides"
+    columns = (
+        Column("on_roll_index", "INTEGER", "", "Position index of the player on roll"),
+        Column("opponent_index", "INTEGER", "", "Position index of the opponent"),
+        Column("cubeless", "DOUBLE", "points", "Equity without a doubling cube: 2 x chance of winning - 1"),
+        Column("owned", "DOUBLE", "points per unit cube", "No-double equity when the player on roll owns the cube"),
+        Column("centered", "DOUBLE", "points per unit cube", "No-double equity when the cube is in the middle"),
+        Column("opponent_owned", "DOUBLE", "points per unit cube", "Equity when the opponent owns the cube"),
+    )
+    key = ("on_roll_index", "opponent_index")
+    arrays = (
+        FlatArray(
+            "equities",
+            "uint16",
+            "on-roll index, opponent index, (cubeless, owned, centered, opponent_owned)",
+            "Equity = code * limit / 32767.5 - limit; limit is 1, or 2 where all 15 checkers can be on the board",
+        ),
+    )
+    parameters = TwoSidedParameters
+    defaults = (TwoSidedParameters(6, 6), TwoSidedParameters(6, 9))
+    smallest = TwoSidedParameters(3, 3)
+
+    def slug(self, parameters: TwoSidedParameters) -> str:
+        return f"{parameters.points}x{parameters.checkers}"
+
+    def check_parameters(self, parameters: TwoSidedParameters) -> None:
+        if not (1 <= parameters.points <= MAX_POINTS and 1 <= parameters.checkers <= MAX_CHECKERS):
+            raise InvalidParameterError(
+                f"expected 1 to {MAX_POINTS} points and 1 to {MAX_CHECKERS} checkers, "
+                f"got {parameters.points} points and {parameters.checkers} checkers"
+            )
+
+    def estimate(self, parameters: TwoSidedParameters) -> Estimate:
+        count = layout_count(parameters.points, parameters.checkers)
+        layers = parameters.points * parameters.checkers + 1
+        return Estimate(
+            rows=count * count,
+            disk_bytes=count * count * 17,
+            memory_bytes=count * (count + 8 * layers) * 16 + count * 21 * 6 * parameters.points * 8 + 2**28,
+        )
+
+    def compute(self, parameters: TwoSidedParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+        from bgdata.bearoff.two_sided import code_rows, pairs_of_total, solve_total, start_pairs
+
+        pairs = start_pairs(parameters.points, parameters.checkers)
+        totals = list(pairs.totals)
+        sizes = [pairs_of_total(pairs, total) for total in totals]
+        title = f"{self.name}/{self.slug(parameters)}"
+        for total in job.steps(title, "pairs", totals, sizes, {"cells": pairs.cells}):
+            solve_total(pairs, total)
+        count = len(pairs.order)
+        job.progress.start(f"{title}: rounding", count, "positions")
+        with job.create("equities", np.uint16, (count, count, 4)) as writer:
+            for index, codes in code_rows(pairs, equity_limit(parameters.checkers)):
+                writer.write(index, codes[None])
+                job.progress.advance(1)
+
+    def batches(self, parameters: TwoSidedParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        equities = arrays["equities"]
+        count = layout_count(parameters.points, parameters.checkers)
+        step = max(1, self.row_group_rows // count)
+        opponents = np.arange(count, dtype=np.int32)
+        for start in range(0, count, step):
+            rows = np.arange(start, min(count, start + step), dtype=np.int32)
+            codes = equities[start : start + len(rows)].reshape(-1, 4)
+            columns = {f"{name}_code": np.ascontiguousarray(codes[:, n]) for n, name in enumerate(COLUMNS)}
+            yield pa.record_batch(
+                {"on_roll_index": np.repeat(rows, count), "opponent_index": np.tile(opponents, len(rows)), **columns}
+            )
+
+    def expressions(self, parameters: TwoSidedParameters) -> Mapping[str, str]:
+        limit = equity_limit(parameters.checkers)
+        return {name: f"({name}_code * {limit / 32767.5!r} - {limit})::double" for name in COLUMNS}
+
+    def statistics(self, parameters: TwoSidedParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+        bound = error_bound(parameters.checkers)
+        return {"equity_limit": equity_limit(parameters.checkers)} | {f"{name}_error_bound": bound for name in COLUMNS}
+
+    def check_sample(
+        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator  # noqa: ARG002
+    ) -> None:
+        from bgdata.bearoff.layouts import all_layouts
+
+        reader = TwoSidedTable(table)
+        layouts = all_layouts(reader.points, reader.checkers)
+        for _ in range(rows):
+            on_roll, opponent = generator.integers(1, len(layouts), 2).tolist()
+            check_pair(reader, on_roll, opponent, layouts)
+
+
+def check_pair(reader: TwoSidedTable, on_roll: int, opponent: int, layouts: Array) -> None:
+    """Recompute one pair from the pairs that its plays lead to; raises CheckFailedError.
+
+    What doubling is worth counts an error of the table twice, and rounding adds half a step more.
+    """
+    from bgdata.bearoff.plays import roll_results
+
+    totals = np.zeros(4)
+    for roll, results in enumerate(roll_results(on_roll, layouts)):
+        theirs = reader.probe_many(opponent, results).astype(np.float64)
+        is_gammon = reader.limit == 2.0 and layouts[opponent].sum() == MAX_CHECKERS
+        theirs[results == 0] = -2.0 if is_gammon else -1.0
+        doubled = np.minimum(2.0 * theirs[:, 3], 1.0)
+        worth = np.column_stack(
+            [theirs[:, 0], theirs[:, 3], np.maximum(theirs[:, 2], doubled), np.maximum(theirs[:, 1], doubled)]
+        )
+        totals += (2 if roll < 15 else 1) / 36 * (-worth).max(axis=0)
+    off_by = np.abs(totals - reader.probe(on_roll, opponent))
+    if off_by.max() > 3 * error_bound(reader.checkers):
+        worst = COLUMNS[int(off_by.argmax())]
+        raise CheckFailedError(
+            f"expected {worst} of position {on_roll} against {opponent} in {reader.table.name} to follow from its "
+            f"plays within {3 * error_bound(reader.checkers):.2g}, found it off by {off_by.max():.3g}"
+        )
+
+
+DATASET = BearoffTwoSided()

@@ -1,0 +1,1 @@
+"""Plain DuckDB SQL (macros, views, checks) and the same position functions as fast vectorised ones."""

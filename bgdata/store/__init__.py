@@ -1,0 +1,1 @@
+"""A warehouse of immutable, proven dataset versions. Knows no backgammon."""

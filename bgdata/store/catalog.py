@@ -1,0 +1,149 @@
+"""catalog.duckdb: every table as a commented view over its Parquet file, with the SQL macros and views.
+
+It is derived from the manifests, written aside and renamed, and can be deleted at any time. Views find their files
+below the folder that the catalog was written in; where a warehouse was moved, `set variable warehouse = '<folder>'`
+or `bgdata catalog` puts it right (connections opened here set the variable).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from bgdata.errors import BgdataError, StorageError
+from bgdata.store.checks import SQL, select_columns
+from bgdata.store.dataset import Dataset
+from bgdata.store.storage import storage_errors
+from bgdata.store.table import PARQUET, Table
+
+if TYPE_CHECKING:
+    from bgdata.store.warehouse import Warehouse
+
+# the oldest layout that holds all we write: clients from 1.2 on can open the catalog
+STORAGE_VERSION = "v1.2.0"
+
+
+def write_catalog(warehouse: Warehouse) -> None:
+    """Write the catalog anew from the manifests; damaged versions are left out."""
+    partial = warehouse.root / f".catalog.{os.getpid()}.duckdb"
+    with storage_errors("write", warehouse.catalog):
+        partial.unlink(missing_ok=True)
+        try:
+            with duckdb.connect() as connection:
+                connection.execute(f"attach {quoted(str(partial))} as catalog (storage_version '{STORAGE_VERSION}')")
+                connection.execute("use catalog")
+                fill_catalog(connection, warehouse)
+                connection.execute("use memory; detach catalog")
+            partial.replace(warehouse.catalog)
+        except duckdb.IOException as error:
+            raise StorageError(f"cannot write {warehouse.catalog}: {str(error).splitlines()[0]}") from error
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def fill_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) -> None:
+    """Create every macro, view, table and comment."""
+    readable = [table for table in warehouse.versions() if is_readable(table)]
+    current = {(t.manifest.dataset, t.manifest.variant): t.folder for t in warehouse.current() if is_readable(t)}
+    run_scripts(connection, "macros")
+    create_manifests(connection, readable, set(current.values()))
+    for kind in warehouse.kinds.values():
+        tables = [t for t in readable if t.folder == current.get((kind.name, t.manifest.variant)) ]
+        create_views(connection, warehouse, kind, [t for t in tables if t.manifest.dataset == kind.name])
+    run_scripts(connection, "views")
+
+
+def is_readable(table: Table) -> bool:
+    """Whether the version's manifest can be read; `bgdata verify` reports those that cannot."""
+    try:
+        return bool(table.manifest)
+    except BgdataError:
+        return False
+
+
+def run_scripts(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+    """Run every .sql file of bgdata/sql/<folder>, in order of name."""
+    for path in sorted((SQL / folder).glob("*.sql")):
+        connection.execute(path.read_text())
+
+
+def create_manifests(connection: duckdb.DuckDBPyConnection, tables: list[Table], current: set[Any]) -> None:
+    """The table behind the view `versions`: one row per version, its manifest as JSON."""
+    connection.execute("create table manifests (version varchar, is_current boolean, manifest json)")
+    connection.execute("comment on table manifests is 'Manifests of all versions as JSON; see the view versions'")
+    for column, text in {
+        "version": "Folder of the version: r<revision>-<digest8>",
+        "is_current": "Whether the views show this version of its variant",
+        "manifest": "The whole manifest.json",
+    }.items():
+        connection.execute(f"comment on column manifests.{column} is {quoted(text)}")
+    for table in tables:
+        row = [table.folder.name, table.folder in current, json.dumps(asdict(table.manifest))]
+        connection.execute("insert into manifests values (?, ?, ?)", row)
+
+
+def create_views(
+    connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, kind: Dataset[Any], tables: list[Table]
+) -> None:
+    """One view per variant, and one of the kind over all of them; of a kind without any version, an empty one."""
+    names = []
+    for table in tables:
+        parameters = type(kind.smallest)(**table.manifest.parameters)
+        name = f"{kind.name}_{table.manifest.variant.replace('-', '_')}"
+        path = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + PARQUET)
+        source = f"read_parquet(coalesce(getvariable('warehouse'), {quoted(str(warehouse.root.resolve()))}) || {path})"
+        connection.execute(f"create view {name} as select {select_columns(kind, parameters)} from {source}")
+        comment_on(connection, name, kind, f"{kind.summary} Variant {table.manifest.variant}, {table.folder.name}.")
+        names.append(name)
+    empty = "select " + ", ".join(
+        f"null::{type_} as {name}" for name, type_ in [("variant", "varchar"), *((c.name, c.type) for c in kind.columns)]
+    )
+    union = " union all ".join(f"select * from {name}" for name in names) or f"{empty} where false"
+    connection.execute(f"create view {kind.name} as {union}")
+    comment_on(connection, kind.name, kind, kind.summary)
+
+
+def comment_on(connection: duckdb.DuckDBPyConnection, view: str, kind: Dataset[Any], text: str) -> None:
+    """Comment a view and its columns from the declaration."""
+    connection.execute(f"comment on view {view} is {quoted(text)}")
+    connection.execute(f"comment on column {view}.variant is 'Points x checkers, and other parameters'")
+    for column in kind.columns:
+        connection.execute(f"comment on column {view}.{column.name} is {quoted(column.comment)}")
+
+
+def quoted(text: str) -> str:
+    """An SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def connect(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
+    """A read-only connection to the catalog, rebuilt first where it is missing or older than a version."""
+    from bgdata.sql.functions import register_functions
+
+    warehouse.require()
+    if is_stale(warehouse):
+        write_catalog(warehouse)
+    config = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    try:
+        connection = duckdb.connect(str(warehouse.catalog), read_only=True, config=config)
+    except duckdb.Error as error:
+        raise StorageError(
+            f"expected a DuckDB catalog in {warehouse.catalog}, found: {str(error).splitlines()[0]}; "
+            "delete it, it is rebuilt from the manifests"
+        ) from error
+    connection.execute("set variable warehouse = ?", [str(warehouse.root.resolve())])
+    register_functions(connection)
+    return connection
+
+
+def is_stale(warehouse: Warehouse) -> bool:
+    """Whether versions came or went after the catalog was written."""
+    if not warehouse.catalog.exists():
+        return True
+    written = warehouse.catalog.stat().st_mtime_ns
+    folders = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
+    return any(folder.stat().st_mtime_ns > written for folder in folders)

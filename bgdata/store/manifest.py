@@ -1,0 +1,100 @@
+"""The manifest of a version: what it is, what it was made from, and the hashes that prove it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from bgdata.errors import ManifestFormatError, MissingTableError
+from bgdata.store.storage import write_file
+
+FORMAT = 1
+FILE_NAME = "manifest.json"
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """A file of a version: name, size and hash."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything about one version. Time, machine and software are recorded but are no part of any digest."""
+
+    dataset: str
+    variant: str
+    revision: int
+    parameters: dict[str, Any]
+    recipe_key: str
+    digest: str  # of the values: see arrays.values_digest
+    inputs: dict[str, str]  # role -> "dataset/variant@digest"
+    rows: int
+    files: list[FileEntry]
+    statistics: dict[str, float]
+    licence: str
+    source: str
+    kernel_fingerprint: str
+    software: dict[str, str]
+    source_commit: str
+    created: str
+    seconds: float
+    peak_memory_bytes: int
+    machine: str
+    format: int = field(default=FORMAT)
+
+    @property
+    def version(self) -> str:
+        """Name of the version's folder: r<revision>-<first 8 hex digits of the digest>."""
+        return f"r{self.revision}-{self.digest[:8]}"
+
+    def save(self, folder: Path) -> None:
+        """Write manifest.json into a folder."""
+        write_file(folder / FILE_NAME, canonical_json(asdict(self), indent=2))
+
+
+def canonical_json(value: object, indent: int | None = None) -> bytes:
+    """JSON with sorted keys, so equal values are equal bytes."""
+    separators = (",", ":") if indent is None else None
+    return (json.dumps(value, sort_keys=True, indent=indent, separators=separators) + "\n").encode()
+
+
+def recipe_key(dataset: str, revision: int, parameters: dict[str, Any], inputs: dict[str, str]) -> str:
+    """SHA-256 of all that determines the values: kind, revision, parameters and digests of the inputs."""
+    recipe = {"dataset": dataset, "revision": revision, "parameters": parameters, "inputs": inputs}
+    return hashlib.sha256(canonical_json(recipe)).hexdigest()
+
+
+def load_manifest(folder: Path) -> Manifest:
+    """Read and check the manifest of a version.
+
+    Raises MissingTableError when there is none, ManifestFormatError when it is damaged or of a newer format.
+    """
+    path = folder / FILE_NAME
+    try:
+        data = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise MissingTableError(f"expected a manifest in {folder}, found none; try: bgdata verify") from error
+    except ValueError as error:
+        raise ManifestFormatError(f"expected JSON in {path}, found: {error}; try: bgdata verify --repair") from error
+    if not isinstance(data, dict) or not isinstance(data.get("format"), int):
+        raise ManifestFormatError(f"expected a manifest of format {FORMAT} in {path}, found no format number")
+    if data["format"] > FORMAT:
+        raise ManifestFormatError(
+            f"expected a manifest of format {FORMAT} or older in {path}, found format {data['format']}; upgrade bgdata"
+        )
+    known = {entry.name for entry in fields(Manifest)}
+    if set(data) != known:
+        wrong = ", ".join(sorted(set(data) ^ known))
+        raise ManifestFormatError(f"expected the fields of manifest format {FORMAT} in {path}, differing: {wrong}")
+    try:
+        files = [FileEntry(**entry) for entry in data["files"]]
+    except TypeError as error:
+        raise ManifestFormatError(f"expected name, bytes and sha256 for each file in {path}, found: {error}") from error
+    return Manifest(**{**data, "files": files})

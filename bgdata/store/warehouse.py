@@ -1,0 +1,161 @@
+"""A folder of versions: finds them, opens them, and builds the ones that are missing.
+
+    warehouse/<dataset>/<variant>/r<revision>-<digest8>/{manifest.json, table.parquet, *.npy}
+
+Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built or queried.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bgdata.errors import ManifestFormatError, MissingTableError, MissingWarehouseError, UnknownKindError
+from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
+from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
+from bgdata.store.manifest import recipe_key
+from bgdata.store.progress import Progress, Silence
+from bgdata.store.table import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+CATALOG = "catalog.duckdb"
+STAGING = ".staging"
+
+
+class Warehouse:
+    """The versions below one folder, of the dataset kinds that it is given."""
+
+    def __init__(self, root: str | os.PathLike[str], kinds: Mapping[str, Dataset[Any]]) -> None:
+        self.root = Path(root)
+        self.kinds = kinds
+
+    def __repr__(self) -> str:
+        return f"Warehouse({str(self.root)!r})"
+
+    @property
+    def catalog(self) -> Path:
+        """The DuckDB file that names every table; derived, so it can be deleted."""
+        return self.root / CATALOG
+
+    @property
+    def lock(self) -> Path:
+        """The lock file."""
+        return self.root / LOCK_NAME
+
+    @property
+    def staging(self) -> Path:
+        """Where unfinished builds live, on the same disk so that they can be renamed into place."""
+        return self.root / STAGING
+
+    def kind(self, name: str) -> Dataset[Any]:
+        """The declaration of a dataset kind. Raises UnknownKindError."""
+        if name not in self.kinds:
+            raise UnknownKindError(f"expected a dataset among {', '.join(sorted(self.kinds))}, got {name}")
+        return self.kinds[name]
+
+    def require(self) -> None:
+        """Raise MissingWarehouseError when the folder does not exist."""
+        if not self.root.is_dir():
+            raise MissingWarehouseError(f"expected a warehouse in {self.root}, found no such folder; try: bgdata build")
+
+    def variants(self, kind: str) -> list[str]:
+        """Slugs that have at least one version, sorted."""
+        folder = self.root / kind
+        return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+    def versions(self, kind: str | None = None, variant: str | None = None) -> Iterator[Table]:
+        """Every version, or those of one kind or variant; a damaged manifest shows only when it is read."""
+        for name in sorted(self.kinds) if kind is None else [self.kind(kind).name]:
+            for slug in self.variants(name) if variant is None else [variant]:
+                folder = self.root / name / slug
+                for path in sorted(folder.glob("r*-*")) if folder.is_dir() else []:
+                    yield Table(path)
+
+    def open(self, kind: str, variant: str, version: str | None = None) -> Table:
+        """Open a version; the current one unless named. Raises UnknownKindError or MissingTableError."""
+        tables = list(self.versions(kind, variant))
+        if version is not None:
+            tables = [table for table in tables if table.folder.name == version]
+        if not tables:
+            self.require()
+            wanted = f"{kind}/{variant}" + (f"/{version}" if version else "")
+            have = ", ".join(self.variants(kind)) or "none"
+            raise MissingTableError(f"no {wanted} in {self.root} (have: {have}); try: bgdata build {kind}")
+        if len(tables) == 1 and (tables[0].folder / MANIFEST_NAME).exists():
+            return tables[0]
+        return max(tables, key=_age)
+
+    def current(self) -> Iterator[Table]:
+        """The current version of every variant."""
+        for kind in sorted(self.kinds):
+            for variant in self.variants(kind):
+                if next(self.versions(kind, variant), None) is not None:
+                    yield self.open(kind, variant)
+
+    def find(self, kind: Dataset[Any], parameters: Parameters) -> Table | None:
+        """The version with this recipe, or None. Damaged ones are passed over."""
+        key = self.recipe_key(kind, parameters)
+        for table in self.versions(kind.name, kind.slug(parameters)) if key else ():
+            try:
+                if table.manifest.recipe_key == key:
+                    table.check_sizes()
+                    return table
+            except (OSError, MissingTableError):
+                continue
+        return None
+
+    def recipe_key(self, kind: Dataset[Any], parameters: Parameters) -> str | None:
+        """The recipe key of a variant, or None while one of its inputs is not built."""
+        inputs = self.find_inputs(kind, parameters)
+        if inputs is None:
+            return None
+        return recipe_key(kind.name, kind.revision, vars(parameters), input_digests(inputs))
+
+    def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
+        """The tables that a variant is computed from, by role, or None while one is missing."""
+        found: dict[str, Table] = {}
+        for role, (name, wanted) in kind.inputs(parameters).items():
+            table = self.find(self.kind(name), wanted)
+            if table is None:
+                return None
+            found[role] = table
+        return found
+
+    def build(
+        self, kind: str, parameters: Parameters, *, progress: Progress | None = None, force: bool = False
+    ) -> Table:
+        """The version with this recipe, built first where it is missing or damaged, its inputs too.
+
+        `force` builds even when it is there. Raises InvalidParameterError, TooLargeError, StorageError or
+        CheckFailedError; whatever happens, published versions stay whole.
+        """
+        from bgdata.store.build import build
+
+        return build(self, self.kind(kind), parameters, progress or Silence(), force=force)
+
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """A read-only DuckDB connection to the catalog, which is brought up to date first."""
+        from bgdata.store.catalog import connect
+
+        return connect(self)
+
+
+def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:
+    """How inputs are named in recipes and manifests: role -> dataset/variant@digest."""
+    return {
+        role: f"{table.manifest.dataset}/{table.manifest.variant}@{table.manifest.digest}"
+        for role, table in inputs.items()
+    }
+
+
+def _age(table: Table) -> tuple[int, str]:
+    """Sorts versions of a variant: the highest revision, then the newest, is current; damaged ones come last."""
+    try:
+        return table.manifest.revision, table.manifest.created
+    except (ManifestFormatError, MissingTableError):
+        return -1, ""
