@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
+STEPS = 32767.5
 MOST_CHECKERS = 14  # with 15 a gammon is possible, which one-sided chances of winning leave out
 
 
@@ -52,8 +53,8 @@ class BearoffError(Dataset[ErrorParameters]):
     )
     key = ("on_roll_index", "opponent_index")
     arrays = (
-        FlatArray("one_sided_equity", "float32", "on-roll index - 1, opponent index - 1", "One-sided cubeless equity"),
         FlatArray("difference", "float32", "on-roll index - 1, opponent index - 1", "One-sided minus exact equity"),
+        FlatArray("exact", "uint16", "on-roll index - 1, opponent index - 1", "Exact equity = code / 32767.5 - 1"),
     )
     parameters = ErrorParameters
     defaults = (ErrorParameters(6, 9),)
@@ -77,7 +78,7 @@ class BearoffError(Dataset[ErrorParameters]):
 
     def estimate(self, parameters: ErrorParameters) -> Estimate:
         count = layout_count(parameters.points, parameters.checkers) - 1
-        return Estimate(rows=count**2, disk_bytes=count**2 * 16, memory_bytes=count**2 * 28 + 2**28)
+        return Estimate(rows=count**2, disk_bytes=count**2 * 12, memory_bytes=count**2 * 28 + 2**28)
 
     def compute(self, parameters: ErrorParameters, inputs: Mapping[str, Table], job: Job) -> None:
         from bgdata.bearoff.combine import one_sided_equities
@@ -86,8 +87,10 @@ class BearoffError(Dataset[ErrorParameters]):
         job.progress.start(f"{self.name}/{self.slug(parameters)}", count**2, "pairs")
         one_sided = one_sided_equities(RaceTable(inputs["one_sided"]).chances_matrix(count)[1:])
         exact = TwoSidedTable(inputs["two_sided"])
-        job.save("one_sided_equity", one_sided.astype(np.float32))
-        job.save("difference", (one_sided - exact.decode(exact.codes[1:, 1:, 0])).astype(np.float32))
+        codes = np.ascontiguousarray(exact.codes[1:, 1:, 0])
+        job.save("exact", codes)
+        one_sided -= codes / STEPS - 1.0
+        job.save("difference", one_sided.astype(np.float32))
         job.progress.advance(count**2)
 
     def batches(self, parameters: ErrorParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
@@ -102,13 +105,14 @@ class BearoffError(Dataset[ErrorParameters]):
                 {
                     "on_roll_index": np.repeat(rows + 1, count),
                     "opponent_index": np.tile(opponents, len(rows)),
-                    "one_sided_equity": arrays["one_sided_equity"][start : start + len(rows)].ravel(),
+                    "exact_code": arrays["exact"][start : start + len(rows)].ravel(),
                     "difference": arrays["difference"][start : start + len(rows)].ravel(),
                 }
             )
 
     def expressions(self, parameters: ErrorParameters) -> Mapping[str, str]:  # noqa: ARG002
-        return {"exact_equity": "one_sided_equity - difference"}
+        exact = f"exact_code / {STEPS} - 1"
+        return {"exact_equity": f"({exact})::float", "one_sided_equity": f"({exact} + difference)::float"}
 
     def statistics(self, parameters: ErrorParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
         difference = arrays["difference"]

@@ -1,0 +1,243 @@
+"""The command line: one short function per command. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from bgdata.commands import report
+from bgdata.datasets import all_kinds
+from bgdata.errors import BgdataError, UsageError
+from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.warehouse import Warehouse
+
+PARAMETER_NAMES = sorted({name for kind in all_kinds().values() for name in kind.parameters.names()})
+
+
+class Commands(click.Group):
+    """Prints expected errors as one line: exit code 2 for wrong usage, 1 for failure, 130 when interrupted."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except BgdataError as error:
+            if context.params.get("debug"):
+                raise
+            fail(str(error), 2 if isinstance(error, UsageError) else 1)
+        except KeyboardInterrupt:
+            fail("interrupted; nothing is lost, the same command goes on from here", 130)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Print an error and exit."""
+    click.echo(f"error: {message}", err=True)
+    sys.exit(code)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--warehouse", "root", default="warehouse", show_default=True, metavar="DIR", help="Folder of the tables.")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@click.version_option(package_name="bgdata")
+@click.pass_context
+def main(context: click.Context, root: str, debug: bool) -> None:  # noqa: ARG001
+    """Backgammon databases you can rebuild, prove and query."""
+    context.obj = Warehouse(root, all_kinds())
+
+
+def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
+    """One option for each parameter that any kind has."""
+    for name in reversed(PARAMETER_NAMES):
+        function = click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")(function)
+    return function
+
+
+def threads_option(function: Callable[..., None]) -> Callable[..., None]:
+    """How many threads kernels may use."""
+    return click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads to use.  [default: all cores]")(function)
+
+
+def chosen(kind: Dataset[Any], options: dict[str, int | None]) -> Parameters:
+    """The default parameters with the given ones changed."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return kind.defaults[0].with_changes(given)
+
+
+@main.command(name="list")
+@click.pass_obj
+def list_(warehouse: Warehouse) -> None:
+    """List the dataset kinds and the versions in the warehouse."""
+    report.print_kinds(warehouse)
+
+
+@main.command()
+@click.argument("kind")
+@parameter_options
+@click.pass_obj
+def explain(warehouse: Warehouse, kind: str, **options: int | None) -> None:
+    """Explain a dataset KIND: columns, arrays, parameters, checks, and what a build would need."""
+    declared = warehouse.kind(kind)
+    report.print_kind(declared, chosen(declared, options))
+
+
+@main.command()
+@click.argument("kind", required=False)
+@parameter_options
+@threads_option
+@click.option("--force", is_flag=True, help="Build anew even what is there.")
+@click.option("--yes", is_flag=True, help="Do not ask before a large build.")
+@click.pass_obj
+def build(warehouse: Warehouse, kind: str | None, threads: int | None, force: bool, yes: bool, **options: int | None) -> None:
+    """Build a dataset KIND with the given parameters, or the whole default warehouse."""
+    from bgdata.kernel import threads as run_on
+
+    given = any(value is not None for value in options.values())
+    if kind is None and given:
+        raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
+    kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
+    wanted = [(k, p) for k in kinds for p in ([chosen(k, options)] if given else k.defaults)]
+    for declared, parameters in wanted:
+        declared.check_parameters(parameters)
+        report.confirm_large(warehouse, declared, parameters, yes=yes)
+    with report.progress_bars() as progress, run_on(threads):
+        for declared, parameters in wanted:
+            warehouse.build(declared.name, parameters, progress=progress, force=force)
+
+
+@main.command()
+@click.argument("position_id")
+@click.pass_obj
+def probe(warehouse: Warehouse, position_id: str) -> None:
+    """Look a bearoff position up in every table that covers it.
+
+    POSITION_ID is gnubg's 14-character Position ID; the player on roll is about to roll.
+    """
+    from bgdata.commands.probe import print_probe
+
+    print_probe(warehouse, position_id)
+
+
+@main.command()
+@click.argument("sql")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json", "parquet"]), default="table", show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file (needed for parquet).")
+@click.pass_obj
+def query(warehouse: Warehouse, sql: str, form: str, output: Path | None) -> None:
+    """Run one SQL query on the catalog."""
+    from bgdata.commands.query import run_query
+
+    run_query(warehouse, sql, form, output)
+
+
+@main.command()
+@click.argument("kind", required=False)
+@click.option("--sample", default=1000, show_default=True, type=click.IntRange(0), metavar="ROWS", help="Rows to recompute.")
+@click.option("--seed", default=0, show_default=True, help="Chooses the sample.")
+@click.option("--repair", is_flag=True, help="Build the versions that fail anew.")
+@click.pass_obj
+def verify(warehouse: Warehouse, kind: str | None, sample: int, seed: int, repair: bool) -> None:
+    """Prove the warehouse: hashes, values, SQL checks, and a sample of rows recomputed from their successors."""
+    from bgdata.commands.prove import verify_warehouse
+
+    warehouse.require()
+    if not verify_warehouse(warehouse, kind, sample, seed, repair=repair):
+        sys.exit(1)
+
+
+@main.command()
+@click.argument("kind", required=False)
+@click.option("--check", is_flag=True, help="Build aside and compare with warehouse.lock; the warehouse is not touched.")
+@threads_option
+@click.pass_obj
+def rebuild(warehouse: Warehouse, kind: str | None, check: bool, threads: int | None) -> None:
+    """Build the default tables again, all or those of one KIND; with --check prove that they come out the same."""
+    from bgdata.commands.prove import rebuild_and_compare, rebuild_in_place
+    from bgdata.kernel import threads as run_on
+
+    with run_on(threads):
+        if check and not rebuild_and_compare(warehouse, kind):
+            sys.exit(1)
+        if not check:
+            rebuild_in_place(warehouse, kind)
+
+
+@main.command()
+@click.argument("before", required=False)
+@click.argument("after", required=False)
+@click.pass_obj
+def diff(warehouse: Warehouse, before: str | None, after: str | None) -> None:
+    """Compare two tables, or the warehouse with warehouse.lock.
+
+    BEFORE and AFTER are KIND/VARIANT, KIND/VARIANT/VERSION, or a gnubg .bd file. Exit code 1 when they differ.
+    """
+    from bgdata.commands.compare import compare_tables, compare_with_lock
+
+    if before is not None and after is None:
+        raise UsageError(f"expected two tables to compare, got one: {before}")
+    same = compare_tables(warehouse, before, after) if before and after else compare_with_lock(warehouse)
+    if not same:
+        sys.exit(1)
+
+
+@main.command()
+@click.pass_obj
+def lock(warehouse: Warehouse) -> None:
+    """Write warehouse.lock from the default variants in the warehouse."""
+    from bgdata.commands.prove import write_lock
+
+    write_lock(warehouse)
+
+
+@main.command()
+@click.pass_obj
+def catalog(warehouse: Warehouse) -> None:
+    """Write catalog.duckdb anew, for instance after the warehouse was moved."""
+    from bgdata.store.catalog import write_catalog
+
+    warehouse.require()
+    write_catalog(warehouse)
+    click.echo(f"wrote {warehouse.catalog}")
+
+
+@main.group()
+def export() -> None:
+    """Write tables in other programs' formats."""
+
+
+@export.command(name="gnubg-bd")
+@click.option("--one-sided", type=click.IntRange(1, 18), metavar="POINTS", help="A one-sided file (makebearoff -o).")
+@click.option("--two-sided", metavar="POINTSxCHECKERS", help="A two-sided file (makebearoff -t).")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write.")
+@click.option("-g", "--no-gammons", is_flag=True, help="One-sided without gammon distributions (-g).")
+@click.option("-c", "--uncompressed", is_flag=True, help="One-sided without compression (-c).")
+@click.option("-n", "--normal", is_flag=True, help="One-sided as normal distributions (-n).")
+@click.option("-C", "--cubeless", is_flag=True, help="Two-sided with cubeless equities only (-C).")
+@threads_option
+def gnubg_bd(threads: int | None, **options: Any) -> None:
+    """Write a bearoff database as gnubg's makebearoff does, byte for byte."""
+    from bgdata.commands.export import write_gnubg_bearoff
+    from bgdata.kernel import threads as run_on
+
+    with run_on(threads):
+        click.echo(write_gnubg_bearoff(**options))
+
+
+@export.command(name="table")
+@click.argument("table")
+@click.option("--format", "form", type=click.Choice(["csv", "json", "parquet"]), default="parquet", show_default=True)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write.")
+@click.pass_obj
+def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
+    """Write a table, such as bearoff_two_sided/6x6, with the columns that SQL shows."""
+    from bgdata.commands.query import run_query
+
+    kind, _, variant = table.partition("/")
+    warehouse.open(kind, variant)
+    run_query(warehouse, f"select * from {kind}_{variant.replace('-', '_')}", form, output)
+
+
+if __name__ == "__main__":
+    main()

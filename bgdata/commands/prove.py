@@ -1,0 +1,106 @@
+"""`bgdata verify`, `bgdata rebuild` and `bgdata lock`."""
+
+from __future__ import annotations
+
+import tempfile
+
+import click
+
+from bgdata.commands.report import progress_bars
+from bgdata.errors import ManifestFormatError, MissingTableError
+from bgdata.store.lockfile import load_lock, save_lock
+from bgdata.store.table import Table
+from bgdata.store.verify import verify
+from bgdata.store.warehouse import Warehouse
+
+
+def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int, seed: int, *, repair: bool) -> bool:
+    """Check every version (of one kind), print what was found, and repair when asked; returns whether all hold."""
+    tables = list(warehouse.versions(kind))
+    if not tables:
+        raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
+    failed: dict[str, Table] = {}
+    with progress_bars() as progress:
+        passed = 0
+        for finding in verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress):
+            passed += not finding.problem
+            if finding.problem:
+                failed[finding.table.name] = finding.table
+                progress.note(f"FAILED {finding.table.name}: {finding.check}: {finding.problem}")
+            elif finding.check == "lock":
+                progress.note(f"ok     {finding.table.name}: {finding.table.manifest.rows:,} rows")
+    click.echo(f"{len(tables)} versions, {passed} checks passed, {len(failed)} versions failed")
+    if failed and repair:
+        for table in failed.values():
+            repair_version(warehouse, table)
+    return not failed or repair
+
+
+def repair_version(warehouse: Warehouse, table: Table) -> None:
+    """Move a broken version aside and build its variant anew; when that fails the broken one is still there to look at.
+
+    Parameters come from the manifest, or, when that is broken, from the default of the same name.
+    """
+    name, variant = table.folder.parts[-3:-1]
+    kind = warehouse.kind(name)
+    try:
+        parameters = kind.parameters(**table.manifest.parameters)
+    except (ManifestFormatError, MissingTableError):
+        matching = [default for default in kind.defaults if kind.slug(default) == variant]
+        if not matching:
+            raise
+        parameters = matching[0]
+    aside = warehouse.staging / f"damaged-{name}-{variant}-{table.folder.name}"
+    aside.parent.mkdir(exist_ok=True)
+    table.folder.rename(aside)
+    with progress_bars() as progress:
+        built = warehouse.build(name, parameters, progress=progress)
+    click.echo(f"repaired {built.name}; the damaged files are in {aside}")
+
+
+def rebuild_and_compare(warehouse: Warehouse, kind: str | None) -> bool:
+    """Build all that the lock lists into a temporary folder and compare digests; returns whether all are equal."""
+    locked = [entry for entry in load_lock(warehouse.lock) if kind in (None, entry.dataset)]
+    if kind is not None and not locked:
+        warehouse.kind(kind)
+        raise MissingTableError(f"expected {kind} in {warehouse.lock}, found none; try: bgdata lock")
+    aside_root = warehouse.staging if warehouse.root.is_dir() else None
+    if aside_root:
+        aside_root.mkdir(exist_ok=True)
+    equal = True
+    with tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder, progress_bars() as progress:
+        aside = Warehouse(folder, warehouse.kinds)
+        for entry in locked:
+            declared = warehouse.kind(entry.dataset)
+            parameters = next(default for default in declared.defaults if declared.slug(default) == entry.variant)
+            found = aside.build(entry.dataset, parameters, progress=progress).manifest.digest
+            equal &= found == entry.digest
+            verdict = "same  " if found == entry.digest else "DIFFERS"
+            click.echo(f"{verdict} {entry.dataset}/{entry.variant}: locked {entry.digest[:16]}, rebuilt {found[:16]}")
+    return equal
+
+
+def rebuild_in_place(warehouse: Warehouse, kind: str | None) -> None:
+    """Build the default variants (of one kind) anew and publish them."""
+    kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
+    with progress_bars() as progress:
+        for declared in kinds:
+            for parameters in declared.defaults:
+                warehouse.build(declared.name, parameters, progress=progress, force=True)
+
+
+def write_lock(warehouse: Warehouse) -> None:
+    """Write the lock of the default variants; raises MissingTableError when one is not built."""
+    manifests = []
+    for kind in warehouse.kinds.values():
+        for parameters in kind.defaults:
+            table = warehouse.find(kind, parameters)
+            if table is None:
+                raise MissingTableError(
+                    f"expected {kind.name}/{kind.slug(parameters)} in {warehouse.root}, found none; try: bgdata build"
+                )
+            manifests.append(table.manifest)
+    save_lock(warehouse.lock, manifests)
+    click.echo(f"wrote {warehouse.lock}: {len(manifests)} variants")
+
+

@@ -1,0 +1,63 @@
+"""`bgdata query` and `bgdata export table`: one SELECT, to the terminal or to a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import duckdb
+
+from bgdata.errors import QueryError, UsageError
+from bgdata.store.catalog import quoted
+from bgdata.store.storage import storage_errors
+from bgdata.store.warehouse import Warehouse
+
+OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
+
+
+def run_query(warehouse: Warehouse, sql: str, form: str, output: Path | None) -> None:
+    """Run one query; raises QueryError with DuckDB's first line, and UsageError for parquet without a file."""
+    if form == "parquet" and output is None:
+        raise UsageError("expected --output FILE with --format parquet, got none")
+    with warehouse.connect() as connection:
+        try:
+            relation = connection.sql(sql)
+            if relation is None:
+                return
+            if form == "table" and output is None:
+                relation.show(max_rows=40, max_width=terminal_width())
+            else:
+                write_rows(connection, relation, form if form != "table" else "csv", output)
+        except duckdb.Error as error:
+            raise QueryError(first_lines(error)) from error
+
+
+def write_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, output: Path | None) -> None:
+    """Copy the rows to a file, written aside and renamed, or to standard output."""
+    if output is None:
+        connection.execute(f"copy ({relation.sql_query()}) to '/dev/stdout' ({OPTIONS[form]})")
+        sys.stdout.flush()
+        return
+    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
+    with storage_errors("write", output):
+        try:
+            connection.execute(f"copy ({relation.sql_query()}) to {quoted(str(partial))} ({OPTIONS[form]})")
+            partial.replace(output)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def terminal_width() -> int:
+    """Columns to draw tables in: those of the terminal, or plenty when the output goes elsewhere."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return 200
+
+
+def first_lines(error: Exception) -> str:
+    """DuckDB's message without the drawing of the query, in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    kept = [line for line in lines if not line.startswith(("LINE ", "^"))]
+    return "expected a valid query: " + " ".join(kept[:3])

@@ -1,0 +1,118 @@
+"""Lists, explanations and progress on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bgdata.errors import BgdataError
+from bgdata.store.checks import sql_checks
+from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.progress import Progress
+from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked about
+
+
+def print_kinds(warehouse: Warehouse) -> None:
+    """One line for each kind, and one for each of its versions."""
+    for name, kind in warehouse.kinds.items():
+        defaults = ", ".join(kind.slug(parameters) for parameters in kind.defaults)
+        click.echo(f"{name}  [{defaults}]\n    {kind.summary}")
+        for table in warehouse.versions(name):
+            try:
+                manifest = table.manifest
+                size = sum(entry.bytes for entry in manifest.files)
+                click.echo(f"    {manifest.variant:<8} {manifest.version}  {manifest.rows:>12,} rows  {size / 1e6:>8,.1f} MB")
+            except BgdataError as error:
+                click.echo(f"    {table.name}: {error}")
+    if not warehouse.root.is_dir():
+        click.echo(f"\nno warehouse in {warehouse.root} yet; try: bgdata build")
+
+
+def print_kind(kind: Dataset[Any], parameters: Parameters) -> None:
+    """The declaration of a kind, and what a variant of it would need."""
+    from bgdata.store.build import estimate_text
+
+    click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.\n")
+    click.echo("columns (variant, then)")
+    for column in kind.columns:
+        click.echo(f"  {column.name:<18} {column.type:<10} {column.comment}")
+    click.echo("\nflat arrays")
+    for array in kind.arrays:
+        click.echo(f"  {array.name:<18} {array.dtype:<10} [{array.axes}] {array.meaning}")
+    click.echo("\nparameters [defaults of the builds by `make build`]")
+    for field in fields(kind.parameters):
+        values = ", ".join(str(getattr(default, field.name)) for default in kind.defaults)
+        click.echo(f"  --{field.name.replace('_', '-')} [{values}]")
+    click.echo("\nSQL checks: each returns the rows that break the claim")
+    for claim, _ in sql_checks(kind.name):
+        click.echo(f"  {claim.replace('_', ' ')}")
+    for role, (name, wanted) in kind.inputs(parameters).items():
+        click.echo(f"\ninput {role}: {name}/{wanted.names()[0]}={getattr(wanted, wanted.names()[0])}")
+    kind.check_parameters(parameters)
+    click.echo(f"\na build of {kind.slug(parameters)}: {estimate_text(kind.estimate(parameters))}")
+
+
+def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, yes: bool) -> None:
+    """Show what a large build needs, and ask before it starts; builds that cannot fit are refused by the build."""
+    from bgdata.store.build import estimate_text
+
+    estimate = kind.estimate(parameters)
+    if max(estimate.disk_bytes, estimate.memory_bytes) < LARGE_BYTES or warehouse.find(kind, parameters):
+        return
+    click.echo(f"{kind.name}/{kind.slug(parameters)}: {estimate_text(estimate)}", err=True)
+    if not yes and click.get_text_stream("stdin").isatty():
+        click.confirm("build it?", abort=True, err=True)
+
+
+class TerminalBars:
+    """Progress as bars with a rate and the time left."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._task: TaskID | None = None
+
+    def start(self, label: str, total: int, unit: str) -> None:
+        """Replace the bar by that of the next stage."""
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(label, total=total, unit=unit)
+
+    def advance(self, count: int) -> None:
+        """Move the bar on."""
+        if self._task is not None:
+            self._bars.advance(self._task, count)
+
+    def note(self, text: str) -> None:
+        """Print a line above the bar."""
+        self._bars.console.print(text, highlight=False, markup=False)
+
+
+@contextmanager
+def progress_bars() -> Iterator[Progress]:
+    """Bars on standard error while the block runs; without a terminal only the notes."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Units a second."""
+
+        def render(self, task: Any) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{speed:,.0f} {task.fields['unit']}/s" if speed else "")
+
+    console = Console(stderr=True, soft_wrap=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        yield TerminalBars(bars)

@@ -1,0 +1,23 @@
+"""Prefect flows over bgdata. They name steps, retry and report; the library computes, and knows nothing of Prefect.
+
+Prefect is set quiet, local and offline here, before anything imports it: its database lives in .bgdata/prefect of the
+current folder, nothing is sent anywhere, and no server has to be started.
+"""
+
+import os
+from pathlib import Path
+
+HOME = Path(os.environ.get("PREFECT_HOME", Path.cwd() / ".bgdata" / "prefect"))
+HOME.mkdir(parents=True, exist_ok=True)  # Prefect makes one level only, and its server dies silently without it
+
+_SERVICES = ("TRIGGERS", "SCHEDULER", "LATE_RUNS", "FOREMAN", "CANCELLATION_CLEANUP", "PAUSE_EXPIRATIONS")
+SETTINGS = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_HOME": str(HOME),
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_LOGGING_LEVEL": "WARNING",
+    "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+} | {f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _SERVICES}
+for _name, _value in SETTINGS.items():
+    os.environ.setdefault(_name, _value)
