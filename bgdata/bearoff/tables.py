@@ -6,9 +6,10 @@ A position is one layout (or its index) for a one-sided table, two for a two-sid
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,45 +93,51 @@ class TwoSidedTable:
         parameters = table.manifest.parameters
         self.points, self.checkers = int(parameters["points"]), int(parameters["checkers"])
         self.limit = equity_limit(self.checkers)
-        self.codes = table.array("equities")
+        self.stored = table.array("equities")  # [N, N, 4] float32 equities or uint16 codes
         self._count = layout_count(self.points, self.checkers)
-        self._step = 2.0 * self.limit / 65535.0
-        # one 8-byte record a pair: gathering these is several times faster than rows of four
-        self._records = self.codes.reshape(-1).view(np.uint64)
+        # one item a pair: gathering records is several times faster than rows of four
+        self._records = self.stored.reshape(-1, 4).view([("equities", self.stored.dtype, 4)]).reshape(-1)
+        self._bytes = self.stored.reshape(-1).data.cast("B")
+        self._unpack = struct.Struct("<4H" if self.is_rounded else "<4f").unpack_from
+        self._record_bytes = 4 * self.stored.itemsize
+        self._step = self.limit / 32767.5 if self.is_rounded else 1.0
+        self._lowest = self.limit if self.is_rounded else 0.0
 
     def __len__(self) -> int:
         return self._count * self._count
 
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the table holds 16-bit codes rather than float32 equities."""
+        return self.stored.dtype == np.uint16
+
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position."""
-        count, step, limit = self._count, self._step, self.limit
+        """The four equities of one position. Raises NotCoveredError or InvalidPositionError."""
         index = on_roll if isinstance(on_roll, int) else position_index(fitted(on_roll, self.points))
         other = opponent if isinstance(opponent, int) else position_index(fitted(opponent, self.points))
-        if not (0 <= index < count and 0 <= other < count):
+        if not (0 <= index < self._count and 0 <= other < self._count):
             raise NotCoveredError(f"expected a position in {self.table.name}, got {on_roll} against {opponent}")
-        record = self._records.item(index * count + other)
-        return Equities(
-            (record & 0xFFFF) * step - limit,
-            (record >> 16 & 0xFFFF) * step - limit,
-            (record >> 32 & 0xFFFF) * step - limit,
-            (record >> 48) * step - limit,
-        )
+        a, b, c, d = self._unpack(self._bytes, (index * self._count + other) * self._record_bytes)
+        step, lowest = self._step, self._lowest
+        return Equities(a * step - lowest, b * step - lowest, c * step - lowest, d * step - lowest)
 
-    def probe_codes(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.uint16]:
-        """uint16[n, 4] codes of n pairs of indexes; `decode` turns them into equities."""
+    def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
+        """[n, 4] stored values of n pairs of indexes; `decode` turns them into equities."""
         rows = np.asarray(on_roll, np.int64) * self._count + np.asarray(opponent, np.int64)
         try:
-            return self._records.take(rows).view(np.uint16).reshape(-1, 4)
+            return self._records.take(rows)["equities"]
         except IndexError as error:
             raise NotCoveredError(f"expected indexes below {self._count} for {self.table.name}: {error}") from error
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float32]:
         """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`."""
-        return self.decode(self.probe_codes(on_roll, opponent))
+        return self.decode(self.probe_stored(on_roll, opponent))
 
-    def decode(self, codes: NDArray[np.uint16]) -> NDArray[np.float32]:
-        """Equities of codes: code * limit / 32767.5 - limit."""
-        return codes * np.float32(self._step) - np.float32(self.limit)
+    def decode(self, stored: NDArray[Any]) -> NDArray[np.float32]:
+        """float32 equities of stored values, of any shape."""
+        if not self.is_rounded:
+            return stored
+        return stored * np.float32(self._step) - np.float32(self._lowest)
 
 
 def equity_limit(checkers: int) -> float:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.layouts import all_layouts, pip_counts, pip_layers
@@ -209,42 +209,38 @@ def pairs_of_total(pairs: Pairs, total: int) -> int:
 
 
 @kernel(parallel=True)
-def fill_code_rows(tile, order, cells, steps, codes):  # type: ignore[no-untyped-def]
-    """Fills codes[lane, opponent index, column] for the lanes of one tile: equities rounded to the nearest code."""
-    for opponent in prange(1, order.shape[0]):
+def fill_rows(tile, order, cells, scale, offset, rows):  # type: ignore[no-untyped-def]
+    """Fills rows[lane, opponent index, column] for the lanes of one tile with equity * scale + offset.
+
+    The offset of integer rows holds the half that makes cutting off the fraction round to nearest.
+    """
+    for opponent in prange(order.shape[0]):
         for column in range(4):
             for lane in range(TILE):
-                value = np.float64(cells[opponent, tile, column, lane])
-                codes[lane, order[opponent], column] = np.uint16((value * steps + STEPS) + 0.5)
+                rows[lane, order[opponent], column] = cells[opponent, tile, column, lane] * scale + offset
 
 
-@kernel(parallel=True)
-def fill_integer_rows(tile, order, cells, codes):  # type: ignore[no-untyped-def]
-    """Fills codes[lane, opponent index, column] for the lanes of one tile from gnubg's integers."""
-    for opponent in prange(1, order.shape[0]):
-        for column in range(4):
-            for lane in range(TILE):
-                codes[lane, order[opponent], column] = np.int32(cells[opponent, tile, column, lane]) - LOST
+def equity_rows(pairs: Pairs, limit: float, dtype: DTypeLike) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield (on-roll index, [positions, 4] by opponent index) for every position, in slot order.
 
-
-def code_rows(pairs: Pairs, limit: float = 1.0) -> Iterator[tuple[int, NDArray[np.uint16]]]:
-    """Yield (on-roll index, uint16[positions, 4] codes by opponent index) for every position, in slot order.
-
-    code = round((equity / limit + 1) * 32767.5). The player without checkers has won (65535) and loses nothing more;
-    against an opponent without checkers the game is lost.
+    float32: equities. uint16: codes, round((equity / limit + 1) * 32767.5), or gnubg's integers from 0 on. A player
+    without checkers has won what the opponent would have lost, and against no checkers the game is lost.
     """
     count = len(pairs.order)
-    won = np.full((count, 4), 65535, np.uint16)
+    scale, offset = 1.0, 0.0
+    if np.dtype(dtype) == np.uint16:
+        scale, offset = (1.0, float(-LOST)) if pairs.cells.dtype == np.int16 else (STEPS / limit, STEPS + 0.5)
+    rows = np.empty((TILE, count, 4), dtype)
+    lanes = lanes_of(pairs)
+    won = np.empty((count, 4), dtype)
+    lost = pairs.cells[0, lanes // TILE, :, lanes % TILE].astype(np.float64)
+    won[pairs.order] = (WON if pairs.cells.dtype == np.int16 else -lost) * scale + offset
     yield 0, won
-    codes = np.zeros((TILE, count, 4), np.uint16)
     slot_of_lane = np.full(pairs.lane_start[-1], -1)
-    slot_of_lane[lanes_of(pairs)] = np.arange(count)
+    slot_of_lane[lanes] = np.arange(count)
     for tile in range(1, pairs.cells.shape[1]):
-        if pairs.cells.dtype == np.int16:
-            fill_integer_rows(tile, pairs.order, pairs.cells, codes)
-        else:
-            fill_code_rows(tile, pairs.order, pairs.cells, STEPS / limit, codes)
+        fill_rows(tile, pairs.order, pairs.cells, scale, offset, rows)
         for lane in range(TILE):
             slot = slot_of_lane[tile * TILE + lane]
             if slot > 0:
-                yield int(pairs.order[slot]), codes[lane]
+                yield int(pairs.order[slot]), rows[lane]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
+import click
 import duckdb
 
 from bgdata.errors import QueryError, UsageError
@@ -36,8 +39,10 @@ def run_query(warehouse: Warehouse, sql: str, form: str, output: Path | None) ->
 def write_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, output: Path | None) -> None:
     """Copy the rows to a file, written aside and renamed, or to standard output."""
     if output is None:
-        connection.execute(f"copy ({relation.sql_query()}) to '/dev/stdout' ({OPTIONS[form]})")
-        sys.stdout.flush()
+        with tempfile.NamedTemporaryFile(suffix=f".{form}") as file:  # DuckDB would truncate what stdout goes to
+            connection.execute(f"copy ({relation.sql_query()}) to {quoted(file.name)} ({OPTIONS[form]})")
+            with Path(file.name).open("rb") as rows:
+                shutil.copyfileobj(rows, click.get_binary_stream("stdout"))
         return
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     with storage_errors("write", output):

@@ -54,7 +54,7 @@ class BearoffError(Dataset[ErrorParameters]):
     key = ("on_roll_index", "opponent_index")
     arrays = (
         FlatArray("difference", "float32", "on-roll index - 1, opponent index - 1", "One-sided minus exact equity"),
-        FlatArray("exact", "uint16", "on-roll index - 1, opponent index - 1", "Exact equity = code / 32767.5 - 1"),
+        FlatArray("exact", "uint16", "on-roll index - 1, opponent index - 1", "Exact equity, within 1.6e-5: code / 32767.5 - 1"),
     )
     parameters = ErrorParameters
     defaults = (ErrorParameters(6, 9),)
@@ -87,9 +87,9 @@ class BearoffError(Dataset[ErrorParameters]):
         job.progress.start(f"{self.name}/{self.slug(parameters)}", count**2, "pairs")
         one_sided = one_sided_equities(RaceTable(inputs["one_sided"]).chances_matrix(count)[1:])
         exact = TwoSidedTable(inputs["two_sided"])
-        codes = np.ascontiguousarray(exact.codes[1:, 1:, 0])
-        job.save("exact", codes)
-        one_sided -= codes / STEPS - 1.0
+        equities = exact.decode(exact.stored[1:, 1:, 0])
+        job.save("exact", (equities * STEPS + (STEPS + 0.5)).astype(np.uint16))
+        one_sided -= equities
         job.save("difference", one_sided.astype(np.float32))
         job.progress.advance(count**2)
 
@@ -122,7 +122,7 @@ class BearoffError(Dataset[ErrorParameters]):
             "largest_difference": float(difference.max()),
             "smallest_difference": float(difference.min()),
             "mean_absolute_difference": float(np.abs(difference).mean(dtype=np.float64)),
-            "difference_error_bound": error_bound(parameters.checkers) + 1e-6,
+            "difference_error_bound": error_bound(parameters.points, parameters.checkers) + 1e-6,
         }
 
     def check_sample(

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
-FLOAT_ERROR = 2e-6  # of the float32 recursion, for an equity limit of 1; the tests measure under 1e-6
+FLOAT_ERROR = 1e-6  # of the float32 recursion, for an equity limit of 1; the tests measure less
+UNROUNDED_PAIRS = 10_000_000  # tables up to 6x8 keep float32; larger ones round once to 16 bits, half the size
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,14 @@ class TwoSidedParameters(Parameters):
     checkers: int = 6
 
 
-def error_bound(checkers: int) -> float:
-    """Largest error of any stored equity: half a step of the 16-bit code, and the recursion's rounding."""
-    return equity_limit(checkers) * (1.0 / 65535.0 + FLOAT_ERROR)
+def is_rounded(points: int, checkers: int) -> bool:
+    """Whether equities are stored as 16-bit codes rather than as they were solved."""
+    return layout_count(points, checkers) ** 2 > UNROUNDED_PAIRS
+
+
+def error_bound(points: int, checkers: int) -> float:
+    """Largest error of any stored equity: the recursion's rounding, and half a step of a 16-bit code."""
+    return equity_limit(checkers) * (FLOAT_ERROR + is_rounded(points, checkers) / 65535.0)
 
 
 class BearoffTwoSided(Dataset[TwoSidedParameters]):
@@ -50,18 +56,19 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
     columns = (
         Column("on_roll_index", "INTEGER", "", "Position index of the player on roll"),
         Column("opponent_index", "INTEGER", "", "Position index of the opponent"),
-        Column("cubeless", "DOUBLE", "points", "Equity without a doubling cube: 2 x chance of winning - 1"),
-        Column("owned", "DOUBLE", "points per unit cube", "No-double equity when the player on roll owns the cube"),
-        Column("centered", "DOUBLE", "points per unit cube", "No-double equity when the cube is in the middle"),
-        Column("opponent_owned", "DOUBLE", "points per unit cube", "Equity when the opponent owns the cube"),
+        Column("cubeless", "FLOAT", "points", "Equity without a doubling cube: 2 x chance of winning - 1"),
+        Column("owned", "FLOAT", "points per unit cube", "No-double equity when the player on roll owns the cube"),
+        Column("centered", "FLOAT", "points per unit cube", "No-double equity when the cube is in the middle"),
+        Column("opponent_owned", "FLOAT", "points per unit cube", "Equity when the opponent owns the cube"),
     )
     key = ("on_roll_index", "opponent_index")
     arrays = (
         FlatArray(
             "equities",
-            "uint16",
+            "float32",
             "on-roll index, opponent index, (cubeless, owned, centered, opponent_owned)",
-            "Equity = code * limit / 32767.5 - limit; limit is 1, or 2 where all 15 checkers can be on the board",
+            "Equities; in tables of more than 10 million pairs uint16 codes, equity = code * limit / 32767.5 - limit, "
+            "where limit is 1, or 2 if all 15 checkers can be on the board",
         ),
     )
     parameters = TwoSidedParameters
@@ -83,12 +90,12 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
         layers = parameters.points * parameters.checkers + 1
         return Estimate(
             rows=count * count,
-            disk_bytes=count * count * 17,
+            disk_bytes=count * count * (17 if is_rounded(parameters.points, parameters.checkers) else 32),
             memory_bytes=count * (count + 8 * layers) * 16 + count * 21 * 6 * parameters.points * 8 + 2**28,
         )
 
     def compute(self, parameters: TwoSidedParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
-        from bgdata.bearoff.two_sided import code_rows, pairs_of_total, solve_total, start_pairs
+        from bgdata.bearoff.two_sided import equity_rows, pairs_of_total, solve_total, start_pairs
 
         pairs = start_pairs(parameters.points, parameters.checkers)
         totals = list(pairs.totals)
@@ -97,10 +104,11 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
         for total in job.steps(title, "pairs", totals, sizes, {"cells": pairs.cells}):
             solve_total(pairs, total)
         count = len(pairs.order)
-        job.progress.start(f"{title}: rounding", count, "positions")
-        with job.create("equities", np.uint16, (count, count, 4)) as writer:
-            for index, codes in code_rows(pairs, equity_limit(parameters.checkers)):
-                writer.write(index, codes[None])
+        dtype = np.uint16 if is_rounded(parameters.points, parameters.checkers) else np.float32
+        job.progress.start(f"{title}: saving", count, "positions")
+        with job.create("equities", dtype, (count, count, 4)) as writer:
+            for index, row in equity_rows(pairs, equity_limit(parameters.checkers), dtype):
+                writer.write(index, row[None])
                 job.progress.advance(1)
 
     def batches(self, parameters: TwoSidedParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
@@ -112,18 +120,21 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
         opponents = np.arange(count, dtype=np.int32)
         for start in range(0, count, step):
             rows = np.arange(start, min(count, start + step), dtype=np.int32)
-            codes = equities[start : start + len(rows)].reshape(-1, 4)
-            columns = {f"{name}_code": np.ascontiguousarray(codes[:, n]) for n, name in enumerate(COLUMNS)}
+            values = equities[start : start + len(rows)].reshape(-1, 4)
+            names = [f"{name}_code" for name in COLUMNS] if values.dtype == np.uint16 else COLUMNS
+            columns = {name: np.ascontiguousarray(values[:, n]) for n, name in enumerate(names)}
             yield pa.record_batch(
                 {"on_roll_index": np.repeat(rows, count), "opponent_index": np.tile(opponents, len(rows)), **columns}
             )
 
     def expressions(self, parameters: TwoSidedParameters) -> Mapping[str, str]:
+        if not is_rounded(parameters.points, parameters.checkers):
+            return {}
         limit = equity_limit(parameters.checkers)
-        return {name: f"({name}_code * {limit / 32767.5!r} - {limit})::double" for name in COLUMNS}
+        return {name: f"({name}_code * {limit / 32767.5!r} - {limit})::float" for name in COLUMNS}
 
     def statistics(self, parameters: TwoSidedParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        bound = error_bound(parameters.checkers)
+        bound = error_bound(parameters.points, parameters.checkers)
         return {"equity_limit": equity_limit(parameters.checkers)} | {f"{name}_error_bound": bound for name in COLUMNS}
 
     def check_sample(
@@ -141,7 +152,7 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
 def check_pair(reader: TwoSidedTable, on_roll: int, opponent: int, layouts: Array) -> None:
     """Recompute one pair from the pairs that its plays lead to; raises CheckFailedError.
 
-    What doubling is worth counts an error of the table twice, and rounding adds half a step more.
+    What doubling is worth counts an error of the table twice, and the row itself has one more.
     """
     from bgdata.bearoff.plays import roll_results
 
@@ -156,11 +167,12 @@ def check_pair(reader: TwoSidedTable, on_roll: int, opponent: int, layouts: Arra
         )
         totals += (2 if roll < 15 else 1) / 36 * (-worth).max(axis=0)
     off_by = np.abs(totals - reader.probe(on_roll, opponent))
-    if off_by.max() > 3 * error_bound(reader.checkers):
+    bound = 3 * error_bound(reader.points, reader.checkers)
+    if off_by.max() > bound:
         worst = COLUMNS[int(off_by.argmax())]
         raise CheckFailedError(
             f"expected {worst} of position {on_roll} against {opponent} in {reader.table.name} to follow from its "
-            f"plays within {3 * error_bound(reader.checkers):.2g}, found it off by {off_by.max():.3g}"
+            f"plays within {bound:.2g}, found it off by {off_by.max():.3g}"
         )
 
 
