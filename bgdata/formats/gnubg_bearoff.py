@@ -1,0 +1,311 @@
+"""Read gnubg's bearoff databases: one-sided, two-sided and hypergammon files, memory mapped.
+
+A file is a 40-byte ASCII header and binary data, little-endian. Positions of one side have an index (the combinatorial
+number system of `bgdata.bearoff.index`); a two-sided record is found by the index of the player on roll, then the
+opponent's. Opening maps the file and reads the header (and the last entry of an index table, which tells the size); a
+probe reads one record. Nothing but NumPy is needed.
+Source: files made by makebearoff and makehyper of GNU Backgammon 1.07, byte for byte; no program text was used.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import CorruptFileError, NotCoveredError, StorageError
+from bgdata.formats.gnubg_bearoff_header import (
+    CHANCE_SCALE,
+    EQUITY_SCALE,
+    HEADER_BYTES,
+    ROLLS,
+    BearoffHeader,
+    entry_dtype,
+    parse_header,
+)
+
+_BLOCK = 1 << 16  # positions read at a time: bounds the memory
+_SCALE_24_BIT = (1 << 24) - 1
+_WEIGHTS_24_BIT = np.array([1, 1 << 8, 1 << 16])
+
+
+class NormalMoments(NamedTuple):
+    """Record of the normal variant, in rolls: to bear everything off, and to bear the first of 15 checkers off."""
+
+    mean: float
+    standard_deviation: float
+    gammon_mean: float
+    gammon_standard_deviation: float
+
+
+class TwoSidedEquities(NamedTuple):
+    """Equities of the player on roll before the roll, per unit cube, if he does not double now; gammons do not count.
+
+    `owned`: he owns the cube; None where the file has only cubeless equities.
+    """
+
+    cubeless: float
+    owned: float | None
+    centered: float | None
+    opponent_owned: float | None
+
+
+class HypergammonEvaluation(NamedTuple):
+    """Cumulative chances and no-double equities of the player on roll before the roll, per unit cube."""
+
+    win: float
+    win_gammon: float
+    win_backgammon: float
+    lose_gammon: float
+    lose_backgammon: float
+    owned: float
+    centered: float
+    centered_jacoby: float
+    opponent_owned: float
+
+
+class _BearoffFile:
+    """What all kinds share: path, header, the mapped data behind the header."""
+
+    def __init__(self, path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
+        self.path = path
+        self.header = header
+        self.points = header.points
+        self.checkers = header.checkers
+        self._data = data
+
+    def __len__(self) -> int:
+        """Positions of one side."""
+        return self.header.position_count
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.header.name} in {self.path}>"
+
+    def _check_index(self, index: int) -> None:
+        if not 0 <= index < len(self):
+            raise NotCoveredError(f"expected a position index from 0 to {len(self) - 1} in {self.path}, got {index}")
+
+
+class GnubgOneSided(_BearoffFile):
+    """One side bearing off alone. Chances are by number of rolls, 0 to 31.
+
+    "Gammon" names the rolls until the first of 15 checkers is off; 0 rolls where fewer than 15 are on the board.
+    """
+
+    def __init__(self, path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
+        super().__init__(path, header, data)
+        count, parts = len(self), 1 + header.has_gammon
+        table = count * header.record_bytes if header.is_compressed else 0
+        self._entries = data[:table].view(entry_dtype(header.has_gammon))
+        self._values = data[table:].view("<u2")  # of all distributions
+        if header.is_normal:
+            self._moments: NDArray[np.float32] = data.view("<f4").reshape(count, 4)
+        elif not header.is_compressed:
+            self._records = self._values.reshape(count, parts, ROLLS)
+
+    @property
+    def moments(self) -> NDArray[np.float32]:
+        """float32[positions, 4]: the records of the normal variant (see NormalMoments), a view of the file.
+
+        Raises NotCoveredError for a file of counts.
+        """
+        if not self.header.is_normal:
+            raise NotCoveredError(f"expected the normal variant in {self.path}, found counts; use probe_counts")
+        return self._moments
+
+    def probe_normal(self, position_index: int) -> NormalMoments:
+        """Mean and s.d. of the rolls, normal variant only.
+
+        Raises NotCoveredError for an index out of range and for a file of counts.
+        """
+        self._check_index(position_index)
+        return NormalMoments(*self.moments[position_index].tolist())
+
+    def probe_counts(self, position_index: int) -> NDArray[np.uint16]:
+        """uint16[32]: chance of bearing everything off in exactly n rolls, in units of 1/65535.
+
+        Raises NotCoveredError for an index out of range and for the normal variant, which has no counts, and
+        CorruptFileError for a record that does not sum to 65535.
+        """
+        return self._probe_part(position_index, 0)
+
+    def probe_gammon_counts(self, position_index: int) -> NDArray[np.uint16]:
+        """uint16[32]: as `probe_counts`, for the first of 15 checkers; NotCoveredError for a file without them."""
+        return self._probe_part(position_index, 1)
+
+    def probe_chances(self, position_index: int) -> NDArray[np.float64]:
+        """float64[32]: chance of bearing everything off in exactly n rolls; errors as in `probe_counts`.
+
+        The normal variant gives what gnubg 1.07 does: the normal density at the integers, not normalised, so values
+        can exceed 1 and their sum can differ from 1; all at the mean where the s.d. is 0.
+        """
+        if self.header.is_normal:
+            return _normal_density(*self.probe_normal(position_index)[:2])
+        return self.probe_counts(position_index) / CHANCE_SCALE
+
+    def probe_gammon_chances(self, position_index: int) -> NDArray[np.float64]:
+        """float64[32]: as `probe_chances`, for the first of 15 checkers; NotCoveredError for a file without them."""
+        if self.header.is_normal:
+            return _normal_density(*self.probe_normal(position_index)[2:])
+        return self.probe_gammon_counts(position_index) / CHANCE_SCALE
+
+    def mean_rolls(self, position_index: int) -> float:
+        """Expected number of rolls to bear everything off; errors as in `probe_counts`."""
+        if self.header.is_normal:
+            return self.probe_normal(position_index).mean
+        return float(self.probe_counts(position_index) @ np.arange(ROLLS)) / CHANCE_SCALE
+
+    def read_all(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
+        """Counts of all positions, (uint16[positions, 32], the same of the gammon part or None), in memory.
+
+        Raises NotCoveredError for the normal variant (use `moments`) and CorruptFileError for a bad record.
+        """
+        return self._read_part(0), self._read_part(1) if self.header.has_gammon else None
+
+    def _check_part(self, part: int) -> None:
+        if self.header.is_normal:
+            raise NotCoveredError(f"expected counts in {self.path}, found the normal variant; use moments")
+        if part and not self.header.has_gammon:
+            raise NotCoveredError(f"expected a gammon part in {self.path}, found none; make it without option -g")
+
+    def _probe_part(self, index: int, part: int) -> NDArray[np.uint16]:
+        self._check_index(index)
+        self._check_part(part)
+        counts: NDArray[np.uint16] = self._counts(slice(index, index + 1), part)[0]
+        return counts
+
+    def _read_part(self, part: int) -> NDArray[np.uint16]:
+        self._check_part(part)
+        counts = np.empty((len(self), ROLLS), np.uint16)
+        for begin in range(0, len(self), _BLOCK):
+            rows = slice(begin, begin + _BLOCK)
+            counts[rows] = self._counts(rows, part)
+        return counts
+
+    def _counts(self, rows: slice, part: int) -> NDArray[np.uint16]:
+        """uint16[rows, 32]: counts of one part, checked."""
+        counts: NDArray[np.uint16]
+        if self.header.is_compressed:
+            counts = self._scattered(self._entries[rows], part)
+        else:
+            counts = self._records[rows, part].astype(np.uint16)
+        sums = counts.sum(axis=1, dtype=np.int64)
+        bad = np.flatnonzero(sums != CHANCE_SCALE)
+        if bad.size:
+            raise CorruptFileError(
+                f"expected counts that sum to {CHANCE_SCALE} for position {rows.start + bad[0]} in {self.path}, "
+                f"found {sums[bad[0]]}: the file is damaged; write it again"
+            )
+        return counts
+
+    def _scattered(self, entries: NDArray[np.void], part: int) -> NDArray[np.uint16]:
+        """uint16[entries, 32]: stored values put at their rolls; zero outside the windows and beyond the file."""
+        window = entries["window"].astype(np.int64)
+        length, first = window[:, part].T
+        start = entries["offset"] + window[:, :part, 0].sum(axis=1)  # the second part follows the first
+        place = np.arange(ROLLS) - first[:, np.newaxis]
+        source = start[:, np.newaxis] + place
+        stored = (place >= 0) & (place < length[:, np.newaxis]) & (source < self._values.size)
+        counts = np.zeros(stored.shape, np.uint16)
+        counts[stored] = self._values[source[stored]]
+        return counts
+
+
+def _normal_density(mean: float, standard_deviation: float) -> NDArray[np.float64]:
+    rolls = np.arange(ROLLS)
+    if standard_deviation == 0:
+        return np.where(rolls == round(mean), 1.0, 0.0)
+    distance = (rolls - mean) / standard_deviation
+    return np.asarray(np.exp(-(distance**2) / 2) / (standard_deviation * np.sqrt(2 * np.pi)))
+
+
+class GnubgTwoSided(_BearoffFile):
+    """Both sides bearing off, no contact: equities of the player on roll."""
+
+    @property
+    def codes(self) -> NDArray[np.uint16]:
+        """uint16[positions on roll, positions of the opponent, 4 or 1], a view of the file: cubeless, and if the
+        file is cubeful owned, centered, opponent_owned. Equity = code / 32767.5 - 1."""
+        return self._data.view("<u2").reshape(len(self), len(self), 4 if self.header.is_cubeful else 1)
+
+    def probe(self, on_roll_index: int, opponent_index: int) -> TwoSidedEquities:
+        """Equities of one position; NotCoveredError for an index out of range."""
+        cubeless, *cubeful = self.probe_many([on_roll_index], [opponent_index])[0].tolist()
+        owned, centered, opponent_owned = cubeful or (None, None, None)
+        return TwoSidedEquities(cubeless, owned, centered, opponent_owned)
+
+    def probe_many(
+        self,
+        on_roll_indexes: Sequence[int] | NDArray[np.integer],
+        opponent_indexes: Sequence[int] | NDArray[np.integer],
+    ) -> NDArray[np.float64]:
+        """float64[n, 4 or 1]: equities of n positions, columns as in `codes`; NotCoveredError for a bad index."""
+        on_roll, opponent = np.asarray(on_roll_indexes), np.asarray(opponent_indexes)
+        for indexes in (on_roll, opponent):
+            if indexes.size:
+                self._check_index(int(indexes.min()))
+                self._check_index(int(indexes.max()))
+        return np.asarray(self.codes[on_roll, opponent] / EQUITY_SCALE - 1, np.float64)
+
+
+class GnubgHypergammon(_BearoffFile):
+    """Backgammon with one to three checkers a side; the 25th point of a layout is the bar.
+
+    Records of layouts that cannot be, both sides on one point, exist and mean nothing.
+    """
+
+    def probe(self, on_roll_index: int, opponent_index: int) -> HypergammonEvaluation:
+        """Evaluation of one position; NotCoveredError for an index out of range."""
+        self._check_index(on_roll_index)
+        self._check_index(opponent_index)
+        size = self.header.record_bytes
+        start = (on_roll_index * len(self) + opponent_index) * size
+        numbers = self._data[start : start + size - 1].reshape(9, 3) @ _WEIGHTS_24_BIT / _SCALE_24_BIT  # last byte: 0
+        return HypergammonEvaluation(*numbers[:5].tolist(), *(6 * numbers[5:] - 3).tolist())
+
+
+def open_gnubg_bearoff(path: str | os.PathLike[str]) -> GnubgOneSided | GnubgTwoSided | GnubgHypergammon:
+    """Map a file made by makebearoff, makehyper or `bgdata.formats.gnubg_bearoff_write`.
+
+    Raises StorageError for a file that is missing or cannot be read, and CorruptFileError for an unknown header or a
+    size other than the header demands.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEADER_BYTES)
+            header = parse_header(head, str(path))
+            mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    except CorruptFileError:
+        raise
+    except OSError as error:
+        raise StorageError(
+            f"expected a gnubg bearoff file at {path}, found: {(error.strerror or str(error)).lower()}; check the path"
+        ) from error
+    data = mapped[HEADER_BYTES:]
+    _check_size(path, header, data)
+    if header.kind == "one_sided":
+        return GnubgOneSided(path, header, data)
+    return GnubgTwoSided(path, header, data) if header.kind == "two_sided" else GnubgHypergammon(path, header, data)
+
+
+def _check_size(path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
+    """Raise CorruptFileError unless the data behind the header are as many bytes as the header demands."""
+    expected = header.record_count * header.record_bytes
+    least = ""
+    if header.is_compressed and data.size < expected:
+        least = "more than "  # how many bytes more stands in the part that is missing
+    elif header.is_compressed:  # the last entry of the index table says where the values end
+        last = data[expected - header.record_bytes : expected].view(entry_dtype(header.has_gammon))[0]
+        expected += 2 * (int(last["offset"]) + int(last["window"][:, 0].sum()))
+    if data.size != expected:
+        reason = "the file is truncated" if data.size < expected else "something was appended or the file is damaged"
+        raise CorruptFileError(
+            f"expected {least}{HEADER_BYTES + expected} bytes for {header.name} in {path}, "
+            f"found {HEADER_BYTES + data.size}: {reason}; write it again"
+        )

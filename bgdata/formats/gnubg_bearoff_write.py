@@ -1,0 +1,144 @@
+"""Write gnubg's bearoff databases: the bytes that makebearoff writes for the same numbers.
+
+A file is written beside its place, with the suffix `.partial`, flushed to disk and renamed; a failure leaves nothing
+behind and an old file untouched. Counts and codes may be memory maps: they are read in blocks.
+Source: files made by makebearoff of GNU Backgammon 1.07, byte for byte; no program text was used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import StorageError, TooLargeError, UsageError
+from bgdata.formats.gnubg_bearoff_header import CHANCE_SCALE, ROLLS, BearoffHeader, entry_dtype, format_header
+
+_BLOCK_VALUES = 1 << 22  # values written at a time: bounds the memory
+_MOST_COMPRESSED_VALUES = (1 << 32) - 1  # offsets have 32 bits
+
+
+def write_one_sided(
+    path: str | os.PathLike[str],
+    points: int,
+    counts: NDArray[np.uint16],
+    gammon_counts: NDArray[np.uint16] | None,
+    *,
+    compressed: bool,
+) -> None:
+    """Write the one-sided table of 15 checkers, as `makebearoff -o` does.
+
+    counts, gammon_counts: uint16[positions, 32] in index order, chance of n rolls in units of 1/65535; every row sums
+    to 65535. `gammon_counts` None leaves the gammon part out (`-g`); `compressed` False is `-c`.
+    Raises UsageError for other shapes, types or sums, TooLargeError where the values of a compressed file cannot be
+    counted in 32 bits, and StorageError where the file cannot be written.
+    """
+    header = BearoffHeader("one_sided", points, 15, gammon_counts is not None, compressed)
+    parts = [counts] if gammon_counts is None else [counts, gammon_counts]
+    for part in parts:
+        _check_array(part, (header.position_count, ROLLS), np.uint16)
+        for rows in _blocks(part):
+            _check_sums(part[rows], rows.start)
+    _write(path, header, _compressed_chunks(parts) if compressed else _interleaved_chunks(parts))
+
+
+def write_one_sided_normal(path: str | os.PathLike[str], points: int, moments: NDArray[np.float32]) -> None:
+    """Write the normal variant, as `makebearoff -o -n` does.
+
+    moments: float32[positions, 4] in index order: mean and s.d. of the rolls to bear everything off, mean and s.d. of
+    the rolls to bear the first of 15 checkers off. Raises UsageError and StorageError as `write_one_sided`.
+    """
+    header = BearoffHeader("one_sided", points, 15, has_gammon=True, is_normal=True)
+    _check_array(moments, (header.position_count, 4), np.float32)
+    _write(path, header, (moments[rows].astype("<f4").tobytes() for rows in _blocks(moments)))
+
+
+def write_two_sided(path: str | os.PathLike[str], points: int, checkers: int, codes: NDArray[np.uint16]) -> None:
+    """Write a two-sided table, as `makebearoff -t` does.
+
+    codes: uint16[positions on roll, positions of the opponent, 4 or 1], equity = code / 32767.5 - 1 of the player on
+    roll: cubeless, owned, centered, opponent_owned, or cubeless alone (`-C`). Raises UsageError for another shape or
+    type and StorageError where the file cannot be written.
+    """
+    header = BearoffHeader("two_sided", points, checkers, is_cubeful=codes.shape[-1:] == (4,))
+    count = header.position_count
+    _check_array(codes, (count, count, 4 if header.is_cubeful else 1), np.uint16)
+    _write(path, header, (codes[rows].astype("<u2").tobytes() for rows in _blocks(codes)))
+
+
+def _check_array(array: NDArray[Any], shape: tuple[int, ...], dtype: type[np.generic]) -> None:
+    if array.shape != shape or array.dtype != dtype:
+        raise UsageError(f"expected {np.dtype(dtype)}{list(shape)}, got {array.dtype}{list(array.shape)}")
+
+
+def _check_sums(counts: NDArray[np.uint16], first_index: int) -> None:
+    sums = counts.sum(axis=1, dtype=np.int64)
+    bad = np.flatnonzero(sums != CHANCE_SCALE)
+    if bad.size:
+        raise UsageError(
+            f"expected counts that sum to {CHANCE_SCALE}, got {sums[bad[0]]} for position {first_index + bad[0]}"
+        )
+
+
+def _blocks(array: NDArray[Any]) -> Iterator[slice]:
+    rows = max(1, _BLOCK_VALUES * len(array) // array.size)
+    return (slice(begin, begin + rows) for begin in range(0, len(array), rows))
+
+
+def _interleaved_chunks(parts: list[NDArray[np.uint16]]) -> Iterator[bytes]:
+    """Records of an uncompressed file: 32 counts, then 32 of the gammon part."""
+    for rows in _blocks(parts[0]):
+        yield np.stack([part[rows] for part in parts], axis=1).astype("<u2").tobytes()
+
+
+def _compressed_chunks(parts: list[NDArray[np.uint16]]) -> Iterator[bytes]:
+    """The index table, then the counts from the first to the last that is not zero."""
+    entries = np.empty(len(parts[0]), entry_dtype(len(parts) == 2))
+    for rows in _blocks(parts[0]):
+        for number, part in enumerate(parts):
+            first, length = _windows(part[rows])
+            entries["window"][rows, number] = np.stack([length, first], axis=1)
+    ends = entries["window"][:, :, 0].sum(axis=1, dtype=np.int64).cumsum()
+    if ends[-1] > _MOST_COMPRESSED_VALUES:
+        raise TooLargeError(
+            f"expected at most {_MOST_COMPRESSED_VALUES} values in a compressed file, got {ends[-1]}; do not compress"
+        )
+    entries["offset"][0], entries["offset"][1:] = 0, ends[:-1]
+    yield entries.tobytes()
+    for rows in _blocks(parts[0]):
+        stacked = np.stack([part[rows] for part in parts], axis=1)
+        place = np.arange(ROLLS) - entries["window"][rows, :, 1, np.newaxis].astype(np.int64)
+        yield stacked[(place >= 0) & (place < entries["window"][rows, :, 0, np.newaxis])].astype("<u2").tobytes()
+
+
+def _windows(counts: NDArray[np.uint16]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """(roll of the first count that is not zero, counts from there to the last one) of every row."""
+    is_stored = counts != 0
+    first = is_stored.argmax(axis=1)
+    return first, ROLLS - is_stored[:, ::-1].argmax(axis=1) - first
+
+
+def _write(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iterable[bytes]) -> None:
+    """Write header and chunks beside `path` and rename; StorageError names what failed."""
+    path = Path(path)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        try:
+            with partial.open("wb") as file:
+                file.write(format_header(header))
+                file.writelines(chunks)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise StorageError(
+            f"expected to write {header.name} to {path}, found: {(error.strerror or str(error)).lower()}; "
+            "choose a folder that exists, can be written and has room"
+        ) from error
