@@ -1,0 +1,84 @@
+"""`bgdata export gnubg-bd`: makebearoff's files with makebearoff's arithmetic, byte for byte."""
+
+from __future__ import annotations
+
+import re
+from math import comb
+from pathlib import Path
+
+import numpy as np
+
+from bgdata.bearoff.index import MAX_CHECKERS, check_size, layout_count
+from bgdata.errors import UsageError
+
+GNUBG_SCALE = 65535
+GNUBG_ROLLS = 32  # rolls that a file has room for
+
+
+def write_gnubg_bearoff(
+    one_sided: int | None,
+    two_sided: str | None,
+    output: Path,
+    *,
+    no_gammons: bool = False,
+    uncompressed: bool = False,
+    normal: bool = False,
+    cubeless: bool = False,
+) -> str:
+    """Compute and write one file; returns a line that says what was written. Raises UsageError for options that do
+    not belong together, StorageError when the file cannot be written."""
+    if (one_sided is None) == (two_sided is None):
+        raise UsageError("expected either --one-sided POINTS or --two-sided POINTSxCHECKERS")
+    if two_sided is not None:
+        if no_gammons or uncompressed or normal:
+            raise UsageError("expected -g, -c and -n with --one-sided only")
+        write_two_sided_file(*parse_size(two_sided), output, cubeless=cubeless)
+    elif one_sided is not None:
+        if cubeless:
+            raise UsageError("expected -C with --two-sided only")
+        write_one_sided_file(one_sided, output, gammons=not no_gammons, compressed=not uncompressed, normal=normal)
+    from bgdata.store.storage import sha256_file
+
+    return f"wrote {output}: {output.stat().st_size:,} bytes, SHA-256 {sha256_file(output)}"
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """(points, checkers) of `6x9`. Raises UsageError."""
+    match = re.fullmatch(r"(\d+)x(\d+)", text)
+    if match is None:
+        raise UsageError(f"expected POINTSxCHECKERS such as 6x6, got {text}")
+    points, checkers = int(match[1]), int(match[2])
+    check_size(points, checkers)
+    return points, checkers
+
+
+def write_one_sided_file(points: int, output: Path, *, gammons: bool, compressed: bool, normal: bool) -> None:
+    """`makebearoff -o POINTS`: integer distributions, or the moments of normal ones."""
+    from bgdata.bearoff.gnubg_normal import normal_moments
+    from bgdata.bearoff.race import integer_distributions, solve_race, start_race
+    from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal
+
+    if normal:
+        write_one_sided_normal(output, points, normal_moments(points))
+        return
+    goals = [1, comb(points + MAX_CHECKERS - 1, points)] if gammons else [1]
+    counts = [
+        integer_distributions(solve_race(start_race(points, goal, GNUBG_SCALE), GNUBG_ROLLS), GNUBG_ROLLS).astype(np.uint16)
+        for goal in goals
+    ]
+    write_one_sided(output, points, counts[0], counts[1] if gammons else None, compressed=compressed)
+
+
+def write_two_sided_file(points: int, checkers: int, output: Path, *, cubeless: bool) -> None:
+    """`makebearoff -t POINTSxCHECKERS`, cubeful or not."""
+    from bgdata.bearoff.two_sided import equity_rows, solve_total, start_pairs
+    from bgdata.formats.gnubg_bearoff_write import write_two_sided
+
+    pairs = start_pairs(points, checkers, integer=True)
+    for total in pairs.totals:
+        solve_total(pairs, total)
+    count = layout_count(points, checkers)
+    codes = np.empty((count, count, 1 if cubeless else 4), np.uint16)
+    for index, row in equity_rows(pairs, 1.0, np.uint16):
+        codes[index] = row[:, : codes.shape[2]]
+    write_two_sided(output, points, checkers, codes)
