@@ -57,7 +57,9 @@ def position_index(layout: Sequence[int]) -> int:
         row = above + column - 1
         index += _ROWS[row][column] if row < len(_ROWS) else 0
     if above > MAX_CHECKERS or points > MAX_POINTS:
-        raise InvalidPositionError(f"expected at most {MAX_CHECKERS} checkers on {MAX_POINTS} points, got {list(layout)}")
+        raise InvalidPositionError(
+            f"expected at most {MAX_CHECKERS} checkers on {MAX_POINTS} points, got {list(layout)}"
+        )
     return index
 
 
