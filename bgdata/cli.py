@@ -39,7 +39,9 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.option("--warehouse", "root", default="warehouse", show_default=True, metavar="DIR", help="Folder of the tables.")
+@click.option(
+    "--warehouse", "root", default="warehouse", show_default=True, metavar="DIR", help="Folder of the tables."
+)
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 @click.version_option(package_name="bgdata")
 @click.pass_context
@@ -51,13 +53,17 @@ def main(context: click.Context, root: str, debug: bool) -> None:  # noqa: ARG00
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
     """One option for each parameter that any kind has."""
     for name in reversed(PARAMETER_NAMES):
-        function = click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")(function)
+        function = click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")(
+            function
+        )
     return function
 
 
 def threads_option(function: Callable[..., None]) -> Callable[..., None]:
     """How many threads kernels may use."""
-    return click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads to use.  [default: all cores]")(function)
+    return click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads to use.  [default: all cores]")(
+        function
+    )
 
 
 def chosen(kind: Dataset[Any], options: dict[str, int | None]) -> Parameters:
@@ -90,7 +96,9 @@ def explain(warehouse: Warehouse, kind: str, **options: int | None) -> None:
 @click.option("--force", is_flag=True, help="Build anew even what is there.")
 @click.option("--yes", is_flag=True, help="Do not ask before a large build.")
 @click.pass_obj
-def build(warehouse: Warehouse, kind: str | None, threads: int | None, force: bool, yes: bool, **options: int | None) -> None:
+def build(
+    warehouse: Warehouse, kind: str | None, threads: int | None, force: bool, yes: bool, **options: int | None
+) -> None:
     """Build a dataset KIND with the given parameters, or the whole default warehouse."""
     from bgdata.kernel import threads as run_on
 
@@ -122,7 +130,9 @@ def probe(warehouse: Warehouse, position_id: str) -> None:
 
 @main.command()
 @click.argument("sql")
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json", "parquet"]), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "csv", "json", "parquet"]), default="table", show_default=True
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file (needed for parquet).")
 @click.pass_obj
 def query(warehouse: Warehouse, sql: str, form: str, output: Path | None) -> None:
@@ -134,7 +144,9 @@ def query(warehouse: Warehouse, sql: str, form: str, output: Path | None) -> Non
 
 @main.command()
 @click.argument("kind", required=False)
-@click.option("--sample", default=1000, show_default=True, type=click.IntRange(0), metavar="ROWS", help="Rows to recompute.")
+@click.option(
+    "--sample", default=1000, show_default=True, type=click.IntRange(0), metavar="ROWS", help="Rows to recompute."
+)
 @click.option("--seed", default=0, show_default=True, help="Chooses the sample.")
 @click.option("--repair", is_flag=True, help="Build the versions that fail anew.")
 @click.pass_obj
@@ -149,7 +161,9 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int, seed: int, repai
 
 @main.command()
 @click.argument("kind", required=False)
-@click.option("--check", is_flag=True, help="Build aside and compare with warehouse.lock; the warehouse is not touched.")
+@click.option(
+    "--check", is_flag=True, help="Build aside and compare with warehouse.lock; the warehouse is not touched."
+)
 @threads_option
 @click.pass_obj
 def rebuild(warehouse: Warehouse, kind: str | None, check: bool, threads: int | None) -> None:

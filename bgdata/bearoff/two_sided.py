@@ -205,7 +205,9 @@ def pairs_of_total(pairs: Pairs, total: int) -> int:
     """Number of pairs with this total of pips."""
     layers = np.diff(pairs.layer_start)
     most = len(layers) - 1
-    return sum(int(layers[pips] * layers[total - pips]) for pips in range(max(1, total - most), min(most, total - 1) + 1))
+    return sum(
+        int(layers[pips] * layers[total - pips]) for pips in range(max(1, total - most), min(most, total - 1) + 1)
+    )
 
 
 @kernel(parallel=True)

@@ -63,7 +63,9 @@ def write_one_sided_file(points: int, output: Path, *, gammons: bool, compressed
         return
     goals = [1, comb(points + MAX_CHECKERS - 1, points)] if gammons else [1]
     counts = [
-        integer_distributions(solve_race(start_race(points, goal, GNUBG_SCALE), GNUBG_ROLLS), GNUBG_ROLLS).astype(np.uint16)
+        integer_distributions(solve_race(start_race(points, goal, GNUBG_SCALE), GNUBG_ROLLS), GNUBG_ROLLS).astype(
+            np.uint16
+        )
         for goal in goals
     ]
     write_one_sided(output, points, counts[0], counts[1] if gammons else None, compressed=compressed)

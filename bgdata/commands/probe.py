@@ -30,7 +30,9 @@ def print_probe(warehouse: Warehouse, position_id: str) -> None:
     found |= print_one_sided(warehouse, on_roll, opponent)
     if not found:
         furthest = max(point for row in (on_roll, opponent) for point in range(1, 25) if row[point - 1])
-        raise NotCoveredError(f"expected a position that a table covers, got a checker on point {furthest}; see: bgdata list")
+        raise NotCoveredError(
+            f"expected a position that a table covers, got a checker on point {furthest}; see: bgdata list"
+        )
 
 
 def print_layouts(position_id: str, on_roll: list[int], opponent: list[int]) -> None:
@@ -62,7 +64,9 @@ def print_exact(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -
         click.echo(f"  cubeless equity           {equities.cubeless:+.6f}{chance}")
         click.echo("  no-double equity per unit cube, and the right cube action")
         click.echo(f"    cube centered           {equities.centered:+.6f}  {cube_action(equities.centered, equities)}")
-        click.echo(f"    owned by player on roll {equities.owned:+.6f}  {cube_action(equities.owned, equities, 'redouble')}")
+        click.echo(
+            f"    owned by player on roll {equities.owned:+.6f}  {cube_action(equities.owned, equities, 'redouble')}"
+        )
         click.echo(f"    owned by opponent       {equities.opponent_owned:+.6f}")
         return True
     return False
@@ -89,7 +93,9 @@ def print_one_sided(warehouse: Warehouse, on_roll: list[int], opponent: list[int
             mean, sd = reader.probe_mean_rolls(row), reader.probe_sd_rolls(row)
             click.echo(f"  {name:<9} mean {mean:.5f}, standard deviation {sd:.5f}, EPC {mean * PIPS_PER_ROLL:.2f}")
         chance = off_first(*chances)
-        click.echo(f"  combined: win chance {chance:.6f}, cubeless equity {2 * chance - 1:+.6f}{known_error(warehouse)}")
+        click.echo(
+            f"  combined: win chance {chance:.6f}, cubeless equity {2 * chance - 1:+.6f}{known_error(warehouse)}"
+        )
         print_gammons(warehouse, on_roll, opponent, *chances)
         return True
     return False

@@ -102,5 +102,3 @@ def write_lock(warehouse: Warehouse) -> None:
             manifests.append(table.manifest)
     save_lock(warehouse.lock, manifests)
     click.echo(f"wrote {warehouse.lock}: {len(manifests)} variants")
-
-

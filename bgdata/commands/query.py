@@ -36,7 +36,9 @@ def run_query(warehouse: Warehouse, sql: str, form: str, output: Path | None) ->
             raise QueryError(first_lines(error)) from error
 
 
-def write_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, output: Path | None) -> None:
+def write_rows(
+    connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, output: Path | None
+) -> None:
     """Copy the rows to a file, written aside and renamed, or to standard output."""
     if output is None:
         with tempfile.NamedTemporaryFile(suffix=f".{form}") as file:  # DuckDB would truncate what stdout goes to

@@ -31,7 +31,9 @@ def print_kinds(warehouse: Warehouse) -> None:
             try:
                 manifest = table.manifest
                 size = sum(entry.bytes for entry in manifest.files)
-                click.echo(f"    {manifest.variant:<8} {manifest.version}  {manifest.rows:>12,} rows  {size / 1e6:>8,.1f} MB")
+                click.echo(
+                    f"    {manifest.variant:<8} {manifest.version}  {manifest.rows:>12,} rows  {size / 1e6:>8,.1f} MB"
+                )
             except BgdataError as error:
                 click.echo(f"    {table.name}: {error}")
     if not warehouse.root.is_dir():

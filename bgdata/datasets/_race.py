@@ -108,7 +108,11 @@ class RaceDataset(Dataset[RaceParameters]):
         }
 
     def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator  # noqa: ARG002
+        self,
+        table: Table,
+        inputs: Mapping[str, Table],
+        rows: int,
+        generator: np.random.Generator,  # noqa: ARG002
     ) -> None:
         from bgdata.bearoff.layouts import all_layouts
         from bgdata.bearoff.tables import RaceTable

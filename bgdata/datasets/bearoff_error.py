@@ -54,7 +54,12 @@ class BearoffError(Dataset[ErrorParameters]):
     key = ("on_roll_index", "opponent_index")
     arrays = (
         FlatArray("difference", "float32", "on-roll index - 1, opponent index - 1", "One-sided minus exact equity"),
-        FlatArray("exact", "uint16", "on-roll index - 1, opponent index - 1", "Exact equity, within 1.6e-5: code / 32767.5 - 1"),
+        FlatArray(
+            "exact",
+            "uint16",
+            "on-roll index - 1, opponent index - 1",
+            "Exact equity, within 1.6e-5: code / 32767.5 - 1",
+        ),
     )
     parameters = ErrorParameters
     defaults = (ErrorParameters(6, 9),)

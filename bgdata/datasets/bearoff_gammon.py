@@ -14,7 +14,9 @@ class BearoffGammon(RaceDataset):
 
     name = "bearoff_gammon"
     revision = 1
-    summary = "Chance that the first of 15 checkers is off after exactly n rolls, playing for the fewest expected rolls."
+    summary = (
+        "Chance that the first of 15 checkers is off after exactly n rolls, playing for the fewest expected rolls."
+    )
     source = "Computed: backward recursion over all legal plays of the 21 rolls; all 15 checkers on the board"
     columns = (
         *POSITION_COLUMNS,

@@ -138,7 +138,11 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
         return {"equity_limit": equity_limit(parameters.checkers)} | {f"{name}_error_bound": bound for name in COLUMNS}
 
     def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator  # noqa: ARG002
+        self,
+        table: Table,
+        inputs: Mapping[str, Table],
+        rows: int,
+        generator: np.random.Generator,  # noqa: ARG002
     ) -> None:
         from bgdata.bearoff.layouts import all_layouts
 

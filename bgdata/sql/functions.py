@@ -44,7 +44,9 @@ def pip_count(points: pa.Array) -> pa.Array:
     return sums_by_row(checkers * (place + 1), row, len(lengths), missing, wrong=row[:0])
 
 
-def flattened(points: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+def flattened(
+    points: pa.Array,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """(checkers, row, place in the row, lengths, missing): the values of a list column with where they stand."""
     if isinstance(points, pa.ChunkedArray):
         points = points.combine_chunks()

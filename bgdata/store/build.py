@@ -61,11 +61,14 @@ class Plan:
         return self.warehouse.staging / f"{self.kind.name}-{self.kind.slug(self.parameters)}-{self.key[:12]}"
 
 
-def build(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, progress: Progress, *, force: bool) -> Table:
+def build(
+    warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, progress: Progress, *, force: bool
+) -> Table:
     """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build."""
     kind.check_parameters(parameters)
     inputs = {
-        role: warehouse.build(name, wanted, progress=progress) for role, (name, wanted) in kind.inputs(parameters).items()
+        role: warehouse.build(name, wanted, progress=progress)
+        for role, (name, wanted) in kind.inputs(parameters).items()
     }
     plan = Plan(warehouse, kind, parameters, inputs)
     found = None if force else warehouse.find(kind, parameters)
@@ -221,5 +224,3 @@ def peak_memory_bytes() -> int:
     """Most memory that this process has held so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-

@@ -52,7 +52,7 @@ def fill_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) ->
     run_scripts(connection, "macros")
     create_manifests(connection, readable, set(current.values()))
     for kind in warehouse.kinds.values():
-        tables = [t for t in readable if t.folder == current.get((kind.name, t.manifest.variant)) ]
+        tables = [t for t in readable if t.folder == current.get((kind.name, t.manifest.variant))]
         create_views(connection, warehouse, kind, [t for t in tables if t.manifest.dataset == kind.name])
     run_scripts(connection, "views")
 
@@ -100,7 +100,8 @@ def create_views(
         comment_on(connection, name, kind, f"{kind.summary} Variant {table.manifest.variant}, {table.folder.name}.")
         names.append(name)
     empty = "select " + ", ".join(
-        f"null::{type_} as {name}" for name, type_ in [("variant", "varchar"), *((c.name, c.type) for c in kind.columns)]
+        f"null::{type_} as {name}"
+        for name, type_ in [("variant", "varchar"), *((c.name, c.type) for c in kind.columns)]
     )
     union = " union all ".join(f"select * from {name}" for name in names) or f"{empty} where false"
     connection.execute(f"create view {kind.name} as {union}")

@@ -32,7 +32,9 @@ def define_versions(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], b
     for name, table in (("before", before), ("after", after)):
         parameters: Parameters = kind.parameters(**table.manifest.parameters)
         source = f"read_parquet({quoted(str(table.parquet.resolve()))})"
-        connection.execute(f"create or replace temp view {name} as select {select_columns(kind, parameters)} from {source}")
+        connection.execute(
+            f"create or replace temp view {name} as select {select_columns(kind, parameters)} from {source}"
+        )
 
 
 def column_changes(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any]) -> Iterator[ColumnChange]:

@@ -29,12 +29,16 @@ def load_lock(path: Path) -> list[LockEntry]:
     try:
         data = json.loads(path.read_bytes())
         if data["format"] > FORMAT:
-            raise ManifestFormatError(f"expected a lock of format {FORMAT} in {path}, found {data['format']}; upgrade bgdata")
+            raise ManifestFormatError(
+                f"expected a lock of format {FORMAT} in {path}, found {data['format']}; upgrade bgdata"
+            )
         return [LockEntry(**entry) for entry in data["entries"]]
     except FileNotFoundError as error:
         raise MissingTableError(f"expected {path}, found no such file; try: bgdata lock") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise ManifestFormatError(f"expected a lock file in {path}, found: {error!r}; restore it from version control") from error
+        raise ManifestFormatError(
+            f"expected a lock file in {path}, found: {error!r}; restore it from version control"
+        ) from error
 
 
 def save_lock(path: Path, manifests: list[Manifest]) -> None:

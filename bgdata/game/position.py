@@ -1,0 +1,262 @@
+"""A backgammon position, seen by the player on roll, and its text forms: Position ID, 10-byte key and 20-letter key.
+
+The canonical form is the *26-integer board*: `board[1..24]` are the points of the player on roll (positive: his
+checkers, negative: the opponent's), `board[25]` is his bar and `board[0]` the opponent's, both counted positive.
+Checkers borne off are not stored. Pure Python: `codec` has the same conversions for millions of positions.
+"""
+
+from __future__ import annotations
+
+import base64
+import operator
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from bgdata.errors import InvalidPositionError
+
+CHECKERS = 15
+BAR = 25
+OPPONENT_BAR = 0
+BASE64_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+LAST_LETTERS = "AQgw"  # the last of 14 characters carries two bits of the key, so only four letters can stand there
+
+_ID_PATTERN = re.compile(f"[{re.escape(BASE64_LETTERS)}]{{13}}[{LAST_LETTERS}]", re.ASCII)
+_HEX_TO_KEY20 = str.maketrans("0123456789abcdef", "ABCDEFGHIJKLMNOP")
+_KEY20_TO_HEX = str.maketrans("ABCDEFGHIJKLMNOP", "0123456789abcdef")
+_UNARY = ["1" * count + "0" for count in range(CHECKERS + 1)]
+
+
+class Flaw(IntEnum):
+    """The rule that a text or board breaks; `codec` gives one for every row."""
+
+    NONE = 0
+    CHARACTER = 1
+    LAST_CHARACTER = 2
+    UNUSED_BITS = 3
+    NEGATIVE_BAR = 4
+    CHECKERS = 5
+    OPPONENT_CHECKERS = 6
+    SHARED_POINT = 7
+    CLOSED_BOARDS = 8
+
+    @property
+    def rule(self) -> str:
+        """What was expected, as error messages begin: 'expected at most 15 checkers of the opponent'."""
+        return _RULES[self]
+
+
+_RULES = {
+    Flaw.NONE: "expected anything",
+    Flaw.CHARACTER: "expected only the letters of the format",
+    Flaw.LAST_CHARACTER: f"expected one of {', '.join(LAST_LETTERS)} as the last of 14 characters",
+    Flaw.UNUSED_BITS: "expected no 1 bit after the 50th 0 bit of the key",
+    Flaw.NEGATIVE_BAR: "expected no negative count on a bar",
+    Flaw.CHECKERS: f"expected at most {CHECKERS} checkers of the player on roll",
+    Flaw.OPPONENT_CHECKERS: f"expected at most {CHECKERS} checkers of the opponent",
+    Flaw.SHARED_POINT: "expected checkers of one side only on each point",
+    Flaw.CLOSED_BOARDS: "expected an open point when both sides are on the bar: nobody could ever move",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Checkers seen by the player on roll, as a 26-integer board; equal positions are equal and hash alike.
+
+    >>> Position.from_id("4HPwATDgc/ABMA").pip_count
+    167
+
+    Raises InvalidPositionError, which names the rule, for a board that cannot occur.
+    """
+
+    board: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        flaw = board_flaw(self.board)
+        if flaw:
+            raise InvalidPositionError(f"{flaw.rule}, got {list(self.board)}")
+
+    @classmethod
+    def from_board(cls, board: Sequence[int]) -> Position:
+        """From any sequence of 26 integers: a list or a row of an array."""
+        try:
+            return cls(tuple(map(operator.index, board)))
+        except TypeError:
+            raise InvalidPositionError(f"expected 26 integers, got {board!r}") from None
+
+    @classmethod
+    def from_rows(cls, opponent: Sequence[int], on_roll: Sequence[int]) -> Position:
+        """From two rows of 25 counts: each side's own points 1..24, then its bar (gnubg's board, in gnubg's order)."""
+        rows = (list(opponent), list(on_roll))
+        if len(rows[0]) != 25 or len(rows[1]) != 25:
+            raise InvalidPositionError(f"expected two rows of 25 counts, got {len(rows[0])} and {len(rows[1])}")
+        if min(rows[0]) < 0 or min(rows[1]) < 0:
+            raise InvalidPositionError(f"expected no negative count in a row, got {rows}")
+        for point, (theirs, ours) in enumerate(zip(rows[0][23::-1], rows[1][:24], strict=True), start=1):
+            if theirs and ours:
+                raise InvalidPositionError(f"{Flaw.SHARED_POINT.rule}, got both on point {point} of {rows}")
+        return cls.from_board([rows[0][24], *map(operator.sub, rows[1][:24], rows[0][23::-1]), rows[1][24]])
+
+    @classmethod
+    def from_id(cls, text: str) -> Position:
+        """From a 14-character Position ID; see `parse_position_id`."""
+        return parse_position_id(text)
+
+    @classmethod
+    def from_key(cls, key: bytes) -> Position:
+        """From the 10 bytes that a Position ID encodes; see `key`."""
+        if len(key) != 10:
+            raise InvalidPositionError(f"expected a key of 10 bytes, got {len(key)}")
+        return _position_of_key(key, key.hex())
+
+    @property
+    def rows(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """(opponent, on roll): 25 counts each, own points 1..24 then the bar."""
+        board = self.board
+        opponent = [-count if count < 0 else 0 for count in board[24:0:-1]]
+        on_roll = [count if count > 0 else 0 for count in board[1:25]]
+        return (*opponent, board[OPPONENT_BAR]), (*on_roll, board[BAR])
+
+    @property
+    def key(self) -> bytes:
+        """10 bytes: the opponent's row, then the other, a count is that many 1 bits and a 0 bit, LSB first."""
+        opponent, on_roll = self.rows
+        bits = "".join([_UNARY[count] for count in opponent + on_roll])
+        return int(bits[::-1], 2).to_bytes(10, "little")
+
+    @property
+    def id(self) -> str:
+        """The 14-character Position ID, as gnubg prints it."""
+        return base64.b64encode(self.key)[:14].decode()
+
+    @property
+    def pip_count(self) -> int:
+        """Pips that the player on roll needs to bear off all his checkers; the bar counts 25."""
+        return sum(count * point for point, count in enumerate(self.board) if count > 0 and point)
+
+    @property
+    def opponent_pip_count(self) -> int:
+        """Pips that the opponent needs to bear off all his checkers."""
+        return self.flip().pip_count
+
+    @property
+    def off(self) -> int:
+        """Checkers that the player on roll has borne off: 15 less those on the board."""
+        return CHECKERS - _checkers(self.board)
+
+    @property
+    def opponent_off(self) -> int:
+        """Checkers that the opponent has borne off."""
+        return CHECKERS - _checkers(_flipped(self.board))
+
+    def flip(self) -> Position:
+        """The same checkers seen by the other player: what he faces when it is his turn."""
+        return _trusted(_flipped(self.board))
+
+    def __str__(self) -> str:
+        return self.id
+
+
+def board_flaw(board: Sequence[int]) -> Flaw:
+    """First rule that a 26-integer board breaks, `Flaw.NONE` for a legal one; raises unless there are 26 numbers."""
+    if len(board) != 26:
+        raise InvalidPositionError(f"expected 26 integers, got {len(board)}")
+    opponent_bar, bar = board[OPPONENT_BAR], board[BAR]
+    if opponent_bar < 0 or bar < 0:
+        return Flaw.NEGATIVE_BAR
+    present, net = sum(map(abs, board)), sum(board) - 2 * opponent_bar
+    if present + net > 2 * CHECKERS:
+        return Flaw.CHECKERS
+    if present - net > 2 * CHECKERS:
+        return Flaw.OPPONENT_CHECKERS
+    if bar and opponent_bar and min(board[1:7]) >= 2 and max(board[19:25]) <= -2:
+        return Flaw.CLOSED_BOARDS
+    return Flaw.NONE
+
+
+def parse_position_id(text: str) -> Position:
+    """The position of a 14-character Position ID.
+
+    Raises InvalidPositionError that says which character is wrong, or which rule the position breaks.
+    """
+    if not _ID_PATTERN.fullmatch(text):
+        raise InvalidPositionError(_letter_error(text, "position id", 14, BASE64_LETTERS))
+    return _position_of_key(base64.b64decode(text + "=="), text)
+
+
+def format_position_id(position: Position) -> str:
+    """The 14-character Position ID of a position."""
+    return position.id
+
+
+def parse_key20(text: str) -> Position:
+    """The position of a 20-letter key, as gnubg's training files write it: two letters A..P a byte, high nibble first.
+
+    Raises InvalidPositionError that says which character is wrong, or which rule the position breaks.
+    """
+    if len(text) != 20 or not set(text) <= set("ABCDEFGHIJKLMNOP"):
+        raise InvalidPositionError(_letter_error(text, "20-letter key", 20, "ABCDEFGHIJKLMNOP"))
+    return _position_of_key(bytes.fromhex(text.translate(_KEY20_TO_HEX)), text)
+
+
+def format_key20(position: Position) -> str:
+    """The 20-letter key of a position."""
+    return position.key.hex().translate(_HEX_TO_KEY20)
+
+
+def _position_of_key(key: bytes, text: str) -> Position:
+    """Decode 10 bytes; `text` is what the caller was given, for error messages."""
+    bits = int.from_bytes(key, "little")
+    runs = f"{bits:080b}"[::-1].split("0", 50)
+    if len(runs) < 51:  # so many checkers that there is no room for 50 zeros
+        runs += [""] * (51 - len(runs))
+    counts = list(map(len, runs))
+    board = (counts[24], *map(operator.sub, counts[25:49], counts[23::-1]), counts[49])
+    flaw = board_flaw(board)
+    # checkers of both sides on one point cancel out, and unused bits are not read: then the board misses some 1 bits
+    if flaw or sum(map(abs, board)) != bits.bit_count():
+        flaw = _key_flaw(counts[:25], counts[25:50], "1" in runs[50]) or flaw
+        raise InvalidPositionError(f"{flaw.rule}, got {text!r}")
+    return _trusted(board)
+
+
+def _key_flaw(opponent: list[int], on_roll: list[int], has_unused_bits: bool) -> Flaw:
+    """First rule that decoded rows break, in the order of `codec`."""
+    if has_unused_bits:
+        return Flaw.UNUSED_BITS
+    if sum(on_roll) > CHECKERS:
+        return Flaw.CHECKERS
+    if sum(opponent) > CHECKERS:
+        return Flaw.OPPONENT_CHECKERS
+    if any(theirs and ours for theirs, ours in zip(opponent[23::-1], on_roll, strict=False)):
+        return Flaw.SHARED_POINT
+    return Flaw.NONE
+
+
+def _trusted(board: tuple[int, ...]) -> Position:
+    """A position whose board was just checked."""
+    position = object.__new__(Position)
+    object.__setattr__(position, "board", board)
+    return position
+
+
+def _letter_error(text: str, name: str, length: int, letters: str) -> str:
+    """Say which character of `text` is wrong."""
+    for place, letter in enumerate(text, start=1):
+        if letter not in letters:
+            return f"expected letters of a {name}, got {letter!r} at character {place} of {text!r}"
+    if len(text) != length:
+        return f"expected {length} characters in a {name}, got {len(text)}: {text!r}"
+    return f"{Flaw.LAST_CHARACTER.rule}, got {text[-1]!r} in {text!r}"
+
+
+def _flipped(board: tuple[int, ...]) -> tuple[int, ...]:
+    return (board[BAR], *map(operator.neg, board[24:0:-1]), board[OPPONENT_BAR])
+
+
+def _checkers(board: Sequence[int]) -> int:
+    return sum(count for count in board[1:] if count > 0)
+
+
+START = Position.from_id("4HPwATDgc/ABMA")

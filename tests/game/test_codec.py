@@ -1,0 +1,104 @@
+"""The bulk kernels against `position`, which does one at a time; flaws instead of exceptions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgdata.errors import InvalidPositionError
+from bgdata.game import codec
+from bgdata.game.position import BASE64_LETTERS, LAST_LETTERS, START, Flaw, Position, board_flaw, format_key20
+from tests.game.strategies import boards
+
+batches = st.lists(boards(), min_size=1, max_size=20).map(lambda rows: np.array(rows, np.int8))
+
+
+@given(batches)
+def test_bulk_equals_one_at_a_time(batch: codec.Boards) -> None:
+    positions = [Position.from_board(board) for board in batch]
+    assert codec.format_position_ids(batch).tolist() == [position.id.encode() for position in positions]
+    assert codec.format_key20s(batch).tolist() == [format_key20(position).encode() for position in positions]
+    assert [bytes(key) for key in codec.format_keys(batch)] == [position.key for position in positions]
+    assert codec.flip_boards(batch).tolist() == [list(position.flip().board) for position in positions]
+    expected = [[position.pip_count, position.opponent_pip_count] for position in positions]
+    assert codec.pip_counts(batch).tolist() == expected
+    assert not codec.board_flaws(batch).any()
+
+
+@given(batches)
+def test_every_form_is_read_back(batch: codec.Boards) -> None:
+    ids = codec.format_position_ids(batch)
+    for parsed, flaws in (
+        codec.parse_position_ids(ids),
+        codec.parse_position_ids(ids.view(np.uint8).reshape(-1, 14)),
+        codec.parse_keys(codec.format_keys(batch)),
+        codec.parse_key20s(codec.format_key20s(batch)),
+    ):
+        assert not flaws.any()
+        assert (parsed == batch).all()
+
+
+@given(
+    st.lists(st.text(BASE64_LETTERS + "!", min_size=13, max_size=13), min_size=1), st.sampled_from(LAST_LETTERS + "B")
+)
+def test_random_text_gets_the_flaw_that_position_raises(texts: list[str], last: str) -> None:
+    ids = [text + last for text in texts]
+    parsed, flaws = codec.parse_position_ids(np.array(ids, "S14"))
+    for text, board, flaw in zip(ids, parsed, flaws, strict=True):
+        if flaw == Flaw.NONE:
+            assert Position.from_id(text).board == tuple(board)
+            continue
+        assert not board.any()
+        rule = "expected letters" if flaw == Flaw.CHARACTER else Flaw(flaw).rule
+        with pytest.raises(InvalidPositionError, match=rule):
+            Position.from_id(text)
+
+
+@given(st.lists(st.integers(-9, 9), min_size=26, max_size=26))
+def test_any_board_gets_the_flaw_of_position(board: list[int]) -> None:
+    assert codec.board_flaws(np.array([board], np.int8)).tolist() == [board_flaw(board)]
+
+
+@pytest.mark.parametrize(
+    ("text", "flaw"),
+    [
+        ("4HPwATDgc/ABMA", Flaw.NONE),
+        ("4HPwATDgc/ABM", Flaw.CHARACTER),
+        ("4HPwATDgc/ABMB", Flaw.LAST_CHARACTER),
+        ("AAAAAAAAAAAAgA", Flaw.UNUSED_BITS),
+        ("AAAA/v8PAAAAAA", Flaw.CHECKERS),
+        ("//8AAAAAAAAAAA", Flaw.OPPONENT_CHECKERS),
+        ("AQAAAAAAAgAAAA", Flaw.SHARED_POINT),
+        ("27YBANC2bQAABA", Flaw.CLOSED_BOARDS),
+    ],
+)
+def test_flaws_of_texts(text: str, flaw: Flaw) -> None:
+    assert codec.parse_position_ids(np.array([text], "S14"))[1].tolist() == [flaw]
+
+
+def test_flaws_of_key20s() -> None:
+    texts = np.array(["NIKOIJADCANIGOAHADBA", "NIKOIJADCANIGOAHADB", "NIKOIJADCANIGOAHADBa", "P" * 20], "S20")
+    _, flaws = codec.parse_key20s(texts)
+    assert flaws.tolist() == [Flaw.NONE, Flaw.CHARACTER, Flaw.CHARACTER, Flaw.OPPONENT_CHECKERS]
+
+
+def test_no_rows() -> None:
+    parsed, flaws = codec.parse_position_ids(np.empty(0, "S14"))
+    assert parsed.shape == (0, 26)
+    assert flaws.shape == (0,)
+    assert codec.format_position_ids(parsed).shape == (0,)
+
+
+def test_illegal_board_is_not_encoded() -> None:
+    batch = np.array([START.board, [0] * 25 + [16]], np.int8)
+    with pytest.raises(InvalidPositionError, match=r"expected at most 15 checkers of the player on roll.* in row 1"):
+        codec.format_position_ids(batch)
+
+
+def test_wrong_arrays() -> None:
+    with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\], got int64\[2, 26\]"):
+        codec.board_flaws(np.zeros((2, 26), np.int64))  # type: ignore[arg-type]
+    with pytest.raises(InvalidPositionError, match=r"expected S14\[n\] or uint8\[n, 14\], got \|S13\[1\]"):
+        codec.parse_position_ids(np.array(["x" * 13], "S13"))
