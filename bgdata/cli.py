@@ -69,7 +69,8 @@ def threads_option(function: Callable[..., None]) -> Callable[..., None]:
 def chosen(kind: Dataset[Any], options: dict[str, int | None]) -> Parameters:
     """The default parameters with the given ones changed."""
     given = {name: value for name, value in options.items() if value is not None}
-    return kind.defaults[0].with_changes(given)
+    parameters: Parameters = kind.defaults[0].with_changes(given)
+    return parameters
 
 
 @main.command(name="list")
@@ -83,7 +84,7 @@ def list_(warehouse: Warehouse) -> None:
 @click.argument("kind")
 @parameter_options
 @click.pass_obj
-def explain(warehouse: Warehouse, kind: str, **options: int | None) -> None:
+def explain(warehouse: Warehouse, /, kind: str, **options: int | None) -> None:
     """Explain a dataset KIND: columns, arrays, parameters, checks, and what a build would need."""
     declared = warehouse.kind(kind)
     report.print_kind(declared, chosen(declared, options))
@@ -97,7 +98,7 @@ def explain(warehouse: Warehouse, kind: str, **options: int | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask before a large build.")
 @click.pass_obj
 def build(
-    warehouse: Warehouse, kind: str | None, threads: int | None, force: bool, yes: bool, **options: int | None
+    warehouse: Warehouse, /, kind: str | None, threads: int | None, force: bool, yes: bool, **options: int | None
 ) -> None:
     """Build a dataset KIND with the given parameters, or the whole default warehouse."""
     from bgdata.kernel import threads as run_on

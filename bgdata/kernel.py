@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., Any])
+Array = NDArray[Any]
 prange = numba.prange
+config: Any = numba.config
 _PACKAGE = Path(__file__).parent
 
 
@@ -49,12 +52,12 @@ def kernel_cache() -> Path:
 @contextmanager
 def _cache_folder() -> Iterator[None]:
     """Point Numba at our cache while one kernel is decorated, and leave other users of Numba alone."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(kernel_cache())
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(kernel_cache())
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 def kernel(*, parallel: bool = False, inline: bool = False) -> Callable[[F], F]:
@@ -78,7 +81,7 @@ def kernel(*, parallel: bool = False, inline: bool = False) -> Callable[[F], F]:
 def threads(count: int | None) -> Iterator[None]:
     """Run kernels on `count` threads inside the block (`None`: as many as there are cores)."""
     before = numba.get_num_threads()
-    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS) if count else before)
+    numba.set_num_threads(min(count, config.NUMBA_NUM_THREADS) if count else before)
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import Array, kernel, prange
 
 
 def win_chance(on_roll: NDArray[np.float64], opponent: NDArray[np.float64]) -> float:
@@ -23,7 +23,7 @@ def win_chance(on_roll: NDArray[np.float64], opponent: NDArray[np.float64]) -> f
 
 
 @kernel(parallel=True)
-def fill_equities(chances, not_before, equities):  # type: ignore[no-untyped-def]
+def fill_equities(chances: Array, not_before: Array, equities: Array) -> None:
     """Fills equities[on roll, opponent] from chances[position, n] of being off in exactly n rolls and
     not_before[n, position], the chance of needing n rolls or more; summed by ascending n for every pair."""
     count = chances.shape[0]

@@ -8,13 +8,14 @@ multiplied by the float32 reciprocal of 36; sd = sqrt(second moment - mean^2). E
 from __future__ import annotations
 
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.race import BLOCK, ROLL_COUNT, SLOT_BITS, fill_choices, start_race
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import Array, kernel, prange
 
 # rolls in gnubg's order 11 21 22 31 ... 66, as places in ours: 21 31 32 ... 65, then doubles
 _OURS = [(high, low) for high in range(2, 7) for low in range(1, high)] + [(die, die) for die in range(1, 7)]
@@ -24,7 +25,18 @@ RECIPROCAL = np.float32(1) / np.float32(36)
 
 
 @kernel(parallel=True)
-def fill_moments(start, end, order, slot_of, layouts, key, half, bits, mean, sd):  # type: ignore[no-untyped-def]
+def fill_moments(
+    start: int,
+    end: int,
+    order: Array,
+    slot_of: Array,
+    layouts: Array,
+    key: Array,
+    half: Array,
+    bits: Array,
+    mean: Array,
+    sd: Array,
+) -> None:
     """Fills mean, sd, key and half at slots start..end-1 (one pip layer); `bits` shows `mean` as integers, which sort
     like the positive floats they are."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
@@ -32,7 +44,7 @@ def fill_moments(start, end, order, slot_of, layouts, key, half, bits, mean, sd)
         reply = np.empty((6, 9), np.int64)
         results = np.empty(ROLL_COUNT, np.int64)
         for slot in range(start + block * BLOCK, min(end, start + (block + 1) * BLOCK)):
-            index = np.int64(order[slot - 1])
+            index: Any = np.int64(order[slot - 1])
             fill_choices(index, layouts[index], slot_of, key, half, drops, reply, half[slot], results)
             first = np.float32(0)
             second = np.float32(0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.race import ROLL_COUNT, fill_index_drops
-from bgdata.kernel import kernel
+from bgdata.kernel import Array, kernel
 
 MOST_RESULTS = 8192  # scratch: results of three moves times six or more points, before duplicates go
 
@@ -31,7 +31,7 @@ class Plays(NamedTuple):
 
 
 @kernel()
-def fill_moved(from_indexes, count, die, layouts, drops, moved):  # type: ignore[no-untyped-def]
+def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops: Array, moved: Array) -> int:
     """Fills moved[0:n] with the distinct indexes, ascending, that one checker move with `die` leads to from any of
     from_indexes[0:count]; returns n. An empty layout stays: the game is over before the die is played."""
     n = 0
@@ -49,14 +49,14 @@ def fill_moved(from_indexes, count, die, layouts, drops, moved):  # type: ignore
             if point > die:
                 moved[n] = index - (drops[point] - drops[point - die])
                 n += 1
-            elif highest <= 6 and (point == die or point == highest):
+            elif highest <= 6 and point in (die, highest):
                 moved[n] = index - drops[point]
                 n += 1
     return distinct(moved, n)
 
 
 @kernel()
-def distinct(values, count):  # type: ignore[no-untyped-def]
+def distinct(values: Array, count: int) -> int:
     """Fills values[0:n] with the distinct ones of values[0:count], ascending; returns n."""
     values[:count].sort()
     n = 0
@@ -68,7 +68,9 @@ def distinct(values, count):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def fill_roll_results(index, high, low, layouts, drops, scratch, results):  # type: ignore[no-untyped-def]
+def fill_roll_results(
+    index: int, high: int, low: int, layouts: Array, drops: Array, scratch: Array, results: Array
+) -> int:
     """Fills results[0:n] with the distinct results, ascending, of rolling `high` and `low`; returns n."""
     first, second, third = scratch[0], scratch[1], scratch[2]
     first[0] = index
@@ -87,7 +89,7 @@ def fill_roll_results(index, high, low, layouts, drops, scratch, results):  # ty
 
 
 @kernel()
-def fill_plays(layouts, start, results):  # type: ignore[no-untyped-def]
+def fill_plays(layouts: Array, start: Array, results: Array) -> None:
     """Fills start and, where `results` is not empty, results, in index order and roll order; see `Plays`."""
     drops = np.empty(layouts.shape[1] + 1, np.int64)
     scratch = np.empty((3, MOST_RESULTS), np.int32)

@@ -19,14 +19,14 @@ this is the arithmetic of gnubg's files, byte for byte; our tables use 2^30, whi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.layouts import BINOMIAL, all_layouts, pip_counts
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import Array, kernel, prange
 
 SCALE = 1 << 30  # 36 bits of expected rolls and 27 bits of slot share one signed 64-bit key
 SLOT_BITS = 27
@@ -60,13 +60,13 @@ class Race(NamedTuple):
 
 
 @kernel(inline=True)
-def better(key, best):  # type: ignore[no-untyped-def]
+def better(key: int, best: int) -> int:
     """The key with the fewer expected rolls; `best`, which came first, when they are equal."""
     return key if (key >> SLOT_BITS) < (best >> SLOT_BITS) else best
 
 
 @kernel()
-def fill_index_drops(layout, drops):  # type: ignore[no-untyped-def]
+def fill_index_drops(layout: Array, drops: Array) -> int:
     """Fills drops[k] with the fall of the position index when a checker on point k is borne off; returns the highest
     point held. A move from point k to point k - n makes the index fall by drops[k] - drops[k - n]."""
     points = layout.shape[0]
@@ -83,7 +83,17 @@ def fill_index_drops(layout, drops):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def fill_choices(index, layout, slot_of, key, half, drops, reply, own_half, results):  # type: ignore[no-untyped-def]
+def fill_choices(
+    index: int,
+    layout: Array,
+    slot_of: Array,
+    key: Array,
+    half: Array,
+    drops: Array,
+    reply: Array,
+    own_half: Array,
+    results: Array,
+) -> None:
     """Fills results[roll] with the slot reached by the best play of each roll, and own_half[18] as in `Race.half`.
 
     reply[die - 1, :] is scratch: the best key when the first move is made with the die, and then one move with each
@@ -99,7 +109,7 @@ def fill_choices(index, layout, slot_of, key, half, drops, reply, own_half, resu
                 continue
             if point > die:
                 target = index - (drops[point] - drops[point - die])
-            elif highest <= 6 and (point == die or point == highest):
+            elif highest <= 6 and point in (die, highest):
                 target = index - drops[point]
             else:
                 continue
@@ -122,7 +132,9 @@ def fill_choices(index, layout, slot_of, key, half, drops, reply, own_half, resu
 
 
 @kernel()
-def fill_mixture(results, first_roll, length, chances, scale, longest, total):  # type: ignore[no-untyped-def]
+def fill_mixture(
+    results: Array, first_roll: Array, length: Array, chances: Array, scale: int, longest: int, total: Array
+) -> int:
     """Fills total[n] with the chance, in units of 1/scale, of reaching the goal after exactly n rolls; returns one
     past the last roll. Non-doubles weigh 2 of 36; what rounding lost goes to the first of the largest chances."""
     total[:] = 0
@@ -131,7 +143,7 @@ def fill_mixture(results, first_roll, length, chances, scale, longest, total):  
         slot = results[roll]
         weight = np.uint64(2) if roll < NON_DOUBLES else np.uint64(1)
         start = np.int64(first_roll[slot]) + 1
-        count = min(np.int64(length[slot]), longest - start)
+        count: Any = min(np.int64(length[slot]), longest - start)
         end = max(end, start + count)
         for n in range(count):
             total[start + n] += weight * np.uint64(chances[slot, n])
@@ -147,7 +159,9 @@ def fill_mixture(results, first_roll, length, chances, scale, longest, total):  
 
 
 @kernel()
-def store_distribution(total, end, slot, key, first_roll, length, chances):  # type: ignore[no-untyped-def]
+def store_distribution(
+    total: Array, end: int, slot: int, key: Array, first_roll: Array, length: Array, chances: Array
+) -> None:
     """Fills key, first_roll, length and chances at `slot` from total[0:end]."""
     begin = 0
     while total[begin] == 0:
@@ -165,9 +179,20 @@ def store_distribution(total, end, slot, key, first_roll, length, chances):  # t
 
 
 @kernel(parallel=True)
-def solve_layer(  # type: ignore[no-untyped-def]
-    start, end, scale, longest, order, slot_of, layouts, key, half, first_roll, length, chances
-):
+def solve_layer(
+    start: int,
+    end: int,
+    scale: int,
+    longest: int,
+    order: Array,
+    slot_of: Array,
+    layouts: Array,
+    key: Array,
+    half: Array,
+    first_roll: Array,
+    length: Array,
+    chances: Array,
+) -> None:
     """Fills key, half, first_roll, length and chances at slots start..end-1 (one pip layer, the lower ones filled)."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
         drops = np.empty(layouts.shape[1] + 1, np.int64)
@@ -175,7 +200,7 @@ def solve_layer(  # type: ignore[no-untyped-def]
         results = np.empty(ROLL_COUNT, np.int64)
         total = np.empty(LONGEST, np.uint64)
         for slot in range(start + block * BLOCK, min(end, start + (block + 1) * BLOCK)):
-            index = np.int64(order[slot - 1])
+            index: Any = np.int64(order[slot - 1])
             fill_choices(index, layouts[index], slot_of, key, half, drops, reply, half[slot], results)
             last = fill_mixture(results, first_roll, length, chances, scale, longest, total)
             store_distribution(total, last, slot, key, first_roll, length, chances)
@@ -235,7 +260,18 @@ class Distributions(NamedTuple):
 
 
 @kernel(parallel=True)
-def fill_distributions(slots, scale, from_roll, length, source, offsets, first_roll, chances, mean, sd):  # type: ignore[no-untyped-def]
+def fill_distributions(
+    slots: Array,
+    scale: float,
+    from_roll: Array,
+    length: Array,
+    source: Array,
+    offsets: Array,
+    first_roll: Array,
+    chances: Array,
+    mean: Array,
+    sd: Array,
+) -> None:
     """Fills first_roll, chances, mean and sd by row from the integer distributions at slots[row]."""
     for row in prange(slots.shape[0]):
         slot = slots[row]

@@ -29,7 +29,7 @@ from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.layouts import all_layouts, pip_counts, pip_layers
 from bgdata.bearoff.plays import Plays, all_plays
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import Array, kernel, prange
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
 STEPS = 32767.5  # code = round((equity / limit + 1) * STEPS): with limit 1 the scale of gnubg's files
@@ -57,7 +57,7 @@ class Pairs(NamedTuple):
 
 
 @kernel()
-def keep_lowest(row, best, integer):  # type: ignore[no-untyped-def]
+def keep_lowest(row: Array, best: Array, integer: bool | None) -> None:
     """Lowers best[...] to what the opponent on roll is worth in `row`, where less; see the module for the columns.
 
     Both hold tiles of 4 columns x TILE lanes. `integer` is None for floating point, anything else for gnubg's rule,
@@ -87,13 +87,13 @@ def keep_lowest(row, best, integer):  # type: ignore[no-untyped-def]
 
 
 @kernel(inline=True)
-def halved(value):  # type: ignore[no-untyped-def]
+def halved(value: int) -> int:
     """value / 2 truncated toward zero, as in C."""
     return (value + (1 if value < 0 else 0)) >> 1
 
 
 @kernel()
-def average(total, integer):  # type: ignore[no-untyped-def]
+def average(total: Any, integer: bool | None) -> Any:
     """A 36th of the total: exact division in floating point, truncated toward zero for gnubg's integers."""
     if integer is None:
         return total / np.float32(36.0)
@@ -101,7 +101,17 @@ def average(total, integer):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def fill_totals(on_roll, row_start, row_end, play_start, results, rows, best, total, integer):  # type: ignore[no-untyped-def]
+def fill_totals(
+    on_roll: int,
+    row_start: int,
+    row_end: int,
+    play_start: Array,
+    results: Array,
+    rows: Array,
+    best: Array,
+    total: Array,
+    integer: bool | None,
+) -> None:
     """Fills total[...] with 36 times the equities of slot `on_roll` against the lanes row_start..row_end of a row."""
     total[:] = 0
     for roll in range(ROLL_COUNT):
@@ -117,7 +127,9 @@ def fill_totals(on_roll, row_start, row_end, play_start, results, rows, best, to
 
 
 @kernel(parallel=True)
-def solve_tasks(tasks, play_start, results, cells, sums, integer):  # type: ignore[no-untyped-def]
+def solve_tasks(
+    tasks: Array, play_start: Array, results: Array, cells: Array, sums: Array, integer: bool | None
+) -> None:
     """Fills cells[opponent, tile, :, lane] for the blocks of pairs in `tasks`, all smaller totals being filled.
 
     A task is (first slot on roll, its lane, count, first opponent slot, its tile, count). `sums` only gives the type
@@ -211,7 +223,7 @@ def pairs_of_total(pairs: Pairs, total: int) -> int:
 
 
 @kernel(parallel=True)
-def fill_rows(tile, order, cells, scale, offset, rows):  # type: ignore[no-untyped-def]
+def fill_rows(tile: int, order: Array, cells: Array, scale: float, offset: float, rows: Array) -> None:
     """Fills rows[lane, opponent index, column] for the lanes of one tile with equity * scale + offset.
 
     The offset of integer rows holds the half that makes cutting off the fraction round to nearest.

@@ -39,7 +39,8 @@ def compare_tables(warehouse: Warehouse, before: str, after: str) -> bool:
             same &= change.rows_changed == 0
             text = f"  {change.column:<18} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
             if change.rows_changed and change.largest_change is not None:
-                text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), mean {change.mean_absolute_change:.3g}"
+                text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), "
+                text += f"mean {change.mean_absolute_change:.3g}"
             click.echo(text)
     return same
 

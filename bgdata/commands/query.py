@@ -8,7 +8,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import click
 import duckdb
 
 from bgdata.errors import QueryError, UsageError
@@ -44,7 +43,7 @@ def write_rows(
         with tempfile.NamedTemporaryFile(suffix=f".{form}") as file:  # DuckDB would truncate what stdout goes to
             connection.execute(f"copy ({relation.sql_query()}) to {quoted(file.name)} ({OPTIONS[form]})")
             with Path(file.name).open("rb") as rows:
-                shutil.copyfileobj(rows, click.get_binary_stream("stdout"))
+                shutil.copyfileobj(rows, sys.stdout.buffer)
         return
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     with storage_errors("write", output):

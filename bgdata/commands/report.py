@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -72,7 +73,7 @@ def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Paramete
     if max(estimate.disk_bytes, estimate.memory_bytes) < LARGE_BYTES or warehouse.find(kind, parameters):
         return
     click.echo(f"{kind.name}/{kind.slug(parameters)}: {estimate_text(estimate)}", err=True)
-    if not yes and click.get_text_stream("stdin").isatty():
+    if not yes and sys.stdin.isatty():
         click.confirm("build it?", abort=True, err=True)
 
 

@@ -140,9 +140,9 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
     def check_sample(
         self,
         table: Table,
-        inputs: Mapping[str, Table],
+        inputs: Mapping[str, Table],  # noqa: ARG002
         rows: int,
-        generator: np.random.Generator,  # noqa: ARG002
+        generator: np.random.Generator,
     ) -> None:
         from bgdata.bearoff.layouts import all_layouts
 

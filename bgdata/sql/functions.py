@@ -6,11 +6,13 @@ catalog's own views and macros use them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from duckdb.func import ARROW
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
@@ -23,8 +25,9 @@ BINOMIAL = np.array([[comb(n, r) for r in range(MAX_POINTS + 2)] for n in range(
 
 def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
     """Make `bearoff_index` and `pip_count` of this connection vectorised."""
-    for name, function in {"bearoff_index": bearoff_index, "pip_count": pip_count}.items():
-        connection.create_function(f"fast_{name}", function, ["TINYINT[]"], "INTEGER", type="arrow")
+    functions: dict[str, Callable[..., Any]] = {"bearoff_index": bearoff_index, "pip_count": pip_count}
+    for name, function in functions.items():
+        connection.create_function(f"fast_{name}", function, ["TINYINT[]"], "INTEGER", type=ARROW)
         connection.execute(f"create temp macro {name}(points) as fast_{name}(points::tinyint[])")
 
 
@@ -62,7 +65,8 @@ def reversed_sums(values: NDArray[np.int64], row: NDArray[np.int64], rows: int) 
     totals = np.bincount(row, weights=values, minlength=rows).astype(np.int64)
     until = np.cumsum(values)
     before = np.concatenate([[0], np.cumsum(totals)])[row]
-    return totals[row] - (until - values - before)
+    later: NDArray[np.int64] = totals[row] - (until - values - before)
+    return later
 
 
 def sums_by_row(

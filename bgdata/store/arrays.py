@@ -26,7 +26,8 @@ def map_array(path: Path) -> Array:
     """
     try:
         # a plain view: probing through the np.memmap subclass is six times slower
-        return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        mapped: Array = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        return mapped
     except FileNotFoundError as error:
         raise MissingTableError(f"expected the array {path}, found no such file; try: bgdata verify") from error
     except (ValueError, EOFError) as error:

@@ -128,7 +128,10 @@ def connect(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
     warehouse.require()
     if is_stale(warehouse):
         write_catalog(warehouse)
-    config = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
     try:
         connection = duckdb.connect(str(warehouse.catalog), read_only=True, config=config)
     except duckdb.Error as error:

@@ -92,7 +92,7 @@ class Dataset(ABC, Generic[P]):
     def slug(self, parameters: P) -> str:
         """Readable name of a variant, unique within the kind; letters, digits, `x`, `-`."""
 
-    def check_parameters(self, parameters: P) -> None:  # noqa: B027 - most kinds refuse nothing more than their types do
+    def check_parameters(self, parameters: P) -> None:
         """Raise InvalidParameterError when no such variant can exist."""
 
     def inputs(self, parameters: P) -> Mapping[str, tuple[str, Parameters]]:  # noqa: ARG002
@@ -119,7 +119,7 @@ class Dataset(ABC, Generic[P]):
         """Summary figures and error bounds for the manifest."""
         return {}
 
-    def check_sample(  # noqa: B027 - a kind without successors has nothing to recompute
+    def check_sample(
         self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
     ) -> None:
         """Recompute a random sample of rows from their successors; raise CheckFailedError naming the first bad one."""

@@ -51,5 +51,5 @@ def column_changes(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any]) ->
             f"select count(*), count(*) filter ({new} is distinct from {old}), max({size}), avg({size}), "
             f"arg_max(concat_ws(' ', {key}), {size}) filter ({new} is distinct from {old}) {join}"
         ).fetchall()[0]
-        figures = row[2:4] if is_number else (None, None)
-        yield ColumnChange(column.name, row[0], row[1], *figures, row[4] or "")
+        largest, mean = row[2:4] if is_number else (None, None)
+        yield ColumnChange(column.name, row[0], row[1], largest, mean, row[4] or "")

@@ -58,7 +58,7 @@ def checks_of(
     yield "values", lambda: check_values(table)
     yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters, progress)
     yield "SQL checks", lambda: run_sql_checks(kind, parameters, table.parquet)
-    yield f"{sample_rows} rows recomputed", lambda: check_sample(warehouse, table, kind, parameters, sample_rows, seed)
+    yield f"{sample_rows} rows recomputed", lambda: check_sample(warehouse, table, kind, sample_rows, seed)
     yield "lock", lambda: check_lock(warehouse, table)
 
 
@@ -94,9 +94,7 @@ def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters, prog
         raise DigestMismatchError(f"expected {table.parquet} to equal the arrays, found a difference after row {row:,}")
 
 
-def check_sample(
-    warehouse: Warehouse, table: Table, kind: Dataset[Any], parameters: Parameters, rows: int, seed: int
-) -> None:
+def check_sample(warehouse: Warehouse, table: Table, kind: Dataset[Any], rows: int, seed: int) -> None:
     """Random rows follow from their successors."""
     inputs = {}
     for role, name in table.manifest.inputs.items():
