@@ -98,9 +98,10 @@ class Warehouse:
                     yield self.open(kind, variant)
 
     def find(self, kind: Dataset[Any], parameters: Parameters) -> Table | None:
-        """The version with this recipe, or None. Damaged ones are passed over."""
+        """The newest version with this recipe, or None. Damaged ones are passed over."""
         key = self.recipe_key(kind, parameters)
-        for table in self.versions(kind.name, kind.slug(parameters)) if key else ():
+        versions = sorted(self.versions(kind.name, kind.slug(parameters)), key=_age, reverse=True)
+        for table in versions if key else ():
             try:
                 if table.manifest.recipe_key == key:
                     table.check_sizes()
