@@ -34,11 +34,12 @@ __all__ = [
 ]
 
 Folder = str | os.PathLike[str]
+_KINDS = all_kinds()
 
 
 def open_warehouse(root: Folder = "warehouse") -> Warehouse:
     """The warehouse in a folder, which need not exist yet."""
-    return Warehouse(root, all_kinds())
+    return Warehouse(root, _KINDS)
 
 
 def open_one_sided(root: Folder, points: int) -> RaceTable:

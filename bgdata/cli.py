@@ -66,6 +66,12 @@ def threads_option(function: Callable[..., None]) -> Callable[..., None]:
     )
 
 
+def gnubg_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Files of gnubg to look into beside our tables."""
+    option = click.option("--bd", "gnubg_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE")
+    return option(function)
+
+
 def chosen(kind: Dataset[Any], options: dict[str, int | None]) -> Parameters:
     """The default parameters with the given ones changed."""
     given = {name: value for name, value in options.items() if value is not None}
@@ -118,15 +124,16 @@ def build(
 
 @main.command()
 @click.argument("position_id")
+@gnubg_option
 @click.pass_obj
-def probe(warehouse: Warehouse, position_id: str) -> None:
+def probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path, ...]) -> None:
     """Look a bearoff position up in every table that covers it.
 
     POSITION_ID is gnubg's 14-character Position ID; the player on roll is about to roll.
     """
     from bgdata.commands.probe import print_probe
 
-    print_probe(warehouse, position_id)
+    print_probe(warehouse, position_id, gnubg_files)
 
 
 @main.command()
@@ -135,12 +142,16 @@ def probe(warehouse: Warehouse, position_id: str) -> None:
     "--format", "form", type=click.Choice(["table", "csv", "json", "parquet"]), default="table", show_default=True
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file (needed for parquet).")
+@gnubg_option
 @click.pass_obj
-def query(warehouse: Warehouse, sql: str, form: str, output: Path | None) -> None:
-    """Run one SQL query on the catalog."""
+def query(warehouse: Warehouse, sql: str, form: str, output: Path | None, gnubg_files: tuple[Path, ...]) -> None:
+    """Run one SQL query on the catalog.
+
+    A gnubg file given with --bd is a view named like the file: gnubg_ts0.bd is gnubg_ts0.
+    """
     from bgdata.commands.query import run_query
 
-    run_query(warehouse, sql, form, output)
+    run_query(warehouse, sql, form, output, gnubg_files)
 
 
 @main.command()

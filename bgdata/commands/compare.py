@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
+from bgdata.commands.gnubg_files import define_gnubg_view
 from bgdata.errors import UsageError
 from bgdata.store.lockfile import load_lock
-from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def compare_with_lock(warehouse: Warehouse) -> bool:
@@ -24,30 +30,33 @@ def compare_with_lock(warehouse: Warehouse) -> bool:
 
 def compare_tables(warehouse: Warehouse, before: str, after: str) -> bool:
     """Print, column by column, how many rows changed and by how much; returns whether none did."""
-    from bgdata.store.diff import column_changes, define_versions
+    from bgdata.store.diff import column_changes
 
-    tables = [opened(warehouse, name) for name in (before, after)]
-    kinds = {table.manifest.dataset for table in tables}
-    if len(kinds) > 1:
-        raise UsageError(f"expected two tables of one kind, got {' and '.join(sorted(kinds))}")
-    kind = warehouse.kind(kinds.pop())
-    same = True
     with warehouse.connect() as connection:
-        define_versions(connection, kind, *tables)
-        click.echo(f"{tables[0].name} -> {tables[1].name}, by {', '.join(kind.key)}")
+        kinds = [define_side(warehouse, connection, *side) for side in (("before", before), ("after", after))]
+        if kinds[0] != kinds[1]:
+            raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
+        kind = warehouse.kind(kinds[0])
+        click.echo(f"{before} -> {after}, by {', '.join(kind.key)}")
+        same = True
         for change in column_changes(connection, kind):
             same &= change.rows_changed == 0
-            text = f"  {change.column:<18} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
-            if change.rows_changed and change.largest_change is not None:
+            text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
+            if change.rows_changed:
                 text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), "
                 text += f"mean {change.mean_absolute_change:.3g}"
             click.echo(text)
     return same
 
 
-def opened(warehouse: Warehouse, name: str) -> Table:
-    """The table named KIND/VARIANT or KIND/VARIANT/VERSION."""
+def define_side(warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, view: str, name: str) -> str:
+    """Create the view of KIND/VARIANT, KIND/VARIANT/VERSION or a gnubg .bd file; returns the kind."""
+    from bgdata.store.diff import define_version
+
+    if name.endswith(".bd"):
+        return define_gnubg_view(connection, Path(name), view)
     parts = name.split("/")
     if len(parts) not in (2, 3):
-        raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {name}")
-    return warehouse.open(*parts)
+        raise UsageError(f"expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got {name}")
+    define_version(connection, view, warehouse.kind(parts[0]), warehouse.open(*parts))
+    return parts[0]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from math import isclose
+from pathlib import Path
 
 import click
 import numpy as np
 
-from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
+from bgdata.bearoff.index import position_index
+from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
+from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
@@ -16,8 +19,11 @@ from bgdata.store.warehouse import Warehouse
 PIPS_PER_ROLL = 49 / 6
 
 
-def print_probe(warehouse: Warehouse, position_id: str) -> None:
-    """Print what each table says of a position. Raises InvalidPositionError or NotCoveredError."""
+def print_probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path, ...] = ()) -> None:
+    """Print what each table, and each of gnubg's files given, says of a position.
+
+    Raises InvalidPositionError, NotCoveredError, or CorruptFileError for a file.
+    """
     position = Position.from_id(position_id)
     opponent, on_roll = (list(row) for row in position.rows)
     if on_roll[24] or opponent[24]:
@@ -28,6 +34,8 @@ def print_probe(warehouse: Warehouse, position_id: str) -> None:
     warehouse.require()
     found = print_exact(warehouse, on_roll, opponent)
     found |= print_one_sided(warehouse, on_roll, opponent)
+    for path in gnubg_files:
+        print_gnubg(path, on_roll, opponent)
     if not found:
         furthest = max(point for row in (on_roll, opponent) for point in range(1, 25) if row[point - 1])
         raise NotCoveredError(
@@ -70,6 +78,24 @@ def print_exact(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -
         click.echo(f"    owned by opponent       {equities.opponent_owned:+.6f}")
         return True
     return False
+
+
+def print_gnubg(path: Path, on_roll: list[int], opponent: list[int]) -> None:
+    """What one of gnubg's files says of the position."""
+    file = open_gnubg_bearoff(path)
+    indexes = [position_index(fitted(row, file.points)) for row in (on_roll, opponent)]
+    if max(indexes) >= len(file):
+        raise NotCoveredError(f"expected a position with at most {file.checkers} checkers a side for {path}")
+    click.echo(f"\ngnubg, {path}")
+    if isinstance(file, GnubgTwoSided):
+        for name, equity in file.probe(*indexes)._asdict().items():
+            if equity is not None:
+                click.echo(f"  {name:<15} {equity:+.6f}")
+    elif isinstance(file, GnubgOneSided):
+        for name, index in zip(("on roll", "opponent"), indexes, strict=True):
+            click.echo(f"  {name:<9} mean {file.mean_rolls(index):.5f}")
+        chance = off_first(*(file.probe_chances(index) for index in indexes))
+        click.echo(f"  combined: win chance {chance:.6f}, cubeless equity {2 * chance - 1:+.6f}")
 
 
 def cube_action(no_double: float, equities: Equities, verb: str = "double") -> str:

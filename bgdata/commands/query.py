@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from bgdata.commands.gnubg_files import define_gnubg_view, view_name
 from bgdata.errors import QueryError, UsageError
 from bgdata.store.catalog import quoted
 from bgdata.store.storage import storage_errors
@@ -18,11 +19,15 @@ from bgdata.store.warehouse import Warehouse
 OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
 
 
-def run_query(warehouse: Warehouse, sql: str, form: str, output: Path | None) -> None:
+def run_query(
+    warehouse: Warehouse, sql: str, form: str, output: Path | None, gnubg_files: tuple[Path, ...] = ()
+) -> None:
     """Run one query; raises QueryError with DuckDB's first line, and UsageError for parquet without a file."""
     if form == "parquet" and output is None:
         raise UsageError("expected --output FILE with --format parquet, got none")
     with warehouse.connect() as connection:
+        for path in gnubg_files:
+            define_gnubg_view(connection, path, view_name(path))
         try:
             relation = connection.sql(sql)
             if relation is None:

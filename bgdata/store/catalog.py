@@ -139,6 +139,7 @@ def connect(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
             f"expected a DuckDB catalog in {warehouse.catalog}, found: {str(error).splitlines()[0]}; "
             "delete it, it is rebuilt from the manifests"
         ) from error
+    connection.execute("set parquet_metadata_cache = true")  # versions never change, so their footers may be kept
     connection.execute("set variable warehouse = ?", [str(warehouse.root.resolve())])
     register_functions(connection)
     return connection

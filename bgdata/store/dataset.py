@@ -82,7 +82,7 @@ class Dataset(ABC, Generic[P]):
     columns: ClassVar[tuple[Column, ...]]  # as SQL shows them, `variant` not included
     key: ClassVar[tuple[str, ...]]  # columns that name a row; the table is sorted by them
     arrays: ClassVar[tuple[FlatArray, ...]]
-    row_group_rows: ClassVar[int] = 122_880
+    row_group_rows: ClassVar[int] = 245_760  # fewer, larger groups: DuckDB spends 20 us on each it skips
 
     parameters: type[P]
     defaults: tuple[P, ...]  # variants of the default build

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.store.catalog import quoted
 from bgdata.store.checks import select_columns
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Column, Dataset, Parameters
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -22,34 +22,43 @@ class ColumnChange(NamedTuple):
     column: str
     rows_compared: int
     rows_changed: int
-    largest_change: float | None  # None for lists and text
-    mean_absolute_change: float | None
+    largest_change: float  # of lists the most that any entry changed, of other values 0 or 1
+    mean_absolute_change: float
     key_of_largest: str
 
 
-def define_versions(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], before: Table, after: Table) -> None:
-    """Create temporary views `before` and `after` with the declared columns."""
-    for name, table in (("before", before), ("after", after)):
-        parameters: Parameters = kind.parameters(**table.manifest.parameters)
-        source = f"read_parquet({quoted(str(table.parquet.resolve()))})"
-        connection.execute(
-            f"create or replace temp view {name} as select {select_columns(kind, parameters)} from {source}"
-        )
+def define_version(connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], table: Table) -> None:
+    """Create a temporary view of one version with the declared columns."""
+    parameters: Parameters = kind.parameters(**table.manifest.parameters)
+    source = f"read_parquet({quoted(str(table.parquet.resolve()))})"
+    connection.execute(f"create or replace temp view {name} as select {select_columns(kind, parameters)} from {source}")
 
 
 def column_changes(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any]) -> Iterator[ColumnChange]:
-    """Compare the views `before` and `after` column by column over their common keys."""
+    """Compare the views `before` and `after` over their common keys, for each declared column that both have."""
+    common = set(connection.sql("from before").columns) & set(connection.sql("from after").columns)
     key = ", ".join(f"before.{name}" for name in kind.key)
     join = f"from before join after using ({', '.join(kind.key)})"
     for column in kind.columns:
-        if column.name in kind.key:
+        if column.name in kind.key or column.name not in common:
             continue
         old, new = f"before.{column.name}", f"after.{column.name}"
-        is_number = column.type in NUMBERS
-        size = f"abs({new}::double - {old}::double)" if is_number else f"({new} is distinct from {old})::integer"
+        size = change_size(column, old, new)
         row = connection.sql(
             f"select count(*), count(*) filter ({new} is distinct from {old}), max({size}), avg({size}), "
             f"arg_max(concat_ws(' ', {key}), {size}) filter ({new} is distinct from {old}) {join}"
         ).fetchall()[0]
-        largest, mean = row[2:4] if is_number else (None, None)
-        yield ColumnChange(column.name, row[0], row[1], largest, mean, row[4] or "")
+        compared, changed, largest, mean, where = row
+        yield ColumnChange(column.name, compared, changed, largest or 0.0, mean or 0.0, where or "")
+
+
+def change_size(column: Column, old: str, new: str) -> str:
+    """SQL for how far two values are apart: of lists the most that any entry is, of other values 0 or 1."""
+    if column.type in NUMBERS:
+        return f"abs({new}::double - {old}::double)"
+    if column.type.removesuffix("[]") in NUMBERS:
+        return (
+            f"list_max(list_transform(list_zip({new}, {old}), "
+            "lambda pair: abs(coalesce(pair[1]::double, 0) - coalesce(pair[2]::double, 0))))"
+        )
+    return f"({new} is distinct from {old})::integer"
