@@ -25,7 +25,7 @@ def solved_in_float64(points: int, checkers: int) -> Pairs:
     pairs.cells[1:] = 0  # not filled yet: may hold anything
     pairs = pairs._replace(cells=pairs.cells.astype(np.float64))
     for total in pairs.totals:
-        tasks = np.array(list(tasks_of(pairs, total)), np.int64).reshape(-1, 6)
+        tasks = np.array(list(tasks_of(pairs, total)), np.int64).reshape(-1, 4)
         solve_tasks(tasks, pairs.play_start, pairs.results, pairs.cells, np.empty(0, np.float64), None)
     return pairs
 
@@ -102,5 +102,10 @@ def test_every_pair_is_solved_once(points: int, checkers: int) -> None:
     count = layout_count(points, checkers)
     assert sum(pairs_of_total(pairs, total) for total in pairs.totals) == (count - 1) ** 2
     for total in pairs.totals:
-        blocks = list(tasks_of(pairs, total))
-        assert sum(players * opponents for _, _, players, _, _, opponents in blocks) == pairs_of_total(pairs, total)
+        covered = [
+            (on_roll, other)
+            for a, b, c, d in tasks_of(pairs, total)
+            for on_roll in range(a, b)
+            for other in range(c, d)
+        ]
+        assert len(covered) == len(set(covered)) == pairs_of_total(pairs, total)
