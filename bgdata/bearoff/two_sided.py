@@ -153,7 +153,7 @@ def solve_tasks(
                     cells[other, lane // TILE, column, lane % TILE] = value
 
 
-def start_pairs(points: int, checkers: int, *, integer: bool = False, ignore_gammons: bool = False) -> Pairs:
+def start_pairs(points: int, checkers: int, *, integer: bool = False) -> Pairs:
     """A two-sided table in which only finished games are known.
 
     `integer` takes gnubg's 16-bit arithmetic (and ignores gammons, as its files do); otherwise float32.
@@ -163,7 +163,7 @@ def start_pairs(points: int, checkers: int, *, integer: bool = False, ignore_gam
     play_start, results = plays_by_slot(all_plays(points, checkers), order)
     cells = np.empty((len(order), -(-len(order) // TILE), 4, TILE), np.int16 if integer else np.float32)
     cells[0] = LOST if integer else -1.0
-    if checkers == MAX_CHECKERS and not integer and not ignore_gammons:
+    if checkers == MAX_CHECKERS and not integer:
         lanes = np.flatnonzero(layouts[order].sum(axis=1) == MAX_CHECKERS)
         cells[0, lanes // TILE, :, lanes % TILE] = -2.0
     return Pairs(order, layer_start, play_start, results, cells)
