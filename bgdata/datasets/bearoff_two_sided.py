@@ -91,11 +91,10 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
 
     def estimate(self, parameters: TwoSidedParameters) -> Estimate:
         count = layout_count(parameters.points, parameters.checkers)
-        layers = parameters.points * parameters.checkers + 1
         return Estimate(
             rows=count * count,
             disk_bytes=count * count * (17 if is_rounded(parameters.points, parameters.checkers) else 32),
-            memory_bytes=count * (count + 8 * layers) * 16 + count * 21 * 6 * parameters.points * 8 + 2**28,
+            memory_bytes=count * (count + 16) * 16 + count * 21 * 6 * parameters.points * 8 + 2**28,
         )
 
     def compute(self, parameters: TwoSidedParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
