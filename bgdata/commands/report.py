@@ -46,9 +46,10 @@ def print_kind(kind: Dataset[Any], parameters: Parameters) -> None:
     from bgdata.store.build import estimate_text
 
     click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.\n")
-    click.echo("columns (variant, then)")
-    for column in kind.columns:
-        click.echo(f"  {column.name:<18} {column.type:<10} {column.comment}")
+    for shape in kind.tables:
+        click.echo(f"columns of {shape.name} (variant, then)")
+        for column in shape.columns:
+            click.echo(f"  {column.name:<18} {column.type:<10} {column.comment}")
     click.echo("\nflat arrays")
     for array in kind.arrays:
         click.echo(f"  {array.name:<18} {array.dtype:<10} [{array.axes}] {array.meaning}")
@@ -57,8 +58,9 @@ def print_kind(kind: Dataset[Any], parameters: Parameters) -> None:
         values = ", ".join(str(getattr(default, field.name)) for default in kind.defaults)
         click.echo(f"  --{field.name.replace('_', '-')} [{values}]")
     click.echo("\nSQL checks: each returns the rows that break the claim")
-    for claim, _ in sql_checks(kind.name):
-        click.echo(f"  {claim.replace('_', ' ')}")
+    for shape in kind.tables:
+        for claim, _ in sql_checks(shape.name):
+            click.echo(f"  {claim.replace('_', ' ')}")
     for role, (name, wanted) in kind.inputs(parameters).items():
         click.echo(f"\ninput {role}: {name}/{wanted.names()[0]}={getattr(wanted, wanted.names()[0])}")
     kind.check_parameters(parameters)

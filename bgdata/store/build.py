@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
@@ -23,14 +23,14 @@ from typing import Any
 
 import psutil
 
-from bgdata.errors import TooLargeError
+from bgdata.errors import TooLargeError, UsageError
 from bgdata.store.arrays import map_array, values_digest
-from bgdata.store.dataset import Dataset, Estimate, Parameters
+from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Parameters
 from bgdata.store.job import Job
-from bgdata.store.manifest import FileEntry, Manifest, recipe_key
+from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key
 from bgdata.store.progress import Progress
 from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, write_file
-from bgdata.store.table import PARQUET, Table
+from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse, input_digests
 
 COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and how long that took
@@ -44,11 +44,15 @@ class Plan:
     kind: Dataset[Any]
     parameters: Parameters
     inputs: Mapping[str, Table]
+    files: tuple[Path, ...] = ()
+    raw_files: tuple[RawFile, ...] = ()  # what `files` are
 
     @property
     def key(self) -> str:
         """The recipe key."""
-        return recipe_key(self.kind.name, self.kind.revision, vars(self.parameters), input_digests(self.inputs))
+        digests = [file.sha256 for file in self.raw_files]
+        recipe = (self.kind.name, self.kind.revision, vars(self.parameters), input_digests(self.inputs))
+        return recipe_key(*recipe, digests)
 
     @property
     def title(self) -> str:
@@ -57,12 +61,26 @@ class Plan:
 
     @property
     def staging(self) -> Path:
-        """The folder of the unfinished build."""
-        return self.warehouse.staging / f"{self.kind.name}-{self.kind.slug(self.parameters)}-{self.key[:12]}"
+        """The folder of the unfinished build: another recipe or another kernel does not go on from it."""
+        from bgdata.kernel import kernel_fingerprint
+
+        return self.warehouse.staging / f"{self.title.replace('/', '-')}-{self.key[:12]}-{kernel_fingerprint()}"
+
+    @property
+    def lock(self) -> Path:
+        """Held while a version of this variant is built."""
+        return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
 
 
 def build(
-    warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, progress: Progress, *, force: bool
+    warehouse: Warehouse,
+    kind: Dataset[Any],
+    parameters: Parameters,
+    progress: Progress,
+    *,
+    files: Iterable[Path],
+    strict: bool,
+    force: bool,
 ) -> Table:
     """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build."""
     kind.check_parameters(parameters)
@@ -70,28 +88,41 @@ def build(
         role: warehouse.build(name, wanted, progress=progress)
         for role, (name, wanted) in kind.inputs(parameters).items()
     }
-    plan = Plan(warehouse, kind, parameters, inputs)
-    found = None if force else warehouse.find(kind, parameters)
+    paths = tuple(files)
+    plan = Plan(warehouse, kind, parameters, inputs, paths, raw_files_of(kind, paths))
+    found = None if force else warehouse.find(kind, parameters, plan.raw_files)
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
         return found
     check_estimate(plan)
     with storage_errors("create", plan.staging):
         plan.staging.mkdir(parents=True, exist_ok=True)
-    lock = plan.staging.with_suffix(".lock")
-    with locked(lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
-        found = None if force else warehouse.find(kind, parameters)
-        table = found or build_alone(plan, progress)
-        lock.unlink(missing_ok=True)
+    with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+        found = None if force else warehouse.find(kind, parameters, plan.raw_files)
+        table = found or build_alone(plan, progress, strict=strict)
+        remove_staging(plan)
     refresh_catalog(warehouse)
     return table
 
 
-def build_alone(plan: Plan, progress: Progress) -> Table:
+def raw_files_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[RawFile, ...]:
+    """What the files are and where they come from. Raises UsageError for files too many or too few."""
+    if not isinstance(kind, ImportedDataset):
+        if files:
+            raise UsageError(f"expected no files for {kind.name}, which is computed, got {files[0]}")
+        return ()
+    if not files:
+        raise UsageError(f"expected files to import; try: bgdata import {kind.name} FILE...")
+    return tuple(
+        kind.provenance(RawFile(path.name, sha256=sha256_file(path), bytes=path.stat().st_size)) for path in files
+    )
+
+
+def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     """Compute, write, check and publish; the caller holds the lock."""
     with storage_errors("create", plan.staging):
         plan.staging.mkdir(parents=True, exist_ok=True)
-    seconds = compute_arrays(plan, progress)
+    seconds = compute_arrays(plan, progress, strict=strict)
     manifest = finish(plan, seconds, progress)
     target = plan.warehouse.root / manifest.dataset / manifest.variant / manifest.version
     publish(plan.staging, target)
@@ -99,13 +130,20 @@ def build_alone(plan: Plan, progress: Progress) -> Table:
     return Table(target)
 
 
-def compute_arrays(plan: Plan, progress: Progress) -> float:
+def remove_staging(plan: Plan) -> None:
+    """Delete what killed builds of this variant left behind, of other recipes and kernels too."""
+    for folder in plan.warehouse.staging.glob(f"{plan.lock.stem}-{'?' * 12}-{'?' * 12}"):
+        if folder.is_dir():
+            remove_folder(folder)
+
+
+def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> float:
     """Save every declared array in the staging folder, unless a killed build got that far; returns the seconds."""
     marker = plan.staging / COMPUTED
     if marker.exists():
         return float(json.loads(marker.read_text())["seconds"])
     start = time.perf_counter()
-    job = Job(plan.staging, progress)
+    job = Job(plan.staging, progress, plan.files, strict=strict)
     plan.kind.compute(plan.parameters, plan.inputs, job)
     seconds = time.perf_counter() - start
     write_file(marker, json.dumps({"seconds": seconds}).encode())
@@ -123,10 +161,15 @@ def finish(plan: Plan, seconds: float, progress: Progress) -> Manifest:
     digest = values_digest(arrays)
     footer = {"bgdata.dataset": plan.title, "bgdata.digest": digest, "bgdata.recipe_key": plan.key}
     progress.start(f"{plan.title}: writing Parquet", kind.estimate(plan.parameters).rows, "rows")
-    rows = write_parquet(staging / PARQUET, kind.batches(plan.parameters, arrays), kind.key, footer, progress)
-    run_sql_checks(kind, plan.parameters, staging / PARQUET)
+    rows = [
+        write_parquet(
+            staging / shape.file, kind.table_batches(shape.name, plan.parameters, arrays), shape.key, footer, progress
+        )
+        for shape in kind.tables
+    ]
+    run_sql_checks(kind, plan.parameters, staging)
     statistics = dict(kind.statistics(plan.parameters, arrays))
-    manifest = describe(plan, digest, rows, statistics, seconds)
+    manifest = describe(plan, digest, rows[0], statistics, seconds)
     (staging / COMPUTED).unlink()
     manifest.save(staging)
     return manifest
@@ -136,7 +179,7 @@ def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], s
     """The manifest of the arrays and the Parquet file in the staging folder."""
     from bgdata.kernel import kernel_fingerprint
 
-    names = [PARQUET, *(f"{entry.name}.npy" for entry in plan.kind.arrays)]
+    names = [*(shape.file for shape in plan.kind.tables), *(f"{entry.name}.npy" for entry in plan.kind.arrays)]
     paths = [plan.staging / name for name in names]
     return Manifest(
         dataset=plan.kind.name,
@@ -146,6 +189,8 @@ def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], s
         recipe_key=plan.key,
         digest=digest,
         inputs=input_digests(plan.inputs),
+        raw_files=list(plan.raw_files),
+        warnings=plan.kind.warnings(plan.parameters, plan.raw_files),
         rows=rows,
         files=[FileEntry(path.name, path.stat().st_size, sha256_file(path)) for path in paths],
         statistics=statistics,
@@ -198,11 +243,6 @@ def refresh_catalog(warehouse: Warehouse) -> None:
     from bgdata.store.catalog import write_catalog
 
     write_catalog(warehouse)
-
-
-def remove_stale_staging(warehouse: Warehouse) -> None:
-    """Delete what killed builds left behind: nobody will go on from it."""
-    remove_folder(warehouse.staging)
 
 
 def source_commit() -> str:

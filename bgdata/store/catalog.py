@@ -16,9 +16,9 @@ import duckdb
 
 from bgdata.errors import BgdataError, StorageError
 from bgdata.store.checks import SQL, select_columns
-from bgdata.store.dataset import Dataset
+from bgdata.store.dataset import Column, Dataset, Parameters, TableShape
 from bgdata.store.storage import storage_errors
-from bgdata.store.table import PARQUET, Table
+from bgdata.store.table import Table
 
 if TYPE_CHECKING:
     from bgdata.store.warehouse import Warehouse
@@ -48,12 +48,19 @@ def write_catalog(warehouse: Warehouse) -> None:
 def fill_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) -> None:
     """Create every macro, view, table and comment."""
     readable = [table for table in warehouse.versions() if is_readable(table)]
-    current = {(t.manifest.dataset, t.manifest.variant): t.folder for t in warehouse.current() if is_readable(t)}
+    current = {table.folder for table in warehouse.current() if is_readable(table)}
     run_scripts(connection, "macros")
-    create_manifests(connection, readable, set(current.values()))
+    create_manifests(connection, readable, current)
+    shown = [table for table in readable if table.folder in current]
+    selects: dict[str, list[str]] = {}
     for kind in warehouse.kinds.values():
-        tables = [t for t in readable if t.folder == current.get((kind.name, t.manifest.variant))]
-        create_views(connection, warehouse, kind, [t for t in tables if t.manifest.dataset == kind.name])
+        for shape in kind.tables:
+            tables = [table for table in shown if table.manifest.dataset == kind.name]
+            sources = selects.setdefault(shape.name, [])
+            sources += [create_source(connection, warehouse, kind, shape, table) for table in tables]
+    for kind in warehouse.kinds.values():
+        for shape in kind.tables:
+            create_view(connection, shape, selects.pop(shape.name, None))
     run_scripts(connection, "views")
 
 
@@ -86,33 +93,46 @@ def create_manifests(connection: duckdb.DuckDBPyConnection, tables: list[Table],
         connection.execute("insert into manifests values (?, ?, ?)", row)
 
 
-def create_views(
-    connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, kind: Dataset[Any], tables: list[Table]
-) -> None:
-    """One view per variant, and one of the kind over all of them; of a kind without any version, an empty one."""
-    names = []
-    for table in tables:
-        parameters = type(kind.smallest)(**table.manifest.parameters)
-        name = f"{kind.name}_{table.manifest.variant.replace('-', '_')}"
-        path = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + PARQUET)
-        source = f"read_parquet(coalesce(getvariable('warehouse'), {quoted(str(warehouse.root.resolve()))}) || {path})"
-        connection.execute(f"create view {name} as select {select_columns(kind, parameters)} from {source}")
-        comment_on(connection, name, kind, f"{kind.summary} Variant {table.manifest.variant}, {table.folder.name}.")
-        names.append(name)
-    empty = "select " + ", ".join(
-        f"null::{type_} as {name}"
-        for name, type_ in [("variant", "varchar"), *((c.name, c.type) for c in kind.columns)]
-    )
-    union = " union all ".join(f"select * from {name}" for name in names) or f"{empty} where false"
-    connection.execute(f"create view {kind.name} as {union}")
-    comment_on(connection, kind.name, kind, kind.summary)
+def create_source(
+    connection: duckdb.DuckDBPyConnection,
+    warehouse: Warehouse,
+    kind: Dataset[Any],
+    shape: TableShape,
+    table: Table,
+) -> str:
+    """The query that shows one table of a version; behind a view of the variant's own unless the table is shared."""
+    parameters: Parameters = kind.parameters(**table.manifest.parameters)
+    path = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + shape.file)
+    root = f"coalesce(getvariable('warehouse'), {quoted(str(warehouse.root.resolve()))})"
+    query = f"select {select_columns(kind, parameters, shape)} from read_parquet({root} || {path})"
+    if shape.shared:
+        return query
+    name = f"{shape.name}_{table.manifest.variant.replace('-', '_')}"
+    connection.execute(f"create view {name} as {query}")
+    comment_on(connection, name, shape, f"{shape.summary} Variant {table.manifest.variant}, {table.folder.name}.")
+    return f"select * from {name}"
 
 
-def comment_on(connection: duckdb.DuckDBPyConnection, view: str, kind: Dataset[Any], text: str) -> None:
+def create_view(connection: duckdb.DuckDBPyConnection, shape: TableShape, selects: list[str] | None) -> None:
+    """One view over all variants of a table, an empty one where there is none; `None`: a shared table that is done."""
+    if selects is None:
+        return
+    columns = [(column.name, column.type) for column in (*leading_columns(shape), *shape.columns)]
+    empty = "select " + ", ".join(f"null::{type_} as {name}" for name, type_ in columns) + " where false"
+    connection.execute(f"create view {shape.name} as {' union all '.join(selects) or empty}")
+    comment_on(connection, shape.name, shape, shape.summary)
+
+
+def leading_columns(shape: TableShape) -> list[Column]:
+    """The columns that tell versions apart."""
+    variant = Column("variant", "VARCHAR", "", "Points x checkers, or other parameters")
+    return [Column("dataset", "VARCHAR", "", "Dataset kind"), variant] if shape.shared else [variant]
+
+
+def comment_on(connection: duckdb.DuckDBPyConnection, view: str, shape: TableShape, text: str) -> None:
     """Comment a view and its columns from the declaration."""
     connection.execute(f"comment on view {view} is {quoted(text)}")
-    connection.execute(f"comment on column {view}.variant is 'Points x checkers, and other parameters'")
-    for column in kind.columns:
+    for column in (*leading_columns(shape), *shape.columns):
         connection.execute(f"comment on column {view}.{column.name} is {quoted(column.comment)}")
 
 

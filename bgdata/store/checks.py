@@ -7,40 +7,42 @@ from pathlib import Path
 from typing import Any
 
 from bgdata.errors import CheckFailedError
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset, Parameters, TableShape
 
 SQL = Path(__file__).parents[1] / "sql"
 
 
-def sql_checks(kind: str) -> Iterator[tuple[str, str]]:
-    """(claim, query) of every check of a kind; the query reads the kind's view."""
-    for path in sorted((SQL / "checks").glob(f"{kind}__*.sql")):
+def sql_checks(table: str) -> Iterator[tuple[str, str]]:
+    """(claim, query) of every check of a table; the query reads the view of that name."""
+    for path in sorted((SQL / "checks").glob(f"{table}__*.sql")):
         yield path.stem.partition("__")[2], path.read_text()
 
 
-def select_columns(kind: Dataset[Any], parameters: Parameters) -> str:
+def select_columns(kind: Dataset[Any], parameters: Parameters, shape: TableShape) -> str:
     """The select list that shows stored Parquet columns as the declared columns, after `variant`."""
     expressions = kind.expressions(parameters)
-    shown = [f"{expressions[c.name]} as {c.name}" if c.name in expressions else c.name for c in kind.columns]
-    return ", ".join([f"'{kind.slug(parameters)}' as variant", *shown])
+    shown = [f"{expressions[c.name]} as {c.name}" if c.name in expressions else c.name for c in shape.columns]
+    owner = [f"'{kind.name}' as dataset"] if shape.shared else []
+    return ", ".join([*owner, f"'{kind.slug(parameters)}' as variant", *shown])
 
 
-def run_sql_checks(kind: Dataset[Any], parameters: Parameters, parquet: Path) -> None:
-    """Run every check of a kind on one Parquet file; raises CheckFailedError naming the first offending row."""
+def run_sql_checks(kind: Dataset[Any], parameters: Parameters, folder: Path) -> None:
+    """Run every check of a kind on the tables in a folder; raises CheckFailedError naming the first offending row."""
     import duckdb
 
     from bgdata.store.catalog import run_scripts
 
     with duckdb.connect() as connection:
         run_scripts(connection, "macros")
-        source = str(parquet).replace("'", "''")
-        connection.execute(
-            f"create view {kind.name} as select {select_columns(kind, parameters)} from read_parquet('{source}')"
-        )
-        for claim, query in sql_checks(kind.name):
-            rows = connection.sql(query).limit(1).fetchall()
-            if rows:
-                raise CheckFailedError(
-                    f"expected {claim.replace('_', ' ')} in every row of {kind.name}/{kind.slug(parameters)}, "
-                    f"found {rows[0]}; the table is not published"
-                )
+        for shape in kind.tables:
+            source = str(folder / shape.file).replace("'", "''")
+            columns = select_columns(kind, parameters, shape)
+            connection.execute(f"create view {shape.name} as select {columns} from read_parquet('{source}')")
+        for shape in kind.tables:
+            for claim, query in sql_checks(shape.name):
+                rows = connection.sql(query).limit(1).fetchall()
+                if rows:
+                    raise CheckFailedError(
+                        f"expected {claim.replace('_', ' ')} in every row of {shape.name} of "
+                        f"{kind.name}/{kind.slug(parameters)}, found {rows[0]}; the table is not published"
+                    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from bgdata.errors import InvalidParameterError
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
 
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
+    from bgdata.store.manifest import RawFile
     from bgdata.store.table import Table
+
+
+PARQUET = "table.parquet"  # file of the main table
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,19 @@ class Column:
     def comment(self) -> str:
         """Text of the column's comment in the catalog."""
         return f"{self.meaning} [{self.unit}]" if self.unit else self.meaning
+
+
+@dataclass(frozen=True)
+class TableShape:
+    """One Parquet file of a version, and the SQL view over it. A table that several kinds declare is `shared`: one
+    view over all of them, with a column that names the dataset."""
+
+    name: str
+    file: str
+    summary: str
+    columns: tuple[Column, ...]  # as SQL shows them, `variant` not included
+    key: tuple[str, ...]  # columns that name a row; the table is sorted by them
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,14 +97,21 @@ class Dataset(ABC, Generic[P]):
     summary: ClassVar[str]
     source: ClassVar[str]  # where the method or the data come from
     licence: ClassVar[str] = "CC0-1.0"
-    columns: ClassVar[tuple[Column, ...]]  # as SQL shows them, `variant` not included
-    key: ClassVar[tuple[str, ...]]  # columns that name a row; the table is sorted by them
+    columns: ClassVar[tuple[Column, ...]]  # of the main table, which is named like the kind; see TableShape
+    key: ClassVar[tuple[str, ...]]
+    side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
+    takes_files: ClassVar[bool] = False  # whether it is imported from files rather than computed
     row_group_rows: ClassVar[int] = 245_760  # fewer, larger groups: DuckDB spends 20 us on each it skips
 
     parameters: type[P]
     defaults: tuple[P, ...]  # variants of the default build
     smallest: P  # what tests build
+
+    @property
+    def tables(self) -> tuple[TableShape, ...]:
+        """The main table, and the side tables."""
+        return (TableShape(self.name, PARQUET, self.summary, self.columns, self.key), *self.side_tables)
 
     @abstractmethod
     def slug(self, parameters: P) -> str:
@@ -109,7 +134,17 @@ class Dataset(ABC, Generic[P]):
 
     @abstractmethod
     def batches(self, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-        """The rows of the Parquet file, in key order, from the arrays."""
+        """The rows of the main table, in key order, from the arrays."""
+
+    def side_batches(self, name: str, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        """The rows of a side table, in key order, from the arrays."""
+        raise NotImplementedError(name)
+
+    def table_batches(self, name: str, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        """The rows of any table of the kind."""
+        if name == self.name:
+            return self.batches(parameters, arrays)
+        return self.side_batches(name, parameters, arrays)
 
     def expressions(self, parameters: P) -> Mapping[str, str]:  # noqa: ARG002
         """SQL over the Parquet columns for columns that are not stored as they are shown."""
@@ -119,7 +154,32 @@ class Dataset(ABC, Generic[P]):
         """Summary figures and error bounds for the manifest."""
         return {}
 
+    def warnings(self, parameters: P, files: Sequence[RawFile]) -> list[str]:  # noqa: ARG002
+        """What a user of the version should know, such as that a file is not the published one."""
+        return []
+
     def check_sample(
         self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
     ) -> None:
         """Recompute a random sample of rows from their successors; raise CheckFailedError naming the first bad one."""
+
+
+class ImportedDataset(Dataset[P]):
+    """A kind that is imported from other people's files, given to `Job.files`; the same files, the same version."""
+
+    takes_files = True
+
+    @abstractmethod
+    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> P:
+        """The variant that these files are: from what the user says, or else from their names.
+
+        Raises InvalidParameterError when neither says.
+        """
+
+    @abstractmethod
+    def provenance(self, file: RawFile) -> RawFile:
+        """The file with what is known of its address and licence."""
+
+    @abstractmethod
+    def write_sample(self, folder: Path) -> list[Path]:
+        """Write a small valid set of files, for tests and for trying the import."""

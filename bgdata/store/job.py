@@ -25,9 +25,11 @@ _STATE = "state.json"
 class Job:
     """Handed to `Dataset.compute`: saves arrays into the staging folder and keeps checkpoints beside them."""
 
-    def __init__(self, folder: Path, progress: Progress) -> None:
+    def __init__(self, folder: Path, progress: Progress, files: tuple[Path, ...] = (), *, strict: bool = False) -> None:
         self.folder = folder
         self.progress = progress
+        self.files = files  # to import
+        self.strict = strict  # whether a row that breaks a rule fails the import instead of being set aside
 
     def save(self, name: str, values: Array) -> None:
         """Save a finished array."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,18 @@ class FileEntry:
 
 
 @dataclass(frozen=True)
+class RawFile:
+    """A file that a version was imported from, and where it came from."""
+
+    name: str
+    bytes: int
+    sha256: str
+    address: str = ""
+    licence: str = ""
+    date: str = ""  # of the file itself or of its download
+
+
+@dataclass(frozen=True)
 class Manifest:
     """Everything about one version. Time, machine and software are recorded but are no part of any digest."""
 
@@ -35,6 +48,8 @@ class Manifest:
     recipe_key: str
     digest: str  # of the values: see arrays.values_digest
     inputs: dict[str, str]  # role -> "dataset/variant@digest"
+    raw_files: list[RawFile]
+    warnings: list[str]
     rows: int
     files: list[FileEntry]
     statistics: dict[str, float]
@@ -65,9 +80,13 @@ def canonical_json(value: object, indent: int | None = None) -> bytes:
     return (json.dumps(value, sort_keys=True, indent=indent, separators=separators) + "\n").encode()
 
 
-def recipe_key(dataset: str, revision: int, parameters: dict[str, Any], inputs: dict[str, str]) -> str:
-    """SHA-256 of all that determines the values: kind, revision, parameters and digests of the inputs."""
-    recipe = {"dataset": dataset, "revision": revision, "parameters": parameters, "inputs": inputs}
+def recipe_key(
+    dataset: str, revision: int, parameters: dict[str, Any], inputs: dict[str, str], raw_digests: Sequence[str] = ()
+) -> str:
+    """SHA-256 of all that determines the values: kind, revision, parameters, digests of the inputs and raw files."""
+    recipe: dict[str, Any] = {"dataset": dataset, "revision": revision, "parameters": parameters, "inputs": inputs}
+    if raw_digests:
+        recipe["raw_files"] = list(raw_digests)
     return hashlib.sha256(canonical_json(recipe)).hexdigest()
 
 
@@ -95,6 +114,7 @@ def load_manifest(folder: Path) -> Manifest:
         raise ManifestFormatError(f"expected the fields of manifest format {FORMAT} in {path}, differing: {wrong}")
     try:
         files = [FileEntry(**entry) for entry in data["files"]]
+        raw_files = [RawFile(**entry) for entry in data["raw_files"]]
     except TypeError as error:
         raise ManifestFormatError(f"expected name, bytes and sha256 for each file in {path}, found: {error}") from error
-    return Manifest(**{**data, "files": files})
+    return Manifest(**{**data, "files": files, "raw_files": raw_files})

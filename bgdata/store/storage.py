@@ -98,7 +98,7 @@ def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[N
 
     The system drops the lock when its holder dies, so a killed build never blocks the next one.
     """
-    with storage_errors("lock", path):
+    with storage_errors("lock", path):  # the file stays: deleting it could let two others hold "the" lock
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.store.arrays import Array, map_array
+from bgdata.store.dataset import PARQUET
 from bgdata.store.manifest import Manifest, load_manifest
-
-PARQUET = "table.parquet"
 
 
 class Table:

@@ -16,7 +16,7 @@ from bgdata.store.lockfile import load_lock
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file
-from bgdata.store.table import PARQUET, Table
+from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
 
@@ -57,7 +57,7 @@ def checks_of(
     yield "file hashes", lambda: check_hashes(table)
     yield "values", lambda: check_values(table)
     yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters, progress)
-    yield "SQL checks", lambda: run_sql_checks(kind, parameters, table.parquet)
+    yield "SQL checks", lambda: run_sql_checks(kind, parameters, table.folder)
     yield f"{sample_rows} rows recomputed", lambda: check_sample(warehouse, table, kind, sample_rows, seed)
     yield "lock", lambda: check_lock(warehouse, table)
 
@@ -87,11 +87,13 @@ def check_values(table: Table) -> None:
 
 
 def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters, progress: Progress) -> None:
-    """The Parquet file holds exactly the rows that the arrays say."""
+    """The Parquet files hold exactly the rows that the arrays say."""
     progress.start(f"{table.name}: comparing Parquet", table.manifest.rows, "rows")
-    row = first_difference(table.folder / PARQUET, kind.batches(parameters, table.arrays()), progress)
-    if row is not None:
-        raise DigestMismatchError(f"expected {table.parquet} to equal the arrays, found a difference after row {row:,}")
+    for shape in kind.tables:
+        path = table.folder / shape.file
+        row = first_difference(path, kind.table_batches(shape.name, parameters, table.arrays()), progress)
+        if row is not None:
+            raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
 
 def check_sample(warehouse: Warehouse, table: Table, kind: Dataset[Any], rows: int, seed: int) -> None:

@@ -8,7 +8,7 @@ Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from bgdata.errors import ManifestFormatError, MissingTableError, MissingWarehou
 from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
-from bgdata.store.manifest import recipe_key
+from bgdata.store.manifest import RawFile, recipe_key
 from bgdata.store.progress import Progress, Silence
 from bgdata.store.table import Table
 
@@ -97,25 +97,31 @@ class Warehouse:
                 if next(self.versions(kind, variant), None) is not None:
                     yield self.open(kind, variant)
 
-    def find(self, kind: Dataset[Any], parameters: Parameters) -> Table | None:
-        """The newest version with this recipe, or None. Damaged ones are passed over."""
-        key = self.recipe_key(kind, parameters)
-        versions = sorted(self.versions(kind.name, kind.slug(parameters)), key=_age, reverse=True)
-        for table in versions if key else ():
+    def find(self, kind: Dataset[Any], parameters: Parameters, raw_files: Sequence[RawFile] = ()) -> Table | None:
+        """The newest version with this recipe, or None. Damaged ones are passed over.
+
+        An imported variant without files named is the newest import of it, whatever it was imported from.
+        """
+        any_recipe = kind.takes_files and not raw_files
+        key = None if any_recipe else self.recipe_key(kind, parameters, raw_files)
+        if key is None and not any_recipe:
+            return None
+        for table in sorted(self.versions(kind.name, kind.slug(parameters)), key=_age, reverse=True):
             try:
-                if table.manifest.recipe_key == key:
+                if any_recipe or table.manifest.recipe_key == key:
                     table.check_sizes()
                     return table
             except (OSError, MissingTableError):
                 continue
         return None
 
-    def recipe_key(self, kind: Dataset[Any], parameters: Parameters) -> str | None:
+    def recipe_key(self, kind: Dataset[Any], parameters: Parameters, raw_files: Sequence[RawFile] = ()) -> str | None:
         """The recipe key of a variant, or None while one of its inputs is not built."""
         inputs = self.find_inputs(kind, parameters)
         if inputs is None:
             return None
-        return recipe_key(kind.name, kind.revision, vars(parameters), input_digests(inputs))
+        digests = [file.sha256 for file in raw_files]
+        return recipe_key(kind.name, kind.revision, vars(parameters), input_digests(inputs), digests)
 
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
         """The tables that a variant is computed from, by role, or None while one is missing."""
@@ -128,16 +134,29 @@ class Warehouse:
         return found
 
     def build(
-        self, kind: str, parameters: Parameters, *, progress: Progress | None = None, force: bool = False
+        self,
+        kind: str,
+        parameters: Parameters,
+        *,
+        files: Iterable[Path] = (),
+        progress: Progress | None = None,
+        strict: bool = False,
+        force: bool = False,
     ) -> Table:
         """The version with this recipe, built first where it is missing or damaged, its inputs too.
 
-        `force` builds even when it is there. Raises InvalidParameterError, TooLargeError, StorageError or
+        `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
+        builds even when it is there. Raises InvalidParameterError, UsageError, TooLargeError, StorageError or
         CheckFailedError; whatever happens, published versions stay whole.
         """
         from bgdata.store.build import build
 
-        return build(self, self.kind(kind), parameters, progress or Silence(), force=force)
+        declared, paths = self.kind(kind), tuple(files)
+        if declared.takes_files and not paths and not force:
+            found = self.find(declared, parameters)  # imported before, and now the input of something else
+            if found is not None:
+                return found
+        return build(self, declared, parameters, progress or Silence(), files=paths, strict=strict, force=force)
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A read-only DuckDB connection to the catalog, which is brought up to date first."""

@@ -11,6 +11,8 @@ select manifest->>'dataset' as dataset,
        list_sum((manifest->'files'->'$[*].bytes')::bigint[])::bigint as bytes,
        manifest->'parameters' as parameters,
        manifest->'inputs' as inputs,
+       manifest->'raw_files' as raw_files,
+       manifest->'warnings' as warnings,
        manifest->'files' as files,
        manifest->'statistics' as statistics,
        manifest->>'licence' as licence,
@@ -36,6 +38,8 @@ comment on column versions.rows is 'Rows of the table';
 comment on column versions.bytes is 'Size of all files [bytes]';
 comment on column versions.parameters is 'Parameters as JSON';
 comment on column versions.inputs is 'Digests of the datasets that it was computed from, as JSON';
+comment on column versions.raw_files is 'Name, size, SHA-256, address, licence and date of each file that it was imported from';
+comment on column versions.warnings is 'What its users should know, as JSON';
 comment on column versions.files is 'Name, size and SHA-256 of each file, as JSON';
 comment on column versions.statistics is 'Summary figures and stated error bounds, as JSON';
 comment on column versions.licence is 'Licence of the values';
