@@ -1,0 +1,279 @@
+"""Fields of lines and the numbers in them, by byte kernels: millions of lines a second, every number exact.
+
+A number of at most 15 digits whose power of ten is within 22 is an integer times or divided by a power of ten, both
+exact in a double, so the one rounding is the right one; all others go through `float`. Beside its value each number
+has a *form*, how it was written, with which `format_number` writes the same text again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.formats.lines import Ledger, Lines
+from bgdata.game.position import Flaw
+from bgdata.kernel import kernel
+
+BLANKS = 32  # separator of `split_fields`: runs of spaces and tabs
+COMMA = 44
+NO_NUMBER = -128  # form of a text that is no finite number
+PLAIN = 127  # form of a number that is written as shortly as possible
+_MOST_DIGITS, _MOST_POWER, _MOST_DECIMALS = 15, 22, 100
+_POWERS = np.array([float(10**power) for power in range(_MOST_POWER + 1)])
+_HASH, _SPACE, _TAB, _PLUS, _MINUS, _POINT, _ZERO, _NINE = (ord(letter) for letter in "# \t+-.09")
+_SMALL_E, _LARGE_E = ord("e"), ord("E")
+
+Bytes = NDArray[np.uint8]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Fields of lines: field f is `data[starts[f]:ends[f]]`; line k has fields `first[k]` to `first[k + 1] - 1`."""
+
+    data: Bytes
+    first: Places
+    starts: Places
+    ends: Places
+
+    @property
+    def counts(self) -> Places:
+        """int64[lines]: number of fields of every line, 0 for a blank one."""
+        return np.diff(self.first)
+
+    def letters(self, places: Places, width: int) -> Bytes:
+        """uint8[len(places), width]: the fields at these places, cut or padded with zero bytes."""
+        letters = np.zeros((len(places), width), np.uint8)
+        fill_letters(self.data, self.starts, self.ends, places, letters)
+        return letters
+
+    def widths(self, places: Places) -> Places:
+        """int64[len(places)]: bytes of the fields."""
+        return self.ends[places] - self.starts[places]
+
+    def is_text(self, places: Places, text: bytes) -> NDArray[np.bool_]:
+        """bool[len(places)]: whether a field is exactly this text."""
+        letters = self.letters(places, len(text))
+        same: NDArray[np.bool_] = (letters == np.frombuffer(text, np.uint8)).all(axis=1)
+        return np.asarray(same & (self.widths(places) == len(text)))
+
+    def numbers(self, places: Places) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+        """(values, forms) of the fields at these places, in the shape of `places`.
+
+        Decimal numbers in ASCII, exponents allowed; anything else, `nan` and `inf` included, has form NO_NUMBER.
+        """
+        values = np.zeros(places.size, np.float64)
+        forms = np.zeros(places.size, np.int8)
+        flat = places.ravel()
+        fill_numbers(self.data, self.starts, self.ends, flat, values, forms)
+        for index in np.flatnonzero(forms == PLAIN).tolist():
+            values[index] = float(self.data[self.starts[flat[index]] : self.ends[flat[index]]].tobytes())
+            if not np.isfinite(values[index]):
+                values[index], forms[index] = 0, NO_NUMBER
+        return values.reshape(places.shape), forms.reshape(places.shape)
+
+
+def split_fields(lines: Lines, separator: int = BLANKS) -> Fields:
+    """The fields of every line: between runs of spaces and tabs, or between commas with blanks around them taken off.
+
+    A line of spaces and tabs alone has no field.
+    """
+    data = np.frombuffer(lines.data, np.uint8)
+    first = np.zeros(len(lines) + 1, np.int64)
+    fill_field_counts(data, lines.starts, lines.ends, separator, first[1:])
+    np.cumsum(first, out=first)
+    starts, ends = np.empty(first[-1], np.int64), np.empty(first[-1], np.int64)
+    fill_fields(data, lines.starts, lines.ends, separator, first, starts, ends)
+    return Fields(data, first, starts, ends)
+
+
+def set_comments_aside(ledger: Ledger, fields: Fields) -> None:
+    """Count blank lines and those whose first field begins with '#' as comments."""
+    is_blank = fields.counts == 0
+    ledger.set_aside(np.flatnonzero(is_blank))
+    filled = np.flatnonzero(~is_blank)
+    ledger.set_aside(filled[fields.data[fields.starts[fields.first[filled]]] == _HASH])
+
+
+def reject_field_counts(ledger: Ledger, fields: Fields, expected: int, words: str) -> Places:
+    """Quarantine the rows without `expected` fields; returns the indexes of those that are left."""
+    rows = ledger.rows
+    counts = fields.counts[rows]
+    for count in np.unique(counts[counts != expected]).tolist():
+        ledger.reject(rows[counts == count], f"expected {expected} fields ({words}), got {count}")
+    return np.asarray(rows[counts == expected])
+
+
+def reject_flaws(ledger: Ledger, rows: Places, flaws: NDArray[np.uint8], words: str) -> None:
+    """Quarantine rows (line indexes) whose position has a flaw; `words` name the text, such as 'position id'."""
+    for flaw in np.unique(flaws[flaws != Flaw.NONE]).tolist():
+        ledger.reject(rows[flaws == flaw], f"{Flaw(flaw).rule} in the {words}")
+
+
+def reject_non_numbers(ledger: Ledger, rows: Places, forms: NDArray[np.int8], names: tuple[str, ...]) -> None:
+    """Quarantine rows (line indexes) where forms[row, column] says that the text is no finite number."""
+    for column, name in enumerate(names):
+        ledger.reject(rows[forms[:, column] == NO_NUMBER], f"expected a number as {name}")
+
+
+def format_number(value: float, form: int = PLAIN) -> str:
+    """The text of a number: with the decimals of its form, or with six significant digits where those are exact.
+
+    Text that was read, has at most 15 digits and no redundant sign or zero in front comes out as it was.
+    """
+    if form == PLAIN:
+        short = f"{value:.6g}"
+        return short if float(short) == value else repr(value)
+    return f"{value:.{form}f}" if form >= 0 else f"{value:.{-1 - form}e}"
+
+
+@kernel(inline=True)
+def _is_blank(byte: int) -> bool:
+    return byte in (_SPACE, _TAB)
+
+
+@kernel()
+def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int, int, int]:
+    """(start, end, where to go on) of the field at or behind `place`; there is something left to read."""
+    while place < end and _is_blank(data[place]):
+        place += 1
+    start = place
+    if separator == BLANKS:
+        while place < end and not _is_blank(data[place]):
+            place += 1
+        stop = place
+        while place < end and _is_blank(data[place]):
+            place += 1
+        return start, stop, place
+    while place < end and data[place] != separator:
+        place += 1
+    stop = place
+    while stop > start and _is_blank(data[stop - 1]):
+        stop -= 1
+    return start, stop, place + 1
+
+
+@kernel(inline=True)
+def _end_of_reading(data: Bytes, start: int, end: int, separator: int) -> int:
+    """Where reading of a line ends: a comma at its end is followed by one more, empty, field; blank lines have none."""
+    place = start
+    while place < end and _is_blank(data[place]):
+        place += 1
+    if place == end:
+        return start
+    return end if separator == BLANKS else end + 1
+
+
+@kernel()
+def fill_field_counts(data: Bytes, starts: Places, ends: Places, separator: int, counts: Places) -> None:
+    """Fills counts[line] with the number of fields in data[starts[line]:ends[line]]."""
+    for line in range(len(starts)):
+        place, count = starts[line], 0
+        last = _end_of_reading(data, place, ends[line], separator)
+        while place < last:
+            place = _next_field(data, place, ends[line], separator)[2]
+            count += 1
+        counts[line] = count
+
+
+@kernel()
+def fill_fields(
+    data: Bytes,
+    starts: Places,
+    ends: Places,
+    separator: int,
+    first: Places,
+    field_starts: Places,
+    field_ends: Places,
+) -> None:
+    """Fills field_starts[field] and field_ends[field]; line by line, those of a line begin at first[line]."""
+    for line in range(len(starts)):
+        place = starts[line]
+        for field in range(first[line], first[line + 1]):
+            field_starts[field], field_ends[field], place = _next_field(data, place, ends[line], separator)
+
+
+@kernel()
+def fill_letters(data: Bytes, starts: Places, ends: Places, places: Places, letters: Bytes) -> None:
+    """Fills letters[row, place] from the field places[row], data[starts[field]:ends[field]]: as many as fit."""
+    for row in range(len(places)):
+        start = starts[places[row]]
+        for place in range(min(letters.shape[1], ends[places[row]] - start)):
+            letters[row, place] = data[start + place]
+
+
+@kernel()
+def fill_numbers(
+    data: Bytes,
+    starts: Places,
+    ends: Places,
+    places: Places,
+    values: NDArray[np.float64],
+    forms: NDArray[np.int8],
+) -> None:
+    """Fills values[row] and forms[row] from the field places[row], data[starts[field]:ends[field]].
+
+    The value of a PLAIN one is left to do.
+    """
+    for row in range(len(places)):
+        values[row], forms[row] = _number(data, starts[places[row]], ends[places[row]])
+
+
+@kernel()
+def _number(data: Bytes, start: int, end: int) -> tuple[float, int]:
+    """(value, form) of the number that data[start:end] is."""
+    is_negative = start < end and data[start] == _MINUS
+    place = start + (start < end and (data[start] in (_PLUS, _MINUS)))
+    mantissa, n_digits, n_significant, n_decimals = np.int64(0), 0, 0, 0
+    has_point = False
+    while place < end:
+        byte = np.int64(data[place])
+        if byte == _POINT and not has_point:
+            has_point = True
+        elif _ZERO <= byte <= _NINE:
+            n_digits += 1
+            n_decimals += has_point
+            n_significant += n_significant > 0 or byte != _ZERO
+            if n_significant <= _MOST_DIGITS:
+                mantissa = mantissa * 10 + (byte - _ZERO)
+        else:
+            break
+        place += 1
+    if n_digits == 0:
+        return 0.0, NO_NUMBER
+    power, has_exponent = -n_decimals, place < end
+    if has_exponent:
+        exponent = _exponent(data, place, end)
+        if exponent == _NO_EXPONENT:
+            return 0.0, NO_NUMBER
+        power += exponent
+    if n_significant > _MOST_DIGITS or n_decimals > _MOST_DECIMALS or abs(power) > _MOST_POWER:
+        return 0.0, PLAIN
+    value = mantissa * _POWERS[power] if power >= 0 else mantissa / _POWERS[-power]
+    return (-value if is_negative else value), (-1 - n_decimals if has_exponent else n_decimals)
+
+
+_NO_EXPONENT = 1 << 40
+_LARGE_EXPONENT = 1 << 20
+
+
+@kernel()
+def _exponent(data: Bytes, start: int, end: int) -> int:
+    """The exponent that data[start:end] is, with its letter; huge ones are only huge."""
+    if data[start] != _SMALL_E and data[start] != _LARGE_E:
+        return _NO_EXPONENT
+    place = start + 1
+    is_negative = place < end and data[place] == _MINUS
+    place += place < end and (data[place] in (_PLUS, _MINUS))
+    if place == end:
+        return _NO_EXPONENT
+    exponent = 0
+    while place < end:
+        byte = int(data[place])
+        if byte < _ZERO or byte > _NINE:
+            return _NO_EXPONENT
+        exponent = min(exponent * 10 + byte - _ZERO, _LARGE_EXPONENT)
+        place += 1
+    return -exponent if is_negative else exponent

@@ -1,0 +1,306 @@
+"""Text files by the line: open plain, .gz or .bz2, split exactly, and account for every line.
+
+Every line of a file ends in exactly one of three ways: it gave a row, it is a comment or blank, or it is *quarantined*
+with its number, its text and the reason. Reading never stops at a bad line, and nothing is dropped in silence. A
+`Ledger` keeps one verdict a line, so that the three counts add up by construction.
+"""
+
+from __future__ import annotations
+
+import bz2
+import copy
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, BinaryIO, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import CorruptFileError, StorageError, UsageError
+
+BLOCK = 1 << 15  # lines of a block: some megabytes of text and arrays
+TEXT_LIMIT = 500  # characters of a quarantined line that are kept for people to read
+T = TypeVar("T")
+_GZIP_MAGIC = b"\x1f\x8b\x08"
+_BZIP2_MAGIC = b"BZh"
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what follows the level: a block, or the end of an empty file
+_UTF8_MARK = b"\xef\xbb\xbf"
+_LINE_FEED, _CARRIAGE_RETURN = 10, 13
+_ROW, _COMMENT, _FIRST_REASON = 0, 1, 2  # verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A line that gave no row: its number (from 1), its text as one printable line, cut if long, and what is wrong."""
+
+    line: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.reason}, got {self.text!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How the lines of a file ended; `lines` is the sum of the others, `comments` has the blank lines too."""
+
+    lines: int
+    rows: int
+    comments: int
+    quarantined: int
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a file: line k is `data[starts[k]:ends[k]]`, without its line feed and a carriage return before it.
+
+    A line feed ends a line, so does the end of the data; an UTF-8 byte order mark at the beginning belongs to none.
+    `numbers` gives line k its number, from 1; None counts them in order.
+    """
+
+    data: bytes
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    numbers: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, index: int) -> bytes:
+        return self.data[self.starts[index] : self.ends[index]]
+
+    def number(self, index: int) -> int:
+        """Number of line `index`, from 1."""
+        return index + 1 if self.numbers is None else int(self.numbers[index])
+
+    def blocks(self) -> list[Lines]:
+        """The same lines in parts that share the data, numbered alike: one at least, small enough for caches."""
+        numbers = np.arange(1, len(self) + 1) if self.numbers is None else self.numbers
+        places = [slice(start, start + BLOCK) for start in range(0, max(len(self), 1), BLOCK)]
+        return [Lines(self.data, self.starts[rows], self.ends[rows], numbers[rows]) for rows in places]
+
+    def text(self, index: int) -> str:
+        """Line `index` for people: bytes that are no UTF-8 and control characters escaped, cut at TEXT_LIMIT."""
+        start, end = int(self.starts[index]), int(self.ends[index])
+        letters = self.data[start : min(end, start + 4 * TEXT_LIMIT)].decode("utf-8", "backslashreplace")[:TEXT_LIMIT]
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in letters)
+        return text if end - start <= TEXT_LIMIT else f"{text}... ({end - start} bytes)"
+
+
+def split_lines(data: bytes) -> Lines:
+    """The lines of a text; every byte but the mark and the line ends belongs to exactly one."""
+    letters = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(letters == _LINE_FEED)
+    if data and letters[-1] != _LINE_FEED:
+        ends = np.append(ends, len(data))
+    starts = np.zeros_like(ends)
+    starts[1:] = ends[:-1] + 1
+    if data.startswith(_UTF8_MARK):
+        starts[0] = len(_UTF8_MARK)
+    ends -= (ends > starts) & (letters[ends - 1] == _CARRIAGE_RETURN)
+    return Lines(data, starts, ends)
+
+
+class Ledger:
+    """What became of every line: a row until it is set aside as a comment or rejected for a reason."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+        self._verdicts = np.full(len(lines), _ROW, np.int32)
+        self._reasons: list[str] = []
+
+    @classmethod
+    def joined(cls, lines: Lines, ledgers: list[Ledger]) -> Ledger:
+        """One ledger of all lines from those of its blocks, in order."""
+        ledger = cls(lines)
+        ledger._reasons = list(dict.fromkeys(reason for part in ledgers for reason in part._reasons))
+        place = {reason: verdict for verdict, reason in enumerate(ledger._reasons, start=_FIRST_REASON)}
+        for number, part in enumerate(ledgers):
+            verdicts = np.array([_ROW, _COMMENT, *(place[reason] for reason in part._reasons)], np.int32)
+            ledger._verdicts[number * BLOCK : (number + 1) * BLOCK] = verdicts[part._verdicts]
+        return ledger
+
+    def copy(self) -> Ledger:
+        """A ledger that can change while this one stays."""
+        other = copy.copy(self)
+        other._verdicts, other._reasons = self._verdicts.copy(), self._reasons.copy()
+        return other
+
+    def set_aside(self, indexes: NDArray[np.integer] | list[int]) -> None:
+        """Count the lines at these indexes (from 0) as comments, unless they were rejected."""
+        self._mark(indexes, _COMMENT)
+
+    def reject(self, indexes: NDArray[np.integer] | list[int], reason: str) -> None:
+        """Quarantine the lines at these indexes (from 0); the first reason stays, and a comment stays a comment."""
+        if len(indexes) == 0:
+            return
+        if reason not in self._reasons:
+            self._reasons.append(reason)
+        self._mark(indexes, _FIRST_REASON + self._reasons.index(reason))
+
+    def _mark(self, indexes: NDArray[np.integer] | list[int], verdict: int) -> None:
+        places = np.asarray(indexes, np.int64)
+        self._verdicts[places[self._verdicts[places] == _ROW]] = verdict
+
+    def is_row(self, indexes: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """bool[len(indexes)]: whether the lines at these indexes (from 0) gave a row."""
+        return np.asarray(self._verdicts[indexes] == _ROW)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """int64[rows]: indexes (from 0) of the lines that gave a row, ascending."""
+        return np.flatnonzero(self._verdicts == _ROW)
+
+    @property
+    def comments(self) -> NDArray[np.int64]:
+        """int64[comments]: indexes (from 0) of comments and blank lines, ascending."""
+        return np.flatnonzero(self._verdicts == _COMMENT)
+
+    @property
+    def counts(self) -> Counts:
+        """The three ends of a line, counted."""
+        total = len(self._verdicts)
+        rows, comments = (int(np.count_nonzero(self._verdicts == verdict)) for verdict in (_ROW, _COMMENT))
+        return Counts(total, rows, comments, total - rows - comments)
+
+    @property
+    def quarantined(self) -> list[Quarantined]:
+        """The rejected lines in order, made anew at every call."""
+        places = np.flatnonzero(self._verdicts >= _FIRST_REASON).tolist()
+        reasons = [self._reasons[self._verdicts[place] - _FIRST_REASON] for place in places]
+        text, number = self.lines.text, self.lines.number
+        return [Quarantined(number(place), text(place), reason) for place, reason in zip(places, reasons, strict=True)]
+
+
+@dataclass(frozen=True)
+class Intake:
+    """What every reader returns: the good rows, and the ledger of all lines."""
+
+    ledger: Ledger
+
+    @property
+    def counts(self) -> Counts:
+        """How many lines gave a row, are comments or blank, or are quarantined."""
+        return self.ledger.counts
+
+    @property
+    def quarantined(self) -> list[Quarantined]:
+        """The lines that gave no row, with the reasons."""
+        return self.ledger.quarantined
+
+
+@dataclass(frozen=True)
+class RowIntake(Intake):
+    """One row a line: every array of a subclass has one entry a row; `lines` int64[n] are the line numbers, from 1."""
+
+    lines: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def quarantine(self, is_bad: NDArray[np.bool_], reason: str) -> Self:
+        """Without the rows where `is_bad` (bool[n]) holds: they are quarantined for that reason.
+
+        For rules that need more than the row itself, such as the class that a file promises.
+        Raises UsageError for an array of another shape or type.
+        """
+        check_mask(is_bad, len(self))
+        ledger = self.ledger.copy()
+        ledger.reject(self.lines[is_bad] - 1, reason)
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        kept = {name: array[~is_bad] for name, array in arrays.items() if isinstance(array, np.ndarray)}
+        return replace(self, ledger=ledger, **kept)
+
+
+def check_mask(is_bad: NDArray[np.bool_], count: int) -> None:
+    """Raise UsageError unless `is_bad` is bool[count]."""
+    if is_bad.dtype != np.bool_ or is_bad.shape != (count,):
+        raise UsageError(f"expected bool[{count}], got {is_bad.dtype}{list(is_bad.shape)}")
+
+
+def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
+    """`function(block)` of every block of lines, in order, on as many threads as there are cores.
+
+    Kernels and NumPy run beside each other; the result does not depend on the number of threads.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(function, lines.blocks()))
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Content of a file, unpacked if it begins as gzip or bzip2 files do, whatever its name.
+
+    Raises StorageError for a file that is missing or cannot be read, CorruptFileError for packed data that are
+    truncated, damaged or followed by something else.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise StorageError(f"expected a file at {path}, found: {_cause(error)}; check the path") from error
+    try:
+        if data.startswith(_GZIP_MAGIC):
+            return gzip.decompress(data)
+        if data.startswith(_BZIP2_MAGIC) and data[4:10] in _BZIP2_BLOCKS:
+            return _unpack_bzip2(data)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise CorruptFileError(f"expected packed data in {path}, found: {_cause(error)}; fetch it again") from error
+    return data
+
+
+def _unpack_bzip2(data: bytes) -> bytes:
+    """All streams; unlike `bz2.decompress` it does not pass over something behind the last."""
+    parts = []
+    while data:
+        unpacker = bz2.BZ2Decompressor()
+        parts.append(unpacker.decompress(data))
+        if not unpacker.eof:
+            raise EOFError("the file is truncated")
+        data = unpacker.unused_data
+    return b"".join(parts)
+
+
+def read_lines(path: str | os.PathLike[str]) -> Lines:
+    """The lines of a file; errors as in `read_bytes`."""
+    return split_lines(read_bytes(path))
+
+
+def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
+    """Write beside `path` and rename; packed if the name ends in .gz or .bz2, the same bytes every time.
+
+    Raises StorageError where the file cannot be written.
+    """
+    path = Path(path)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        try:
+            with partial.open("wb") as file:
+                with _packer(file, path.suffix) as packer:
+                    packer.writelines(chunks)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise StorageError(
+            f"expected to write {path}, found: {_cause(error)}; choose a folder that can be written and has room"
+        ) from error
+
+
+def _packer(file: BinaryIO, suffix: str) -> AbstractContextManager[Any]:
+    """Something to write to that packs as the suffix says; closing it leaves `file` open."""
+    if suffix == ".gz":
+        return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+    return bz2.BZ2File(file, "wb") if suffix == ".bz2" else nullcontext(file)
+
+
+def _cause(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

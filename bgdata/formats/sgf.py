@@ -1,0 +1,214 @@
+"""Match files in the Smart Game Format (.sgf), game 6, as gnubg saves them: one game tree for each game.
+
+White is player 0, black player 1. A turn is a property `W` or `B`: dice and letter pairs such as `42qusu` (from, to),
+`double`, `take` or `drop`. Letters are points, `a` white's 1-point, `x` his 24-point, `y` the bar, `z` off.
+A `double` that answers a double is a beaver; a resignation stands in the result alone. Analysis is not taken over:
+`parse_sgf_nodes` has it.
+Source: files that gnubg 1.07 saves, and their description; no program text was used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from bgdata.formats.lines import Ledger, Lines, read_bytes
+from bgdata.formats.matches import BAR_POINT, OFF_POINT, CheckerMove, Game, Match, MatchFile, Turn, TurnKind
+
+Node = dict[str, list[str]]  # the values of every property, in the order written, without escapes
+
+_VALUE = rb"\[(?:[^\]\\]|\\.)*+\]"
+_PIECE = re.compile(rb"(?P<value>" + _VALUE + rb")|(?P<other>[^()\[\s]++)|[()\[]", re.DOTALL)
+_TOKEN = re.compile(
+    rb"[\s(]++|(?P<node>;)|(?P<end>\))|(?P<name>[A-Za-z]++)(?P<values>(?:\s*+" + _VALUE + rb")++)", re.DOTALL
+)
+_VALUES = re.compile(_VALUE, re.DOTALL)
+_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
+_PLAY = re.compile(r"([1-6])([1-6])((?:[a-y][a-xz]){0,4})")
+_RESULT = re.compile(r"([WB])\+(\d{1,9})(R?)")
+_PLAYERS = {"W": 0, "B": 1, "w": 0, "b": 1}
+_SETUP = ("AE", "AW", "AB", "PL", "DI", "CV", "CP")
+_NOT_INFO = {"FF", "GM", "CA", "AP", "MI", "PW", "PB", "RU", "RE", "CV", "GS", *_SETUP}
+
+
+def read_sgf(path: str | os.PathLike[str]) -> MatchFile:
+    """Read an .sgf file, plain, .gz or .bz2; bad game trees are quarantined. Errors as in `lines.read_bytes`."""
+    return parse_sgf(read_bytes(path))
+
+
+def parse_sgf(data: bytes) -> MatchFile:
+    """The matches of an .sgf file's content: of each tree the main line. The ledger counts game trees, not lines.
+
+    A tree is quarantined if it does not end, is no game of backgammon, or has a node or turn that is not understood;
+    so is text between trees. Trees of the same players, length and ascending game numbers are one match.
+    """
+    trees = _split_trees(data)
+    ledger = Ledger(trees)
+    matches: list[Match] = []
+    for index in range(len(trees)):
+        try:
+            match = _match(parse_sgf_nodes(trees[index]), index, trees.number(index))
+        except ValueError as error:
+            ledger.reject([index], str(error))
+            continue
+        if matches and _continues(matches[-1], match):
+            matches[-1] = replace(matches[-1], games=matches[-1].games + match.games)
+        else:
+            matches.append(match)
+    return MatchFile(ledger, tuple(matches))
+
+
+def _continues(before: Match, match: Match) -> bool:
+    is_same = (before.players, before.length) == (match.players, match.length)
+    return is_same and before.games[-1].number < match.games[0].number
+
+
+def _split_trees(data: bytes) -> Lines:
+    """The game trees, numbered by the lines they begin on; text between them is a piece of its own."""
+    spans: list[tuple[int, int]] = []
+    depth, start = 0, 0
+    for piece in _PIECE.finditer(data, 3 if data.startswith(b"\xef\xbb\xbf") else 0):
+        if depth == 0:
+            start = piece.start()
+        if piece[0] == b"(":
+            depth += 1
+        elif piece[0] == b")" and depth:
+            depth -= 1
+        if depth == 0:
+            spans.append((start, piece.end()))
+    if depth:
+        spans.append((start, len(data)))
+    starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+    line_ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    return Lines(data, starts, ends, np.searchsorted(line_ends, starts) + 1)
+
+
+def parse_sgf_nodes(tree: bytes) -> list[Node]:
+    """The nodes of a game tree's main line, from the first node on; ValueError says what was expected."""
+    if not tree.startswith(b"("):
+        raise ValueError("expected a game tree that begins with (")
+    nodes: list[Node] = []
+    place = 1
+    while True:
+        token = _TOKEN.match(tree, place)
+        if token is None:
+            raise ValueError("expected nodes of properties such as ;B[31hefe] and ) at the end of the tree")
+        place = token.end()
+        if token["end"]:
+            return nodes
+        if token["node"]:
+            nodes.append({})
+        elif token["name"]:
+            if not nodes:
+                raise ValueError("expected a ; before the first property")
+            values = [_text(value[1:-1]) for value in _VALUES.findall(token["values"])]
+            nodes[-1].setdefault(token["name"].decode(), []).extend(values)
+
+
+def _text(value: bytes) -> str:
+    """A property's value: UTF-8, else Latin-1, without escapes."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = value.decode("latin-1")
+    return _ESCAPE.sub(lambda found: found[1].strip("\n"), text)
+
+
+def _match(nodes: list[Node], index: int, line: int) -> Match:
+    """A match of the one game that these nodes are; ValueError says what was expected."""
+    root = nodes[0] if nodes else {}
+    if root.get("GM") != ["6"]:
+        raise ValueError("expected a game of backgammon, GM[6]")
+    numbers = dict(value.partition(":")[::2] for value in root.get("MI", []))
+    length, number, white, black = (_integer(numbers.get(name, "0")) for name in ("length", "game", "ws", "bs"))
+    turns = _Turns(line)
+    turns.cube_value = _integer(root.get("CV", ["1"])[0])
+    for node in nodes:
+        turns.add(node, is_root=node is root)
+    winner, points = turns.result(root.get("RE"))
+    rules = ":".join(root["RU"]).split(":") if "RU" in root else None
+    is_crawford = None if rules is None else "CrawfordGame" in rules
+    game = Game(number + 1, (white, black), tuple(turns.turns), winner, points, is_crawford, range(index, index + 1))
+    players = (root.get("PW", [""])[0], root.get("PB", [""])[0])
+    info = tuple((name, value) for name, values in root.items() if name not in _NOT_INFO for value in values)
+    return Match(players, length, (game,), info)
+
+
+def _integer(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise ValueError("expected whole numbers as match length, game, scores and cube")
+    return int(text)
+
+
+class _Turns:
+    """The turns of one game, collected node by node; `cube_value` and `offered` are the stakes so far."""
+
+    def __init__(self, line: int) -> None:
+        self.turns: list[Turn] = []
+        self.line = line
+        self.cube_value = 1
+        self.offered: int | None = None  # by a double that has no answer yet
+
+    def add(self, node: Node, *, is_root: bool) -> None:
+        """The turn of a node, if it is one."""
+        for name in ("W", "B"):
+            for value in node.get(name, []):
+                self.turns.append(replace(self._turn(_PLAYERS[name], value), line=self.line))
+        setup = {name: node[name] for name in _SETUP if name in node and not (is_root and name == "CV")}
+        if setup:
+            self.turns.append(replace(self._setup(setup), line=self.line))
+
+    def _turn(self, player: int, value: str) -> Turn:
+        if found := _PLAY.fullmatch(value):
+            return Turn(player, TurnKind.PLAY, (int(found[1]), int(found[2])), _checker_moves(player, found[3]))
+        if value == "double":
+            kind = TurnKind.DOUBLE if self.offered is None else TurnKind.BEAVER
+            self.offered = 2 * (self.offered or self.cube_value)
+            return Turn(player, kind, cube_value=self.offered)
+        if value == "take":
+            self.cube_value, self.offered = self.offered or self.cube_value, None
+            return Turn(player, TurnKind.TAKE)
+        if value == "drop":
+            return Turn(player, TurnKind.PASS)
+        raise ValueError("expected turns such as 31hefe, double, take and drop")
+
+    def _setup(self, setup: Node) -> Turn:
+        """What was set by hand; gnubg writes a roll that was not played as PL and DI."""
+        player = _PLAYERS.get(setup.get("PL", ["W"])[0], 0)
+        if set(setup) == {"PL", "DI"} and (found := _PLAY.fullmatch(setup["DI"][0])):
+            return Turn(player, TurnKind.ROLL, (int(found[1]), int(found[2])))
+        if "CV" in setup:
+            self.cube_value = _integer(setup["CV"][0])
+        text = "".join(name + "".join(f"[{value}]" for value in values) for name, values in setup.items())
+        return Turn(player, TurnKind.SETUP, text=text)
+
+    def result(self, values: list[str] | None) -> tuple[int | None, int | None]:
+        """(winner, points) of the result; a resignation becomes the loser's last turn."""
+        if values is None:
+            return None, None
+        found = _RESULT.fullmatch(values[0])
+        if found is None:
+            raise ValueError("expected a result such as W+2 or B+4R")
+        winner = _PLAYERS[found[1]]
+        if found[3]:
+            self.turns.append(Turn(1 - winner, TurnKind.RESIGN, line=self.line))
+        return winner, int(found[2])
+
+
+def _checker_moves(player: int, letters: str) -> tuple[CheckerMove, ...]:
+    """Checker moves of letter pairs, in the points of the player."""
+    points = [_point(player, letter) for letter in letters]
+    moves = tuple(CheckerMove(*pair) for pair in zip(points[::2], points[1::2], strict=True))
+    if any(move.from_point <= move.to_point for move in moves):
+        raise ValueError("expected checker moves from a higher point to a lower one")
+    return moves
+
+
+def _point(player: int, letter: str) -> int:
+    if letter in "yz":
+        return BAR_POINT if letter == "y" else OFF_POINT
+    place = ord(letter) - ord("a")
+    return 24 - place if player else place + 1

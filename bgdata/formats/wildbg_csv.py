@@ -1,0 +1,109 @@
+"""wildbg's training data: CSV files with a Position ID and five cumulative chances.
+
+The player on roll is the second half of the ID's bits, the chances are his, before the roll. Values within 0.00001 of 0
+or 1 were snapped to them, so that two chances may be out of order by that much. Published sets 0009, 0010, 0012 and
+0015 have wrong IDs where the opponent had checkers on the bar: these look borne off. Where a gammon was possible the
+rule "no gammon against a side with a checker off" finds such rows; others cannot be told from good ones.
+Source: wildbg's description of its data and published rows; no program text was used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import UsageError
+from bgdata.formats.chance_rules import CHANCE_NAMES, ROUNDED, reject_chance_flaws
+from bgdata.formats.fields import (
+    COMMA,
+    reject_field_counts,
+    reject_flaws,
+    reject_non_numbers,
+    set_comments_aside,
+    split_fields,
+)
+from bgdata.formats.lines import Ledger, RowIntake, read_bytes, split_lines, write_bytes
+from bgdata.game.codec import Boards, format_position_ids, parse_position_ids
+
+HEADING = "position_id,win,win_g,win_bg,lose_g,lose_bg"
+_COLUMNS = HEADING.encode().split(b",")
+
+
+@dataclass(frozen=True)
+class WildbgData(RowIntake):
+    """The rows of a training file in its order, n of them.
+
+    `boards` int8[n, 26] before the roll, `position_ids` S14[n], `chances` float32[n, 5] of the player on roll.
+    """
+
+    boards: Boards
+    position_ids: NDArray[np.bytes_]
+    chances: NDArray[np.float32]
+
+
+def read_wildbg_csv(path: str | os.PathLike[str]) -> WildbgData:
+    """Read a training file, plain, .gz or .bz2; bad lines are quarantined. Errors as in `lines.read_bytes`."""
+    return parse_wildbg_csv(read_bytes(path))
+
+
+def parse_wildbg_csv(data: bytes) -> WildbgData:
+    """The rows of a training file's content; bad lines are quarantined.
+
+    The heading may be missing; it counts as a comment. With a heading of other columns every row is quarantined.
+    Otherwise quarantined are: other than six fields, an ID that is no legal position, and chances that are no numbers
+    or break a rule, as in `gnubg_training.parse_gnubg_training`.
+    """
+    lines = split_lines(data)
+    ledger, fields = Ledger(lines), split_fields(lines, COMMA)
+    set_comments_aside(ledger, fields)
+    _take_heading(ledger)
+    rows = reject_field_counts(ledger, fields, 6, "position id and five chances")
+    places = fields.first[rows, np.newaxis] + np.arange(6)
+    ledger.reject(rows[fields.widths(places[:, 0]) != 14], "expected a position id of 14 characters")
+    letters = fields.letters(places[:, 0], 14)
+    boards, flaws = parse_position_ids(letters)
+    reject_flaws(ledger, rows, flaws, "position id")
+    values, forms = fields.numbers(places[:, 1:])
+    reject_non_numbers(ledger, rows, forms, CHANCE_NAMES)
+    reject_chance_flaws(ledger, rows, boards, values, ROUNDED)
+    kept = ledger.is_row(rows)
+    ids = letters[kept].view("S14").reshape(-1)
+    return WildbgData(ledger, rows[kept] + 1, boards[kept], ids, values[kept].astype(np.float32))
+
+
+def _take_heading(ledger: Ledger) -> None:
+    """Set the heading aside; reject all rows if it names other columns."""
+    rows = ledger.rows
+    columns = [column.strip(b" \t") for column in ledger.lines[int(rows[0])].split(b",")] if rows.size else []
+    if columns == _COLUMNS:
+        ledger.set_aside(rows[:1])
+    elif columns[:1] == _COLUMNS[:1]:
+        ledger.reject(rows, f"expected the heading {HEADING} or none")
+
+
+def write_wildbg_csv(path: str | os.PathLike[str], boards: Boards, chances: NDArray[np.float32]) -> None:
+    """Write a training file; packed if the name ends in .gz or .bz2. Errors as in `format_wildbg_csv`, and StorageError
+    where the file cannot be written."""
+    write_bytes(path, format_wildbg_csv(boards, chances))
+
+
+def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[bytes]:
+    """The lines of a training file, heading first: boards int8[n, 26], chances float32[n, 5].
+
+    Each chance is the shortest decimal that gives the float32 back, without an exponent, as wildbg writes them.
+    Raises InvalidPositionError for an illegal board and UsageError for chances of another shape.
+    """
+    if chances.shape != (len(boards), 5):
+        raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
+    ids = format_position_ids(boards).tolist()
+    values = np.asarray(chances, np.float32)
+    rows = (b",".join([ids[row], *map(_shortest, values[row])]) + b"\n" for row in range(len(ids)))
+    return iter([f"{HEADING}\n".encode(), *rows])
+
+
+def _shortest(chance: np.float32) -> bytes:
+    return np.format_float_positional(chance, unique=True, trim="-").encode()
