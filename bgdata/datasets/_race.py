@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
+from bgdata.datasets._columns import fixed_lists
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 
@@ -146,15 +147,6 @@ def check_row(reader: Any, index: int, layouts: Array) -> None:
             f"expected position {index} of {reader.table.name} to follow from its plays within {4 * CHANCE_ERROR}, "
             f"found it off by {off_by:.3g}"
         )
-
-
-def fixed_lists(values: Array) -> pa.Array:
-    """One list a row from a two-dimensional array."""
-    import pyarrow as pa
-
-    rows, width = values.shape
-    offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.ascontiguousarray(values).ravel()))
 
 
 def chance_lists(arrays: Mapping[str, Array], rows: slice) -> pa.Array:

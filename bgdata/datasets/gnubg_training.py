@@ -1,0 +1,101 @@
+"""gnubg's training data: positions with the chances that its networks were trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bgdata.datasets._columns import chosen_texts, text_arrays, text_column, text_declarations
+from bgdata.datasets._imports import ClassParameters, PositionImport, check_class, class_of, of_class
+from bgdata.store.dataset import Column, FlatArray
+from bgdata.store.manifest import RawFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.formats.gnubg_training import TrainingData
+    from bgdata.store.arrays import Array
+
+ADDRESS = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00/training_data/"
+SAMPLE = """# Positions added in cycle 3
+NIKOIJADCANIGOAHADBA 0.61959 0.24388 0.00981 0.08774 0.00183
+"""
+
+
+class GnubgTraining(PositionImport[ClassParameters]):
+    """Rows keep the order of the file."""
+
+    name = "gnubg_training"
+    revision = 1
+    summary = (
+        "Training data of GNU Backgammon's networks: a position before the roll and the five chances of the player on "
+        "roll, from rollouts or from 2-ply evaluation."
+    )
+    source = f"Imported from <class>-train-data files, published at {ADDRESS}"
+    licence = "as published by the GNU Backgammon project; see the file's own notice"
+    columns = (
+        *PositionImport.columns,
+        Column("comment", "VARCHAR", "", "The comment above the row that is nearest, such as the training cycle"),
+    )
+    arrays = (
+        *PositionImport.arrays,
+        FlatArray("comment_index", "int32", "row", "Index of the row's comment in `comments`, -1 for none"),
+        *text_declarations("comments", "comment", "Comments of all files, in order"),
+    )
+    parameters = ClassParameters
+    smallest = ClassParameters()
+
+    def slug(self, parameters: ClassParameters) -> str:
+        return parameters.position_class
+
+    def check_parameters(self, parameters: ClassParameters) -> None:
+        check_class(parameters)
+
+    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> ClassParameters:
+        return class_of(files, given)
+
+    def provenance(self, file: RawFile) -> RawFile:
+        return replace(file, address=file.address or ADDRESS, licence=self.licence)
+
+    def read(self, path: Path, parameters: ClassParameters) -> TrainingData:
+        from bgdata.formats.gnubg_training import read_gnubg_training
+
+        data = read_gnubg_training(path)
+        return of_class(data, data.boards, parameters.position_class)  # type: ignore[return-value]
+
+    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
+        firsts = accumulate((len(intake.comments) for intake in intakes), initial=0)
+        indexes = [
+            np.where(intake.comment_index < 0, -1, intake.comment_index + first)
+            for intake, first in zip(intakes, firsts, strict=False)
+        ]
+        return {
+            **super().arrays_of(intakes),
+            "comment_index": np.concatenate(indexes).astype(np.int32),
+            **text_arrays("comments", [comment for intake in intakes for comment in intake.comments]),
+        }
+
+    def row_columns(self, arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
+        comments = chosen_texts(text_column(arrays, "comments"), arrays["comment_index"][rows])
+        return super().row_columns(arrays, rows) | {"comment": comments}
+
+    def write_sample(self, folder: Path) -> list[Path]:
+        path = folder / "contact-train-data"
+        path.write_text(SAMPLE)
+        return [path]
+
+    def text(self, arrays: Mapping[str, Array]) -> Iterator[bytes]:
+        """The rows as a training file: `bgdata export gnubg-training`."""
+        from bgdata.formats.gnubg_training import format_gnubg_training
+
+        comments = text_column(arrays, "comments").to_pylist()
+        index = np.asarray(arrays["comment_index"])
+        return format_gnubg_training(arrays["boards"], arrays["chances"], comment_index=index, comments=comments)
+
+
+DATASET = GnubgTraining()
