@@ -173,7 +173,9 @@ class FileImport(ImportedDataset[P]):
 
     def statistics(self, parameters: P, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
         totals = arrays["line_counts"].sum(axis=0).tolist()
-        ends = dict(zip(("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined"), totals, strict=True))
+        ends = dict(
+            zip(("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined"), totals, strict=True)
+        )
         reasons = Counter(text_column(arrays, "quarantine_reason").to_pylist())
         return ends | {f"quarantined: {reason}": count for reason, count in sorted(reasons.items())}
 
@@ -255,5 +257,7 @@ def of_class(intake: RowIntake, boards: Array, wanted: str) -> RowIntake:
     from bgdata.game.board_kernels import position_classes
     from bgdata.game.classes import PositionClass
 
-    names = np.array([c in list(PositionClass) and PositionClass(c).file_class.name.lower() == wanted for c in range(16)])
+    names = np.array(
+        [c in list(PositionClass) and PositionClass(c).file_class.name.lower() == wanted for c in range(16)]
+    )
     return intake.quarantine(~names[position_classes(boards)], f"expected a position of the class {wanted}")

@@ -23,13 +23,14 @@ from typing import Any
 
 import psutil
 
-from bgdata.errors import TooLargeError, UsageError
+from bgdata.errors import CheckFailedError, CorruptFileError, MissingTableError, TooLargeError, UsageError
 from bgdata.store.arrays import map_array, values_digest
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Parameters
 from bgdata.store.job import Job
+from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key
 from bgdata.store.progress import Progress
-from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, write_file
+from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, sync, write_file
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse, input_digests
 
@@ -95,8 +96,6 @@ def build(
         progress.note(f"{plan.title}: already built ({found.folder.name})")
         return found
     check_estimate(plan)
-    with storage_errors("create", plan.staging):
-        plan.staging.mkdir(parents=True, exist_ok=True)
     with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
         found = None if force else warehouse.find(kind, parameters, plan.raw_files)
         table = found or build_alone(plan, progress, strict=strict)
@@ -121,9 +120,17 @@ def raw_files_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[RawFile, 
 def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     """Compute, write, check and publish; the caller holds the lock."""
     with storage_errors("create", plan.staging):
+        if (plan.staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
+            remove_folder(plan.staging)
         plan.staging.mkdir(parents=True, exist_ok=True)
+        for partial in plan.staging.glob(".*.partial"):
+            partial.unlink()
     seconds = compute_arrays(plan, progress, strict=strict)
-    manifest = finish(plan, seconds, progress)
+    try:
+        manifest = finish(plan, seconds, progress)
+    except (CheckFailedError, CorruptFileError, MissingTableError):
+        (plan.staging / COMPUTED).unlink(missing_ok=True)  # the next build computes the arrays anew
+        raise
     target = plan.warehouse.root / manifest.dataset / manifest.variant / manifest.version
     publish(plan.staging, target)
     progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {manifest.seconds:.1f} s")
@@ -140,15 +147,19 @@ def remove_staging(plan: Plan) -> None:
 def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> float:
     """Save every declared array in the staging folder, unless a killed build got that far; returns the seconds."""
     marker = plan.staging / COMPUTED
-    if marker.exists():
-        return float(json.loads(marker.read_text())["seconds"])
-    start = time.perf_counter()
     job = Job(plan.staging, progress, plan.files, strict=strict)
-    plan.kind.compute(plan.parameters, plan.inputs, job)
-    seconds = time.perf_counter() - start
-    write_file(marker, json.dumps({"seconds": seconds}).encode())
+    if marker.exists():
+        progress.note(f"going on with {plan.title} from finished arrays")
+    else:
+        start = time.perf_counter()
+        plan.kind.compute(plan.parameters, plan.inputs, job)
+        seconds = time.perf_counter() - start
+        with storage_errors("write", plan.staging):
+            for entry in plan.kind.arrays:
+                sync(plan.staging / f"{entry.name}.npy")
+        write_file(marker, json.dumps({"seconds": seconds}).encode())
     job.clear_checkpoints()
-    return seconds
+    return float(json.loads(marker.read_text())["seconds"])
 
 
 def finish(plan: Plan, seconds: float, progress: Progress) -> Manifest:

@@ -8,7 +8,6 @@ or `bgdata catalog` puts it right (connections opened here set the variable).
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ import duckdb
 from bgdata.errors import BgdataError, StorageError
 from bgdata.store.checks import SQL, select_columns
 from bgdata.store.dataset import Column, Dataset, Parameters, TableShape
-from bgdata.store.storage import storage_errors
+from bgdata.store.storage import locked, storage_errors
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -28,9 +27,9 @@ STORAGE_VERSION = "v1.2.0"
 
 
 def write_catalog(warehouse: Warehouse) -> None:
-    """Write the catalog anew from the manifests; damaged versions are left out."""
-    partial = warehouse.root / f".catalog.{os.getpid()}.duckdb"
-    with storage_errors("write", warehouse.catalog):
+    """Write the catalog anew from the manifests, one process at a time; damaged versions are left out."""
+    partial = warehouse.root / ".catalog.partial"
+    with storage_errors("write", warehouse.catalog), locked(warehouse.staging / "catalog.lock"):
         partial.unlink(missing_ok=True)
         try:
             with duckdb.connect() as connection:
@@ -57,7 +56,8 @@ def fill_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) ->
         for shape in kind.tables:
             tables = [table for table in shown if table.manifest.dataset == kind.name]
             sources = selects.setdefault(shape.name, [])
-            sources += [create_source(connection, warehouse, kind, shape, table) for table in tables]
+            found = [create_source(connection, warehouse, kind, shape, table) for table in tables]
+            sources += [source for source in found if source]
     for kind in warehouse.kinds.values():
         for shape in kind.tables:
             create_view(connection, shape, selects.pop(shape.name, None))
@@ -99,16 +99,23 @@ def create_source(
     kind: Dataset[Any],
     shape: TableShape,
     table: Table,
-) -> str:
-    """The query that shows one table of a version; behind a view of the variant's own unless the table is shared."""
-    parameters: Parameters = kind.parameters(**table.manifest.parameters)
+) -> str | None:
+    """The query that shows one table of a version, behind a view of the variant's own unless the table is shared.
+
+    None where the Parquet file is damaged, which `bgdata verify` reports.
+    """
+    parameters: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
     path = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + shape.file)
     root = f"coalesce(getvariable('warehouse'), {quoted(str(warehouse.root.resolve()))})"
     query = f"select {select_columns(kind, parameters, shape)} from read_parquet({root} || {path})"
-    if shape.shared:
-        return query
     name = f"{shape.name}_{table.manifest.variant.replace('-', '_')}"
-    connection.execute(f"create view {name} as {query}")
+    try:
+        connection.execute(f"create view {name} as {query}")
+    except duckdb.Error:
+        return None
+    if shape.shared:
+        connection.execute(f"drop view {name}")
+        return query
     comment_on(connection, name, shape, f"{shape.summary} Variant {table.manifest.variant}, {table.folder.name}.")
     return f"select * from {name}"
 
@@ -170,5 +177,6 @@ def is_stale(warehouse: Warehouse) -> bool:
     if not warehouse.catalog.exists():
         return True
     written = warehouse.catalog.stat().st_mtime_ns
-    folders = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
-    return any(folder.stat().st_mtime_ns > written for folder in folders)
+    kinds = [warehouse.root / kind for kind in warehouse.kinds]
+    variants = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
+    return any(folder.stat().st_mtime_ns > written for folder in kinds + variants if folder.is_dir())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,6 +85,13 @@ class Parameters:
                 raise InvalidParameterError(f"expected a parameter among {', '.join(self.names())}, got {name}")
         return replace(self, **changes)
 
+    @classmethod
+    def from_manifest(cls, values: Mapping[str, Any]) -> Self:
+        """The parameters that a manifest records. Raises ManifestFormatError when they are those of another recipe."""
+        if set(values) != set(cls.names()):
+            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {dict(values)}")
+        return cls(**values)
+
 
 P = TypeVar("P", bound=Parameters)
 
@@ -112,6 +119,14 @@ class Dataset(ABC, Generic[P]):
     def tables(self) -> tuple[TableShape, ...]:
         """The main table, and the side tables."""
         return (TableShape(self.name, PARQUET, self.summary, self.columns, self.key), *self.side_tables)
+
+    def default(self, variant: str) -> P:
+        """The default parameters with this slug. Raises MissingTableError."""
+        for parameters in self.defaults:
+            if self.slug(parameters) == variant:
+                return parameters
+        have = ", ".join(map(self.slug, self.defaults))
+        raise MissingTableError(f"expected a default variant of {self.name}: {have}, got {variant}")
 
     @abstractmethod
     def slug(self, parameters: P) -> str:
