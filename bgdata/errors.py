@@ -21,6 +21,18 @@ class InvalidPositionError(UsageError):
     """A layout, Position ID or index that no position has."""
 
 
+class InvalidRollError(UsageError):
+    """Dice that cannot be rolled."""
+
+
+class IllegalPlayError(UsageError):
+    """Text that is no play, or a play that the rules do not allow here."""
+
+
+class InvalidScoreError(UsageError):
+    """A match score or cube that no match has."""
+
+
 class UnknownKindError(UsageError, KeyError):
     """No dataset kind has this name."""
 

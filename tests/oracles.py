@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,3 +24,20 @@ def needs_gnubg_tool(*names: str) -> Callable[[Any], Any]:
     missing = [name for name in names if find_gnubg_tool(name) is None]
     skip = pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed (Debian package gnubg)")
     return lambda test: pytest.mark.gnubg(skip(test))
+
+
+def ask_gnubg(script: str, folder: Path) -> list[str]:
+    """What a Python script tells from inside gnubg: it calls `tell(text)`, and here are the texts, one each.
+
+    gnubg mixes its own output with that of scripts and always exits with 0, so lines are marked, and so is the end.
+    """
+    path = folder / "script.py"
+    path.write_text(f"def tell(text):\n    print('@@' + str(text))\n{script}\ntell('end')\n")
+    command = [find_gnubg_tool("gnubg") or "gnubg", "-t", "-q", "-r", "-p", str(path)]
+    environment = os.environ | {"HOME": str(folder)}  # it writes settings there
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    told = [line[2:] for line in done.stdout.splitlines() if line.startswith("@@")]
+    assert told[-1:] == ["end"], done.stdout[-2000:] + done.stderr[-2000:]
+    return told[:-1]

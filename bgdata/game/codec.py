@@ -58,11 +58,7 @@ def parse_keys(keys: Bytes) -> tuple[Boards, Bytes]:
 
 def format_keys(boards: Boards) -> Bytes:
     """uint8[n, 10]: the keys of int8[n, 26] boards; raises InvalidPositionError for an illegal board."""
-    flaws = board_flaws(boards)
-    if flaws.any():
-        row = int(flaws.argmax())
-        raise InvalidPositionError(f"{Flaw(flaws[row]).rule}, got {boards[row].tolist()} in row {row}")
-    keys = np.empty((len(boards), 10), np.uint8)
+    keys = np.empty((len(check_legal_boards(boards)), 10), np.uint8)
     fill_keys_of_boards(boards, keys)
     return keys
 
@@ -107,6 +103,15 @@ def check_boards(boards: Boards) -> Boards:
     """The given array; raises InvalidPositionError unless it is int8[n, 26]."""
     if boards.ndim != 2 or boards.shape[1] != 26 or boards.dtype != np.int8:
         raise InvalidPositionError(f"expected boards as int8[n, 26], got {boards.dtype}{list(boards.shape)}")
+    return boards
+
+
+def check_legal_boards(boards: Boards) -> Boards:
+    """The given array; raises InvalidPositionError unless it is int8[n, 26] and every board is legal."""
+    flaws = board_flaws(boards)
+    if flaws.any():
+        row = int((flaws > 0).argmax())
+        raise InvalidPositionError(f"{Flaw(flaws[row]).rule}, got {boards[row].tolist()} in row {row}")
     return boards
 
 

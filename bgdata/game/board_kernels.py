@@ -1,0 +1,100 @@
+"""Outcomes and classes of boards in bulk, and for other kernels: `outcome` and `classes` explain them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.game.classes import CRASHED_CHECKERS, PASSED_PIPS, TWO_SIDED_CHECKERS, PositionClass
+from bgdata.game.codec import Boards, check_boards
+from bgdata.game.outcome import HOME_POINTS
+from bgdata.game.position import CHECKERS
+from bgdata.kernel import kernel
+
+# PositionClass members as plain integers, for kernels
+_OVER, _RACE = int(PositionClass.OVER), int(PositionClass.RACE)
+_CRASHED, _CONTACT = int(PositionClass.CRASHED), int(PositionClass.CONTACT)
+_TWO_SIDED, _ONE_SIDED = int(PositionClass.BEAROFF_TWO_SIDED), int(PositionClass.BEAROFF_ONE_SIDED)
+
+
+def game_outcomes(boards: Boards, checkers: int = CHECKERS) -> NDArray[np.int8]:
+    """int8[n]: `outcome.game_outcome` of every int8[n, 26] board for the player on roll, 0 while the game goes on."""
+    outcomes = np.empty(len(check_boards(boards)), np.int8)
+    fill_outcomes(boards, checkers, outcomes)
+    return outcomes
+
+
+def position_classes(boards: Boards) -> NDArray[np.int8]:
+    """int8[n]: `classes.position_class` of every int8[n, 26] board."""
+    classes = np.empty(len(check_boards(boards)), np.int8)
+    fill_classes(boards, classes)
+    return classes
+
+
+@kernel()
+def fill_outcomes(boards: Boards, checkers: int, outcomes: NDArray[np.int8]) -> None:
+    """Fills outcomes[row] from boards[row, slot]."""
+    for row in range(len(boards)):
+        outcomes[row] = outcome_of(boards[row], checkers)
+
+
+@kernel()
+def fill_classes(boards: Boards, classes: NDArray[np.int8]) -> None:
+    """Fills classes[row] from boards[row, slot]."""
+    for row in range(len(boards)):
+        classes[row] = class_of(boards[row])
+
+
+@kernel()
+def outcome_of(board: Boards, checkers: int) -> int:
+    """Points of board[slot] to the player on roll, -3 to 3, 0 while the game goes on, if each began with `checkers`."""
+    ours, theirs = int(board[25]), int(board[0])
+    ours_behind, theirs_behind = ours, theirs  # on the bar or in the other side's home board
+    for point in range(1, 25):
+        count = int(board[point])
+        mine, other = max(count, 0), max(-count, 0)
+        ours += mine
+        theirs += other
+        if point > 24 - HOME_POINTS:
+            ours_behind += mine
+        if point <= HOME_POINTS:
+            theirs_behind += other
+    if ours == 0:
+        return 1 if theirs < checkers else (3 if theirs_behind else 2)
+    if theirs == 0:
+        return -1 if ours < checkers else (-3 if ours_behind else -2)
+    return 0
+
+
+@kernel()
+def class_of(board: Boards) -> int:
+    """The class of board[slot] as an integer of `PositionClass`."""
+    ours, theirs = int(board[25]), int(board[0])
+    our_rearmost, their_rearmost = 25 * (ours > 0), 25 * (theirs > 0)
+    for point in range(1, 25):
+        count = int(board[point])
+        if count > 0:
+            ours += count
+            our_rearmost = max(our_rearmost, point)
+        elif count < 0:
+            theirs -= count
+            their_rearmost = max(their_rearmost, 25 - point)
+    if ours == 0 or theirs == 0:
+        return _OVER
+    if our_rearmost + their_rearmost > PASSED_PIPS:
+        if is_crashed(ours, board[1], board[2]) or is_crashed(theirs, -board[24], -board[23]):
+            return _CRASHED
+        return _CONTACT
+    if max(our_rearmost, their_rearmost) > HOME_POINTS:
+        return _RACE
+    return _ONE_SIDED if max(ours, theirs) > TWO_SIDED_CHECKERS else _TWO_SIDED
+
+
+@kernel()
+def is_crashed(count: int, ace: int, deuce: int) -> bool:
+    """Whether a side of `count` checkers, `ace` and `deuce` (below 0: the other side's) on its lowest points, is."""
+    if count <= CRASHED_CHECKERS:
+        return True
+    if ace >= 2:
+        return count - ace <= CRASHED_CHECKERS or (deuce >= 2 and count - ace - deuce + 1 <= CRASHED_CHECKERS)
+    return deuce >= 1 and count - deuce + 1 <= CRASHED_CHECKERS

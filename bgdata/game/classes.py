@@ -1,0 +1,72 @@
+"""Which kind of position this is: the classes of gnubg, which decide who evaluates it and which data set holds it.
+
+Pure Python, one position at a time; `board_kernels` has the same for arrays and for other kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from bgdata.game.outcome import HOME_POINTS
+from bgdata.game.position import Position
+
+TWO_SIDED_CHECKERS = 6  # of gnubg's own two-sided table; its one-sided table holds all 15
+CRASHED_CHECKERS = 6
+PASSED_PIPS = 24  # the sides are past each other when their rearmost points add up to no more
+
+
+class PositionClass(IntEnum):
+    """Class of a position, numbered as gnubg's `classifypos` does with the tables that it is installed with.
+
+    gnubg's training and benchmark files know contact, crashed and race only: `file_class`.
+    """
+
+    OVER = 0
+    BEAROFF_TWO_SIDED = 4
+    BEAROFF_ONE_SIDED = 6
+    RACE = 8
+    CRASHED = 9
+    CONTACT = 10
+
+    @property
+    def is_race(self) -> bool:
+        """Whether the sides are past each other and the game goes on."""
+        return PositionClass.OVER < self <= PositionClass.RACE
+
+    @property
+    def file_class(self) -> PositionClass:
+        """Contact, crashed, race or over: bearoff positions are races."""
+        return PositionClass.RACE if self.is_race else self
+
+
+def position_class(position: Position) -> PositionClass:
+    """The first of these that holds: over, contact or crashed (a rearmost checker is not past the other side's),
+    both sides within 6 points with at most 6 or 15 checkers, race."""
+    opponent, on_roll = position.rows
+    if not any(opponent) or not any(on_roll):
+        return PositionClass.OVER
+    rearmost = max(_rearmost(opponent), _rearmost(on_roll))
+    if _rearmost(opponent) + _rearmost(on_roll) > PASSED_PIPS:
+        is_crashed = _is_crashed(opponent) or _is_crashed(on_roll)
+        return PositionClass.CRASHED if is_crashed else PositionClass.CONTACT
+    if rearmost > HOME_POINTS:
+        return PositionClass.RACE
+    if max(sum(opponent), sum(on_roll)) > TWO_SIDED_CHECKERS:
+        return PositionClass.BEAROFF_ONE_SIDED
+    return PositionClass.BEAROFF_TWO_SIDED
+
+
+def _rearmost(row: Sequence[int]) -> int:
+    """Highest own point with a checker; the bar is 25."""
+    return max(point for point, count in enumerate(row, start=1) if count)
+
+
+def _is_crashed(row: Sequence[int]) -> bool:
+    """Whether no more than 6 checkers are left to play with, those deep on the ace and deuce points left out."""
+    count, ace, deuce = sum(row), row[0], row[1]
+    if count <= CRASHED_CHECKERS:
+        return True
+    if ace >= 2:
+        return count - ace <= CRASHED_CHECKERS or (deuce >= 2 and count - ace - deuce + 1 <= CRASHED_CHECKERS)
+    return deuce >= 1 and count - deuce + 1 <= CRASHED_CHECKERS

@@ -1,0 +1,71 @@
+"""The 21 rolls of two dice, their weights and the 36 ordered rolls."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bgdata.errors import InvalidRollError
+
+_TEXT = re.compile(r"([1-6])[-\s]?([1-6])", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Roll:
+    """Two dice, the higher first: `Roll(3, 1)`. `roll_of(1, 3)` sorts, `parse_roll("13")` reads text.
+
+    Raises InvalidRollError unless 6 >= high >= low >= 1.
+    """
+
+    high: int
+    low: int
+
+    def __post_init__(self) -> None:
+        if not 6 >= self.high >= self.low >= 1:
+            raise InvalidRollError(f"expected two dice from 1 to 6, the higher first, got {self.high} and {self.low}")
+
+    @property
+    def is_double(self) -> bool:
+        """Whether both dice show the same, which is then played four times."""
+        return self.high == self.low
+
+    @property
+    def dice(self) -> tuple[int, ...]:
+        """What there is to play, the higher die first: two numbers, or four for a double."""
+        return (self.high,) * 4 if self.is_double else (self.high, self.low)
+
+    @property
+    def weight(self) -> int:
+        """How many of the 36 ordered rolls this is: 1 for a double, else 2."""
+        return 1 if self.is_double else 2
+
+    @property
+    def chance(self) -> Fraction:
+        """Its exact chance, 1/36 or 1/18."""
+        return Fraction(self.weight, 36)
+
+    def __str__(self) -> str:
+        return f"{self.high}{self.low}"
+
+
+def roll_of(die: int, other_die: int) -> Roll:
+    """The roll of two dice in any order."""
+    return Roll(max(die, other_die), min(die, other_die))
+
+
+def parse_roll(text: str) -> Roll:
+    """The roll of "31", "13" or "3-1". Raises InvalidRollError."""
+    match = _TEXT.fullmatch(text.strip())
+    if not match:
+        raise InvalidRollError(f"expected two dice such as '31', got {text!r}")
+    return roll_of(int(match[1]), int(match[2]))
+
+
+# 21 31 32 41 42 43 51 ... 65, then 11 22 ... 66: also the order of rolls in `bgdata.bearoff.plays`
+ROLLS = (
+    *(Roll(high, low) for high in range(2, 7) for low in range(1, high)),
+    *(Roll(die, die) for die in range(1, 7)),
+)
+# (first die, second die): each with chance 1/36
+ORDERED_ROLLS = tuple((first, second) for first in range(1, 7) for second in range(1, 7))

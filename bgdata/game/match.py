@@ -1,0 +1,142 @@
+"""What a game is played for: the cube, the match score or money, seen by the player on roll."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from bgdata.errors import InvalidScoreError
+
+
+class CubeOwner(StrEnum):
+    """Who may double; the strings are those of columns."""
+
+    CENTERED = "centered"
+    ON_ROLL = "on_roll"
+    OPPONENT = "opponent"
+
+    def flip(self) -> CubeOwner:
+        """The owner seen by the other player."""
+        return _FLIPPED[self]
+
+
+_FLIPPED = {
+    CubeOwner.CENTERED: CubeOwner.CENTERED,
+    CubeOwner.ON_ROLL: CubeOwner.OPPONENT,
+    CubeOwner.OPPONENT: CubeOwner.ON_ROLL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cube:
+    """The doubling cube: its value, a power of two, and who owns it. Raises InvalidScoreError.
+
+    A centered cube is above 1 only after automatic doubles, in money play; an owned one is at least 2.
+    """
+
+    value: int = 1
+    owner: CubeOwner = CubeOwner.CENTERED
+
+    def __post_init__(self) -> None:
+        if self.value < 1 or self.value & (self.value - 1):
+            raise InvalidScoreError(f"expected a power of two as cube value, got {self.value}")
+        if self.owner not in tuple(CubeOwner):
+            raise InvalidScoreError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {self.owner!r}")
+        if self.value == 1 and self.owner != CubeOwner.CENTERED:
+            raise InvalidScoreError(f"expected a cube of 1 to be centered, got owner {str(self.owner)!r}")
+
+    def flip(self) -> Cube:
+        """The cube seen by the other player."""
+        return Cube(self.value, self.owner.flip())
+
+    def doubled(self) -> Cube:
+        """The cube after the player on roll has doubled and the opponent has taken: it is the opponent's."""
+        if self.owner == CubeOwner.OPPONENT:
+            raise InvalidScoreError("expected a cube that the player on roll may turn, got the opponent's")
+        return Cube(2 * self.value, CubeOwner.OPPONENT)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchScore:
+    """Points that each side still needs to win the match, and whether this is the Crawford game.
+
+    In the Crawford game, the first in which exactly one side is 1-away, nobody may double. Raises InvalidScoreError.
+    """
+
+    away: int
+    opponent_away: int
+    is_crawford: bool = False
+
+    def __post_init__(self) -> None:
+        if min(self.away, self.opponent_away) < 1:
+            raise InvalidScoreError(f"expected at least 1 point to go for each side, got {self}")
+        if self.is_crawford and (self.away == 1) == (self.opponent_away == 1):
+            raise InvalidScoreError(f"expected one side at 1-away in the crawford game, got {self}")
+
+    @property
+    def is_post_crawford(self) -> bool:
+        """Whether a side is 1-away and the Crawford game is over (or there was none)."""
+        return 1 in (self.away, self.opponent_away) and not self.is_crawford
+
+    def flip(self) -> MatchScore:
+        """The score seen by the other player."""
+        return MatchScore(self.opponent_away, self.away, self.is_crawford)
+
+    def after_game(self, points: int) -> MatchScore | None:
+        """The score of the next game once the player on roll has won `points` (negative: lost); None: match over."""
+        away, opponent_away = self.away - max(points, 0), self.opponent_away - max(-points, 0)
+        if away <= 0 or opponent_away <= 0:
+            return None
+        is_crawford = (away == 1) != (opponent_away == 1) and 1 not in (self.away, self.opponent_away)
+        return MatchScore(away, opponent_away, is_crawford)
+
+    def __str__(self) -> str:
+        return f"{self.away}-away {self.opponent_away}-away" + (" crawford" if self.is_crawford else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """Money play without end; by the Jacoby rule, gammons and backgammons count single while the cube is centered."""
+
+    is_jacoby: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stakes:
+    """What the player on roll plays for: match score or money, and the cube. Raises InvalidScoreError."""
+
+    score: MatchScore | Money
+    cube: Cube = Cube()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.score, MatchScore) and self.cube.owner == CubeOwner.CENTERED and self.cube.value > 1:
+            raise InvalidScoreError(f"expected a centered cube of 1 in a match, got {self.cube.value}")
+        if self.is_crawford and self.cube != Cube():
+            raise InvalidScoreError(f"expected a centered cube of 1 in the crawford game, got {self.cube}")
+
+    @property
+    def is_crawford(self) -> bool:
+        """Whether this is the Crawford game of a match."""
+        return isinstance(self.score, MatchScore) and self.score.is_crawford
+
+    @property
+    def may_double(self) -> bool:
+        """Whether the rules let the player on roll double now (in a match it may be pointless)."""
+        return self.cube.owner != CubeOwner.OPPONENT and not self.is_crawford
+
+    def flip(self) -> Stakes:
+        """The stakes seen by the other player."""
+        score = self.score.flip() if isinstance(self.score, MatchScore) else self.score
+        return Stakes(score, self.cube.flip())
+
+    def after_take(self) -> Stakes:
+        """The stakes after the player on roll has doubled and the opponent has taken. Raises InvalidScoreError."""
+        if not self.may_double:
+            raise InvalidScoreError(f"expected a player on roll who may double, got {self.score} with {self.cube}")
+        return replace(self, cube=self.cube.doubled())
+
+    def points(self, outcome: int) -> int:
+        """Points to the player on roll for a game that ends with `outcome` (-3 to 3, see `outcome.Outcome`)."""
+        if isinstance(self.score, Money) and self.score.is_jacoby and self.cube.owner == CubeOwner.CENTERED:
+            outcome = (outcome > 0) - (outcome < 0)
+        return outcome * self.cube.value

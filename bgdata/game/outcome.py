@@ -1,0 +1,50 @@
+"""How a game ends: who has borne off all checkers, and whether it is a single game, a gammon or a backgammon.
+
+Pure Python, one position at a time; `board_kernels` has the same for arrays and for other kernels.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from bgdata.game.position import CHECKERS, OPPONENT_BAR, Position
+
+HOME_POINTS = 6
+
+
+class Outcome(IntEnum):
+    """Points of a game to the player on whom the board is seen, on a cube of 1; 0 while nobody is off."""
+
+    LOSES_BACKGAMMON = -3
+    LOSES_GAMMON = -2
+    LOSES_SINGLE = -1
+    UNFINISHED = 0
+    WINS_SINGLE = 1
+    WINS_GAMMON = 2
+    WINS_BACKGAMMON = 3
+
+
+def game_outcome(position: Position, checkers: int = CHECKERS) -> Outcome:
+    """The outcome for the player on roll, `Outcome.UNFINISHED` while both sides have checkers on the board.
+
+    The loser loses a gammon while none of his `checkers` (fewer in hypergammon) is off, and a backgammon when besides
+    one of them is on the bar or in the winner's home board.
+    """
+    if not any(count > 0 for count in position.board[1:]):
+        return Outcome(_points(position.flip(), checkers))
+    if not any(count < 0 for count in position.board) and not position.board[OPPONENT_BAR]:
+        return Outcome(-_points(position, checkers))
+    return Outcome.UNFINISHED
+
+
+def is_over(position: Position) -> bool:
+    """Whether a side has no checkers left."""
+    return game_outcome(position) is not Outcome.UNFINISHED
+
+
+def _points(loser: Position, checkers: int) -> int:
+    """Points that a game costs its loser, who is seen as the player on roll."""
+    own = [max(count, 0) for count in loser.board[1:]]
+    if sum(own) < checkers:
+        return 1
+    return 3 if any(own[24 - HOME_POINTS :]) else 2

@@ -1,0 +1,297 @@
+"""Every legal play in bulk: for boards and rolls, all distinct boards after the play, in the order of `plays`.
+
+No board is compared with another: each is built once, because the ways to reach one position are known beforehand.
+
+* A double: in whichever order its moves are made, they can be made from the highest point down, to the same end. So
+  starts never rise, and then two different sequences never lead to one position: where they differ at the highest
+  point, the number of checkers left there differs.
+* Two different dice: a play is a start for the high die and a start for the low one, in whatever order they are made.
+  Two such pairs lead to one position in two cases only: one checker plays both dice, by way of either point between,
+  without a hit there; or two checkers are borne off, and either die would do for either. `is_new` recognises them.
+
+A set of points is an integer with bit p for point p (25: the bar). A board is copied from the given one and changed,
+never from a copy just changed: that would wait for its bytes to leave the processor's store buffer, at twice the time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import InvalidRollError
+from bgdata.game.codec import Boards, check_legal_boards
+from bgdata.kernel import kernel, prange
+
+MOST_PLAYS = 3060  # 15 checkers share 4 moves in binom(18, 4) ways at most
+MOST_NOTES = 1 + 15 + 120 + 680 + MOST_PLAYS  # sequences of 0, 1, 2, 3 and 4 moves of a double
+
+Notes = NDArray[np.int64]
+_BAR = 25
+_SLOTS = 26
+_HALF = 13
+_HIGHEST = np.array([0, *(number.bit_length() - 1 for number in range(1, 1 << _HALF))], np.int8)
+
+
+def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.int64], Boards]:
+    """(offsets int64[n + 1], after_play int8[offsets[-1], 26]) of int8[n, 26] boards and their rolls, integers[n, 2].
+
+    Row i leads to `after_play[offsets[i] : offsets[i + 1]]`, at least one board, still seen by the player who moved
+    (`codec.flip_boards` turns them to the opponent), in the order of `plays.legal_plays` on any number of threads.
+    Raises InvalidPositionError for an illegal board and InvalidRollError for dice beyond 1 to 6, or for arrays of
+    another shape or type.
+    """
+    dice = check_rolls(rolls, len(check_legal_boards(boards)))
+    offsets = np.zeros(len(boards) + 1, np.int64)
+    fill_play_counts(boards, dice, offsets[1:])
+    np.cumsum(offsets, out=offsets)
+    after_play = np.empty((offsets[-1], _SLOTS), np.int8)
+    fill_batch(boards, dice, offsets, after_play)
+    return offsets, after_play
+
+
+def play_counts(boards: Boards, rolls: NDArray[np.integer]) -> NDArray[np.int64]:
+    """int64[n]: how many boards `batch_plays` has for each row. Raises as it does."""
+    counts = np.empty(len(check_legal_boards(boards)), np.int64)
+    fill_play_counts(boards, check_rolls(rolls, len(boards)), counts)
+    return counts
+
+
+def check_rolls(rolls: NDArray[np.integer], count: int) -> NDArray[np.int8]:
+    """The given dice as int8[count, 2]; raises InvalidRollError unless they have that shape and are 1 to 6."""
+    if rolls.shape != (count, 2) or rolls.dtype.kind not in "iu":
+        raise InvalidRollError(f"expected rolls as integers[{count}, 2], got {rolls.dtype}{list(rolls.shape)}")
+    wrong = ((rolls < 1) | (rolls > 6)).any(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InvalidRollError(f"expected dice from 1 to 6, got {rolls[row].tolist()} in row {row}")
+    return rolls.astype(np.int8)
+
+
+@kernel(parallel=True)
+def fill_play_counts(boards: Boards, dice: NDArray[np.int8], counts: NDArray[np.int64]) -> None:
+    """Fills counts[row] with the number of plays of boards[row, slot] and the roll dice[row, 0:2]."""
+    block = 64  # rows that share one scratch array
+    for part in prange((len(boards) + block - 1) // block):
+        notes = np.empty(MOST_NOTES, np.int64)
+        nowhere = np.empty((0, _SLOTS), np.int8)
+        for row in range(part * block, min(len(boards), (part + 1) * block)):
+            counts[row] = fill_plays(boards[row], dice[row, 0], dice[row, 1], nowhere, notes)
+
+
+@kernel(parallel=True)
+def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64], after_play: Boards) -> None:
+    """Fills after_play[offsets[row]:offsets[row + 1], slot] with the plays of boards[row, slot] and dice[row, 0:2]."""
+    block = 64
+    for part in prange((len(boards) + block - 1) // block):
+        notes = np.empty(MOST_NOTES, np.int64)
+        for row in range(part * block, min(len(boards), (part + 1) * block)):
+            fill_plays(boards[row], dice[row, 0], dice[row, 1], after_play[offsets[row] : offsets[row + 1]], notes)
+
+
+@kernel()
+def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: Notes) -> int:
+    """Fills after[0:n, slot], as far as there is room, with every distinct board after playing a roll from
+    board[slot], still seen by the player who moved, in the order of `plays.legal_plays`; returns n. MOST_PLAYS rows
+    are always enough. n is at least 1: the board itself if nothing can be moved or the game is over.
+    notes[0:MOST_NOTES] is scratch. The board must be legal; the dice may be in any order."""
+    ours, landings, is_over = point_sets(board)
+    n = 0
+    if not is_over:
+        high, low = max(die, other_die), min(die, other_die)
+        if high == low:
+            n = fill_double_plays(board, ours, landings, high, after, notes)
+        else:
+            n = fill_mixed_plays(board, ours, landings, high, low, after, notes)
+    if n == 0:
+        fill_play(board, 0, 0, 0, 0, after, 0)
+    return max(n, 1)
+
+
+@kernel()
+def point_sets(board: Boards) -> tuple[int, int, bool]:
+    """(points that hold our checkers, points not blocked by the opponent, whether a side has no checkers left)."""
+    ours, landings, theirs = 0, 0, int(board[0])
+    for point in range(1, _BAR):
+        ours |= int(board[point] > 0) << point
+        landings |= int(board[point] >= -1) << point
+        theirs |= int(board[point] < 0)
+    ours |= int(board[_BAR] > 0) << _BAR
+    return ours, landings, ours == 0 or theirs == 0
+
+
+@kernel()
+def movable(ours: int, landings: int, die: int) -> int:
+    """The set of points from which one checker can move by `die`."""
+    if ours >> _BAR:
+        return (1 << _BAR) & (landings << die)
+    starts = ours & (landings << die)
+    if ours < 1 << 7:  # all are home: bear off from the point of the die, or from the highest if that is lower
+        if ours >> die:
+            starts |= ours & (1 << die)
+        elif ours:
+            starts |= 1 << highest(ours)
+    return starts
+
+
+@kernel()
+def highest(points: int) -> int:
+    """The highest point of a set that is not empty."""
+    upper = points >> _HALF
+    return int(_HIGHEST[upper]) + _HALF if upper else int(_HIGHEST[points])
+
+
+@kernel()
+def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: int, after: Boards, row: int) -> None:
+    """Fills after[row, slot], if there is such a row, with board[slot] after two checker moves; a start of 0 is none,
+    an end below 1 is off."""
+    if row < len(after):
+        for slot in range(_SLOTS):
+            after[row, slot] = board[slot]
+        move_checker(after, row, start, end)
+        move_checker(after, row, later_start, later_end)
+
+
+@kernel()
+def move_checker(after: Boards, row: int, start: int, end: int) -> None:
+    """Fills after[row, slot] with itself after one checker move."""
+    if start > 0:
+        after[row, start] -= 1
+        if end > 0:
+            held = after[row, end]
+            after[row, 0] += held < 0
+            after[row, end] = held + 1 if held > 0 else 1
+
+
+@kernel()
+def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
+    """Fills after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n.
+
+    Fills notes with sequences of moves, those of one move after the empty one, then those of two, ...: bits 0 to 25 of
+    a note are the points we then hold, and five bits each from bit 26 are the starts."""
+    notes[0] = ours
+    begin, end, n_moves = 0, 1, 0
+    for _ in range(4):
+        n = end
+        for item in range(begin, end):
+            n = fill_longer(board, landings, die, n_moves, notes, item, n)
+        if n == end:
+            break
+        begin, end = end, n
+        n_moves += 1
+    for item in range(begin, min(end, begin + len(after))):
+        fill_play(board, 0, 0, 0, 0, after, item - begin)
+        for move in range(n_moves):
+            start = start_of(notes[item], move)
+            move_checker(after, item - begin, start, start - die)
+    return end - begin if n_moves else 0
+
+
+@kernel()
+def start_of(note: int, move: int) -> int:
+    """Where the move of this number starts in a sequence of moves; see `fill_double_plays`."""
+    return note >> (26 + 5 * move) & 31
+
+
+@kernel()
+def fill_longer(board: Boards, landings: int, die: int, n_moves: int, notes: Notes, item: int, n: int) -> int:
+    """Fills notes[n:m] with the sequences that go on from notes[item] with a start no higher than its last one;
+    returns m."""
+    note = notes[item]
+    starts = movable(note & ((2 << _BAR) - 1), landings, die)
+    if n_moves > 0:
+        starts &= (2 << start_of(note, n_moves - 1)) - 1
+    while starts:
+        start = highest(starts)
+        starts ^= 1 << start
+        count = max(int(board[start]), 0)
+        for move in range(n_moves):
+            earlier = start_of(note, move)
+            count += (earlier - die == start) - (earlier == start)
+        longer = note | start << (26 + 5 * n_moves)
+        if count == 1:
+            longer ^= 1 << start
+        if start > die:
+            longer |= 1 << (start - die)
+        notes[n] = longer
+        n += 1
+    return n
+
+
+@kernel()
+def fill_mixed_plays(board: Boards, ours: int, landings: int, high: int, low: int, after: Boards, notes: Notes) -> int:
+    """Fills after[0:n, slot] with the boards after both dice: the high die first, then what only the low die first
+    leads to; or after one die, if possible the high one, where both cannot be played; returns n."""
+    notes[:_SLOTS] = 0
+    n = fill_pairs(board, ours, landings, high, low, True, after, notes, 0)
+    n = fill_pairs(board, ours, landings, high, low, False, after, notes, n)
+    if n == 0:
+        n = fill_singles(board, ours, landings, high, after)
+    if n == 0:
+        n = fill_singles(board, ours, landings, low, after)
+    return n
+
+
+@kernel()
+def fill_singles(board: Boards, ours: int, landings: int, die: int, after: Boards) -> int:
+    """Fills after[0:n, slot] with the boards after one checker move by `die`; returns n."""
+    n = 0
+    starts = movable(ours, landings, die)
+    while starts:
+        start = highest(starts)
+        starts ^= 1 << start
+        fill_play(board, start, start - die, 0, 0, after, n)
+        n += 1
+    return n
+
+
+@kernel()
+def fill_pairs(
+    board: Boards,
+    ours: int,
+    landings: int,
+    high: int,
+    low: int,
+    is_high_first: bool,
+    after: Boards,
+    seen: Notes,
+    n: int,
+) -> int:
+    """Fills after[n:m, slot] with the boards, none of them in `seen`, after both dice in one order; returns m."""
+    first, second = (high, low) if is_high_first else (low, high)
+    starts = movable(ours, landings, first)
+    while starts:
+        start = highest(starts)
+        starts ^= 1 << start
+        end = start - first
+        held = ours ^ (1 << start) if board[start] == 1 else ours
+        if end > 0:
+            held |= 1 << end
+        later_starts = movable(held, landings, second)
+        while later_starts:
+            later = highest(later_starts)
+            later_starts ^= 1 << later
+            by_high, by_low = (start, later) if is_high_first else (later, start)
+            if is_new(board, by_high, by_low, high, low, seen):
+                fill_play(board, start, end, later, later - second, after, n)
+                n += 1
+    return n
+
+
+@kernel()
+def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: Notes) -> bool:
+    """Whether starts `by_high` for the high die and `by_low` for the low one lead to a position not yet seen. Fills
+    seen[by_low] with by_high, as a set, and seen[0] with the starts from which one checker played both dice without a
+    hit between."""
+    if seen[by_low] >> by_high & 1:
+        return False
+    seen[by_low] |= 1 << by_high
+    if by_high - high == by_low or by_low - low == by_high:
+        start, between = max(by_high, by_low), min(by_high, by_low)
+        if board[between] < 0:
+            return True
+        is_seen = seen[0] >> start & 1
+        seen[0] |= 1 << start
+        return not is_seen
+    if by_high <= low and by_low <= low and by_high != by_low:  # either die bears off either checker
+        return not seen[by_high] >> by_low & 1
+    return True

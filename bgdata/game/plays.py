@@ -1,0 +1,213 @@
+"""Every legal play of a roll, one position at a time, straight from the rules; and plays as text ("bar/22* 6/5(2)").
+
+Pure Python that is meant to be read. `play_kernels` does the same for millions of positions, in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bgdata.errors import IllegalPlayError
+from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.outcome import HOME_POINTS, is_over
+from bgdata.game.position import BAR, OPPONENT_BAR, Position
+
+OFF = 0
+NO_PLAY = "no play"  # the text of a play without checker moves
+
+Board = tuple[int, ...]
+_STEP = re.compile(r"(bar|\d{1,2})((?:/(?:off|\d{1,2})\*?)+)(?:\(([1-4])\))?", re.ASCII | re.IGNORECASE)
+
+
+class CheckerMove(NamedTuple):
+    """One checker by one die: from `start` (25: the bar) to `end` (0: off), on the mover's points."""
+
+    start: int
+    end: int
+    is_hit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """A whole roll played: the checker moves in order, none if nothing could be moved.
+
+    `after_play` is still seen by the player who moved; `next_position` is what the opponent then faces, on roll.
+    Several ways to reach one position are one play. `str()` gives the usual notation.
+    """
+
+    moves: tuple[CheckerMove, ...]
+    after_play: Position
+
+    @property
+    def next_position(self) -> Position:
+        """The position after the play with the opponent on roll."""
+        return self.after_play.flip()
+
+    @property
+    def hit_points(self) -> frozenset[int]:
+        """The mover's points on which this play hits."""
+        return frozenset(move.end for move in self.moves if move.is_hit)
+
+    def __str__(self) -> str:
+        return format_play(self)
+
+
+def legal_plays(position: Position, roll: Roll | str) -> list[Play]:
+    """Every legal play of a roll, at least one, each leading to another position.
+
+    As many dice as possible are played; if only one of two can be, then the higher if possible. Order: the higher die
+    first, each checker move from the highest point down, then the lower die first; the first way to reach a position
+    names the play. Where nothing can be moved, or the game is over, the only play has no moves.
+
+    >>> [str(play) for play in legal_plays(Position.from_id("4HPwATDgc/ABMA"), "66")]
+    ['24/18(2) 13/7(2)', '24/18(2) 13/7 8/2', ..., '13/7 8/2(3)']
+    """
+    if isinstance(roll, str):
+        roll = parse_roll(roll)
+    if is_over(position):
+        return [Play((), position)]
+    ways = [list(_ways(position.board, dice)) for dice in dict.fromkeys([roll.dice, roll.dice[::-1]])]
+    most = max(len(moves) for order in ways for moves, _ in order)
+    plays: dict[Board, tuple[CheckerMove, ...]] = {}
+    for order in ways:
+        for moves, board in order:
+            if len(moves) == most:
+                plays.setdefault(board, moves)
+        if plays and most < 2:  # only one die can be played, and it was the higher if any
+            break
+    return [Play(moves, Position(board)) for board, moves in plays.items()]
+
+
+def checker_moves(board: Board, die: int) -> list[CheckerMove]:
+    """Every legal move of one checker by one die, from the highest point down."""
+    starts = [BAR] if board[BAR] else [point for point in range(24, 0, -1) if board[point] > 0]
+    moves = [CheckerMove(start, max(start - die, OFF), False) for start in starts if _can_move(board, start, die)]
+    return [move._replace(is_hit=move.end != OFF and board[move.end] == -1) for move in moves]
+
+
+def _can_move(board: Board, start: int, die: int) -> bool:
+    """Whether the checker on `start`, which may move first, can move by `die`."""
+    if start > die:
+        return board[start - die] >= -1
+    highest = max(point for point in range(1, BAR + 1) if board[point] > 0)
+    return highest <= HOME_POINTS and start in (die, highest)
+
+
+def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMove, ...], Board]]:
+    """Every way to play dice in the given order until one of them cannot be played: (moves, board after them)."""
+    moves = checker_moves(board, dice[0]) if dice else []
+    if not moves:
+        yield (), board
+    for move in moves:
+        for later, after in _ways(_moved(board, move), dice[1:]):
+            yield (move, *later), after
+
+
+def _moved(board: Board, move: CheckerMove) -> Board:
+    after = list(board)
+    after[move.start] -= 1
+    if move.is_hit:
+        after[move.end] = 0
+        after[OPPONENT_BAR] += 1
+    if move.end != OFF:
+        after[move.end] += 1
+    return tuple(after)
+
+
+def format_play(play: Play) -> str:
+    """The usual notation, from the highest point down: "24/18/13*", "bar/22*", "6/off(2)", or "no play".
+
+    A checker that moves on is written once, with a point between only where it hits; one `*` marks each hit.
+    """
+    hits = set(play.hit_points)
+    steps = []
+    for path, count in Counter(_paths(play)).items():
+        steps.append(_format_path(path, hits) + (f"({count})" if count > 1 else ""))
+        hits.difference_update(path[1:])
+    return " ".join(steps) or NO_PLAY
+
+
+def _paths(play: Play) -> list[tuple[int, ...]]:
+    """The points that each checker moved comes through, from the highest start and end down."""
+    paths: list[list[int]] = []
+    for start, end, _ in sorted(play.moves, reverse=True):
+        unfinished = [path for path in paths if path[-1] == start]
+        if unfinished:
+            unfinished[0].append(end)
+        else:
+            paths.append([start, end])
+    return sorted(map(tuple, paths), key=lambda path: (path[0], path[-1], path), reverse=True)
+
+
+def _format_path(path: tuple[int, ...], hits: set[int]) -> str:
+    """One checker's way, with the points where it hits."""
+    start, *between, end = path
+    ends = [*(point for point in between if point in hits), end]
+    names = [{BAR: "bar", OFF: "off"}.get(point, str(point)) for point in (start, *ends)]
+    return "/".join([names[0], *(name + "*" * (point in hits) for name, point in zip(names[1:], ends, strict=True))])
+
+
+def parse_play(text: str, position: Position, roll: Roll | str) -> Play:
+    """The legal play that a text in the usual notation means; see `find_play`."""
+    return find_play(text, legal_plays(position, roll))
+
+
+def find_play(text: str, plays: Sequence[Play]) -> Play:
+    """The one of the legal plays of a roll that a text in the usual notation means.
+
+    Moves may be combined or not, in any order; `*` may be left out, bar may be 25, and off 0. Raises IllegalPlayError.
+    """
+    change, stars, landings = _parse_steps(text)
+    fitting = [play for play in plays if _change(play) == change and play.hit_points >= stars]
+    hits = stars.union(*(play.hit_points & landings for play in fitting))
+    exact = [play for play in fitting if play.hit_points == hits] or [p for p in fitting if p.hit_points >= hits]
+    if len(exact) == 1:
+        return exact[0]
+    if exact:
+        raise IllegalPlayError(f"expected a play that says where it hits ({_some(exact)}), got {text!r}")
+    raise IllegalPlayError(f"expected a legal play ({_some(plays)}), got {text!r}")
+
+
+def _some(plays: Sequence[Play]) -> str:
+    return " or ".join(map(str, plays[:3])) + (" or ..." if len(plays) > 3 else "")
+
+
+def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
+    """(checkers gained or lost on each point, points with a star, points landed on) of a play's text."""
+    change: Counter[int] = Counter()
+    stars: set[int] = set()
+    landings: set[int] = set()
+    for step in [] if text.strip() == NO_PLAY else text.replace(",", " ").split():
+        match = _STEP.fullmatch(step)
+        if not match:
+            raise IllegalPlayError(f"expected checker moves such as 'bar/22* 6/5(2)', got {step!r} in {text!r}")
+        points = [_parse_point(name) for name in (match[1] + match[2]).split("/")]
+        if points[0] > BAR or points != sorted(set(points), reverse=True):
+            raise IllegalPlayError(f"expected points that go down from 25 to 0, got {step!r} in {text!r}")
+        stars |= {point for point, name in zip(points, step.split("/"), strict=True) if "*" in name}
+        landings |= set(points[1:]) - {OFF}
+        change[points[0]] -= int(match[3] or 1)
+        change[points[-1]] += int(match[3] or 1)
+    return _without_zeros(change), stars, landings
+
+
+def _parse_point(name: str) -> int:
+    name = name.rstrip("*").lower()
+    return BAR if name == "bar" else OFF if name == "off" else int(name)
+
+
+def _change(play: Play) -> Counter[int]:
+    """Checkers gained or lost on each point by a play."""
+    change: Counter[int] = Counter()
+    for move in play.moves:
+        change[move.start] -= 1
+        change[move.end] += 1
+    return _without_zeros(change)
+
+
+def _without_zeros(change: Counter[int]) -> Counter[int]:
+    return Counter({point: count for point, count in change.items() if count})

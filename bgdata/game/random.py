@@ -1,0 +1,57 @@
+"""Random numbers for kernels that do not depend on threads: a hash of (seed, item, counter), never a shared state.
+
+Every item, such as a game, has its own splitmix64 generator (Steele, Lea and Flood, 2014), entered at any counter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bgdata.kernel import kernel
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_U27, _U30, _U31, _U32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+
+
+@kernel()
+def random_bits(stream: np.uint64, counter: int) -> np.uint64:
+    """The 64 random bits of a stream at `counter`, 0 and up: what splitmix64 seeded with `stream` returns then."""
+    bits = stream + (np.uint64(counter) + np.uint64(1)) * _GAMMA
+    bits = (bits ^ (bits >> _U30)) * _FIRST
+    bits = (bits ^ (bits >> _U27)) * _SECOND
+    return bits ^ (bits >> _U31)
+
+
+@kernel()
+def random_stream(seed: int, item: int) -> np.uint64:
+    """The stream of one item: a seed for `random_bits` that is far from the streams of other items and seeds."""
+    return random_bits(random_bits(np.uint64(seed), 0), item)
+
+
+@kernel()
+def high_below(bits: np.uint64, count: int) -> int:
+    """A number from 0 to count - 1 from the upper 32 of 64 random bits; chances differ by less than 2^-32."""
+    return int(((bits >> _U32) * np.uint64(count)) >> _U32)
+
+
+@kernel()
+def low_below(bits: np.uint64, count: int) -> int:
+    """The same from the lower 32 bits, independent of `high_below`."""
+    return int(((bits & _LOW_HALF) * np.uint64(count)) >> _U32)
+
+
+@kernel()
+def dice_of(bits: np.uint64) -> tuple[int, int]:
+    """Two dice from the upper 32 of 64 random bits."""
+    roll = high_below(bits, 36)
+    return roll // 6 + 1, roll % 6 + 1
+
+
+@kernel()
+def opening_dice_of(bits: np.uint64) -> tuple[int, int]:
+    """Two different dice from the upper 32 of 64 random bits, as for the first roll of a game."""
+    roll = high_below(bits, 30)
+    die, other_die = roll // 5 + 1, roll % 5 + 1
+    return die, other_die + (other_die >= die)

@@ -1,0 +1,104 @@
+"""Complete games in which both sides choose among their plays at random: positions of every kind, for tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import UsageError
+from bgdata.game.board_kernels import outcome_of
+from bgdata.game.codec import Boards, flip_into
+from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.position import CHECKERS, START
+from bgdata.game.random import dice_of, low_below, opening_dice_of, random_bits, random_stream
+from bgdata.kernel import kernel, prange
+
+_START = np.array(START.board, np.int8)
+
+
+class RandomGames(NamedTuple):
+    """One row a game."""
+
+    outcomes: NDArray[np.int8]  # [n] points to the player who rolls first, -3 to 3
+    turns: NDArray[np.int64]  # [n] rolls of both players
+
+
+class GamePositions(NamedTuple):
+    """One row a turn; game g has the rows offsets[g] to offsets[g + 1]. The player on roll changes with every row."""
+
+    offsets: NDArray[np.int64]  # [n + 1]
+    boards: Boards  # [turns, 26] before the roll, seen by the player on roll
+    rolls: NDArray[np.int8]  # [turns, 2]
+
+
+def random_games(count: int, seed: int, first: int = 0) -> RandomGames:
+    """Plays the games first, first + 1, ... of a seed to the end, every distinct play of a roll with the same chance.
+
+    Game g of a seed is always the same, on any number of threads. The first roll of a game is never a double.
+    """
+    _check_count(count, seed, first)
+    outcomes, turns = np.empty(count, np.int8), np.empty(count, np.int64)
+    fill_games(seed, first, outcomes, turns)
+    return RandomGames(outcomes, turns)
+
+
+def random_game_positions(count: int, seed: int, first: int = 0) -> GamePositions:
+    """Every position and roll of the games that `random_games` plays."""
+    _, turns = random_games(count, seed, first)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(turns)])
+    boards, rolls = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
+    fill_positions(seed, first, offsets, boards, rolls)
+    return GamePositions(offsets, boards, rolls)
+
+
+def _check_count(count: int, seed: int, first: int) -> None:
+    if min(count, seed, first) < 0 or max(count, seed, first) >= 1 << 63:
+        raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
+
+
+@kernel(parallel=True)
+def fill_games(seed: int, first: int, outcomes: NDArray[np.int8], turns: NDArray[np.int64]) -> None:
+    """Fills outcomes[row] and turns[row] with game first + row."""
+    block = 16  # games that share scratch arrays
+    for part in prange((len(outcomes) + block - 1) // block):
+        after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+        no_boards, no_rolls = np.empty((0, 26), np.int8), np.empty((0, 2), np.int8)
+        for row in range(part * block, min(len(outcomes), (part + 1) * block)):
+            outcomes[row], turns[row] = fill_game(seed, first + row, no_boards, no_rolls, after, notes)
+
+
+@kernel(parallel=True)
+def fill_positions(seed: int, first: int, offsets: NDArray[np.int64], boards: Boards, rolls: NDArray[np.int8]) -> None:
+    """Fills boards[turn, slot] and rolls[turn, 0:2] for turns offsets[row]:offsets[row + 1] with game first + row."""
+    block = 16
+    for part in prange((len(offsets) + block - 2) // block):
+        after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+        for row in range(part * block, min(len(offsets) - 1, (part + 1) * block)):
+            begin, end = offsets[row], offsets[row + 1]
+            fill_game(seed, first + row, boards[begin:end], rolls[begin:end], after, notes)
+
+
+@kernel()
+def fill_game(
+    seed: int, game: int, boards: Boards, rolls: NDArray[np.int8], after: Boards, notes: Notes
+) -> tuple[int, int]:
+    """Fills boards[turn, slot] and rolls[turn, 0:2], as far as there is room; returns (points to the player who rolls
+    first, turns). after[0:MOST_PLAYS] and notes[0:MOST_NOTES] are scratch."""
+    stream = random_stream(seed, game)
+    board = _START.copy()
+    turn = 0
+    while True:
+        bits = random_bits(stream, turn)
+        die, other_die = dice_of(bits) if turn else opening_dice_of(bits)
+        if turn < len(boards):
+            boards[turn] = board
+            rolls[turn, 0], rolls[turn, 1] = die, other_die
+        n = fill_plays(board, die, other_die, after, notes)
+        chosen = after[low_below(bits, n)]
+        turn += 1
+        outcome = outcome_of(chosen, CHECKERS)
+        if outcome != 0:
+            return (outcome if turn % 2 else -outcome), turn
+        flip_into(chosen, board)

@@ -1,0 +1,96 @@
+"""Classes of positions: borders by example, arrays against positions, and gnubg."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from bgdata.errors import InvalidPositionError
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.classes import PositionClass, position_class
+from bgdata.game.codec import Boards
+from bgdata.game.position import START, Position, parse_key20
+from bgdata.play.random_games import random_game_positions
+from tests.game.gnubg_rules import gnubg_classes
+from tests.game.test_codec import batches
+from tests.game.test_plays import position
+from tests.oracles import needs_gnubg_tool
+
+
+@pytest.mark.parametrize(
+    ("own", "opponent", "expected"),
+    [
+        ({}, {24: 1}, PositionClass.OVER),
+        ({1: 1}, {}, PositionClass.OVER),
+        ({6: 6}, {19: 6}, PositionClass.BEAROFF_TWO_SIDED),
+        ({6: 7}, {19: 6}, PositionClass.BEAROFF_ONE_SIDED),
+        ({6: 1}, {19: 15}, PositionClass.BEAROFF_ONE_SIDED),
+        ({7: 1}, {19: 1}, PositionClass.RACE),
+        ({12: 9}, {13: 9}, PositionClass.RACE),
+        ({14: 9}, {13: 9}, PositionClass.CONTACT),
+        ({14: 7}, {13: 6}, PositionClass.CRASHED),
+        ({14: 6, 1: 2}, {13: 9}, PositionClass.CRASHED),
+        ({14: 6, 1: 1}, {13: 9}, PositionClass.CONTACT),
+        ({14: 5, 1: 2, 2: 2}, {13: 9}, PositionClass.CRASHED),
+        ({14: 6, 2: 1}, {13: 9}, PositionClass.CONTACT),
+        ({14: 5, 2: 2}, {13: 9}, PositionClass.CRASHED),
+        ({14: 5, 1: 1, 2: 1}, {13: 9}, PositionClass.CONTACT),
+        ({25: 7}, {18: 7}, PositionClass.CONTACT),
+        ({25: 7}, {24: 7}, PositionClass.CRASHED),
+    ],
+)
+def test_borders(own: dict[int, int], opponent: dict[int, int], expected: PositionClass) -> None:
+    assert position_class(position(own, opponent)) is expected
+    assert position_class(position(own, opponent).flip()) is expected
+
+
+def test_class_of_files() -> None:
+    assert position_class(START).file_class is PositionClass.CONTACT
+    assert position_class(parse_key20("NIKOIJADCANIGOAHADBA")).file_class is PositionClass.CONTACT
+    assert PositionClass.BEAROFF_ONE_SIDED.file_class is PositionClass.RACE
+    assert PositionClass.OVER.file_class is PositionClass.OVER
+    assert [kind.name for kind in PositionClass if kind.is_race] == ["BEAROFF_TWO_SIDED", "BEAROFF_ONE_SIDED", "RACE"]
+
+
+@given(batches)
+def test_arrays_equal_one_at_a_time(batch: Boards) -> None:
+    expected = [position_class(Position.from_board(board)) for board in batch.tolist()]
+    assert position_classes(batch).tolist() == expected
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_has_the_same_classes(tmp_path: Path) -> None:
+    games = random_game_positions(200, seed=30).boards
+    rng = np.random.default_rng(30)
+    boards = np.concatenate([games, thinned(games, rng), thinned(games, rng, low=20), home_boards(3000, rng)])
+    classes = position_classes(boards)
+    assert min(np.bincount(classes)[[0, 4, 6, 8, 9, 10]]) > 100
+    positions = [Position.from_board(board) for board in boards.tolist()]
+    assert gnubg_classes(positions, tmp_path) == classes.tolist() == list(map(position_class, positions))
+
+
+def thinned(boards: Boards, rng: np.random.Generator, low: int = 60) -> Boards:
+    """The boards with checkers taken off at random, so that classes of few checkers occur."""
+    keep = rng.random(boards.shape) < rng.integers(low, 101, (len(boards), 1)) / 100
+    fewer = np.where(rng.random(boards.shape) < 0.5, np.trunc(boards / 2).astype(np.int8), np.int8(0))
+    return np.where(keep, boards, fewer).astype(np.int8)
+
+
+def home_boards(count: int, rng: np.random.Generator) -> Boards:
+    """Both sides within 8 points, up to 15 checkers."""
+    boards = np.zeros((count, 26), np.int8)
+    rows = np.arange(count)
+    for _ in range(15):
+        boards[rows, rng.integers(1, 9, count)] += rng.random(count) < 0.5
+        boards[rows, rng.integers(17, 25, count)] -= rng.random(count) < 0.5
+    narrow = rng.random(count) < 0.7
+    boards[narrow, 7:19] = 0
+    return boards
+
+
+def test_wrong_array() -> None:
+    with pytest.raises(InvalidPositionError, match="expected boards as int8"):
+        position_classes(np.zeros((2, 25), np.int8))

@@ -1,0 +1,60 @@
+"""How games end, for positions and for arrays of boards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from bgdata.errors import InvalidPositionError
+from bgdata.game.board_kernels import game_outcomes
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.outcome import Outcome, game_outcome, is_over
+from bgdata.game.position import START, Position
+from tests.game.test_codec import batches
+from tests.game.test_plays import position
+
+
+@pytest.mark.parametrize(
+    ("opponent", "opponent_bar", "outcome"),
+    [
+        ({19: 14}, 0, Outcome.WINS_SINGLE),
+        ({1: 14}, 0, Outcome.WINS_SINGLE),
+        ({19: 15}, 0, Outcome.WINS_GAMMON),
+        ({24: 14, 7: 1}, 0, Outcome.WINS_GAMMON),
+        ({24: 14, 6: 1}, 0, Outcome.WINS_BACKGAMMON),
+        ({24: 14}, 1, Outcome.WINS_BACKGAMMON),
+        ({24: 13}, 1, Outcome.WINS_SINGLE),
+    ],
+)
+def test_ends(opponent: dict[int, int], opponent_bar: int, outcome: Outcome) -> None:
+    won = position({}, opponent, opponent_bar)
+    assert game_outcome(won) is outcome
+    assert game_outcome(won.flip()) is Outcome(-outcome)
+    assert is_over(won)
+    assert game_outcomes(np.array([won.board, won.flip().board], np.int8)).tolist() == [outcome, -outcome]
+
+
+def test_start_goes_on() -> None:
+    assert game_outcome(START) is Outcome.UNFINISHED
+    assert not is_over(START)
+
+
+def test_fewer_checkers_as_in_hypergammon() -> None:
+    won = position({}, {24: 2, 3: 1})
+    assert game_outcome(won) is Outcome.WINS_SINGLE
+    assert game_outcome(won, checkers=3) is Outcome.WINS_BACKGAMMON
+    assert game_outcomes(np.array([won.board], np.int8), checkers=3).tolist() == [3]
+
+
+@given(batches)
+def test_arrays_equal_one_at_a_time(batch: Boards) -> None:
+    ended = batch.copy()
+    ended[:, 1:][ended[:, 1:] > 0] = 0  # the player on roll has borne off
+    for rows in (batch, ended, flip_boards(ended)):
+        assert game_outcomes(rows).tolist() == [game_outcome(Position.from_board(board)) for board in rows.tolist()]
+
+
+def test_wrong_array() -> None:
+    with pytest.raises(InvalidPositionError, match="expected boards as int8"):
+        game_outcomes(np.zeros(26, np.int8))

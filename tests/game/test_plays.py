@@ -1,0 +1,197 @@
+"""Legal plays of one position: the rules by example, what every play keeps, and plays as text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgdata.errors import IllegalPlayError, InvalidRollError
+from bgdata.game.dice import ROLLS, Roll
+from bgdata.game.plays import CheckerMove, Play, legal_plays, parse_play
+from bgdata.game.position import START, Position
+from tests.game.strategies import positions
+from tests.reference.plays import boards_after
+
+rolls = st.sampled_from(ROLLS)
+# distinct positions after each roll from the start, in the order of ROLLS; gnubg agrees (test_plays_gnubg)
+FROM_START = [15, 16, 17, 14, 18, 17, 8, 8, 9, 9, 10, 14, 14, 14, 7, 42, 75, 73, 52, 4, 11]
+
+
+def position(own: dict[int, int], opponent: dict[int, int], opponent_bar: int = 0) -> Position:
+    """Checkers by the mover's points; 25 is his bar."""
+    board = [opponent_bar] + [0] * 25
+    for point, count in own.items():
+        board[point] = count
+    for point, count in opponent.items():
+        board[point] = -count
+    return Position.from_board(board)
+
+
+def texts(before: Position, roll: str) -> list[str]:
+    return [str(play) for play in legal_plays(before, roll)]
+
+
+def test_from_the_start() -> None:
+    assert [len(legal_plays(START, roll)) for roll in ROLLS] == FROM_START
+    assert texts(START, "65") == ["24/13", "24/18 13/8", "24/18 8/3", "13/8 13/7", "13/7 8/3", "13/2", "8/3 8/2"]
+
+
+def test_the_higher_die_if_only_one_can_be_played() -> None:
+    blocked = position({20: 1}, {19: 0, 9: 2, 24: 2})  # 20/14 or 20/15, and then 14/9 and 15/9 are blocked
+    assert texts(blocked, "65") == ["20/14"]
+
+
+def test_the_lower_die_if_the_higher_cannot_be_played() -> None:
+    assert texts(position({20: 1}, {14: 2, 9: 2}), "65") == ["20/15"]
+
+
+def test_both_dice_whenever_possible() -> None:
+    # 8/2 would leave no 5 (2/off is not allowed with 20 outside); 20/15 and 8/2 together can be played
+    assert texts(position({20: 1, 8: 1}, {14: 2, 3: 2}), "65") == ["20/15 8/2", "20/9"]
+
+
+def test_nothing_can_be_played() -> None:
+    shut_out = position({25: 1, 6: 2}, dict.fromkeys(range(19, 25), 2))
+    plays = legal_plays(shut_out, "61")
+    assert plays == [Play((), shut_out)]
+    assert str(plays[0]) == "no play"
+
+
+def test_enter_first() -> None:
+    before = position({25: 2, 6: 1}, {24: 1, 19: 2})
+    assert texts(before, "61") == ["bar/24*"]  # the second checker stays on the bar: 19 is blocked
+    assert texts(before, "51") == ["bar/24* bar/20"]
+
+
+def test_hit_or_pass_over() -> None:
+    before = position({10: 1}, {8: 1, 1: 2})
+    assert texts(before, "21") == ["10/8*/7", "10/7"]
+    hit, quiet = legal_plays(before, "21")
+    assert hit.moves == (CheckerMove(10, 8, True), CheckerMove(8, 7, False))
+    assert hit.after_play.board[0] == 1
+    assert hit.next_position.board[25] == 1
+    assert quiet.hit_points == frozenset()
+
+
+def test_bear_off_from_the_highest_point() -> None:
+    assert texts(position({4: 2, 2: 1}, {24: 1}), "65") == ["4/off(2)"]
+    assert texts(position({6: 1, 4: 1}, {24: 1}), "52") == ["6/1 4/2", "6/off"]
+    assert texts(position({7: 1, 4: 1}, {24: 1}), "41") == ["7/3 4/3", "7/2", "7/6 4/off"]
+
+
+def test_a_double_is_played_four_times() -> None:
+    assert texts(position({6: 5}, {24: 1}), "66") == ["6/off(4)"]
+    assert texts(position({6: 3}, {24: 1}), "66") == ["6/off(3)"]
+    assert texts(position({13: 2}, {24: 1, 1: 2}), "22") == ["13/9(2)", "13/11 13/7", "13/5"]
+
+
+def test_the_last_checker_uses_both_dice_if_it_can() -> None:
+    # 5/off with the 6 would end the game, but both dice can be played: then both must be
+    assert texts(position({5: 1}, {4: 1}), "61") == ["5/4*/off"]
+
+
+def test_finished_games_have_no_plays() -> None:
+    for over in (position({}, {3: 1}), position({3: 1}, {})):
+        assert legal_plays(over, "21") == [Play((), over)]
+
+
+@given(positions, rolls)
+def test_plays_are_those_of_the_twin(before: Position, roll: Roll) -> None:
+    plays = legal_plays(before, roll)
+    boards = [play.after_play.board for play in plays]
+    assert len(set(boards)) == len(boards)
+    assert set(boards) == boards_after(before.board, roll.low, roll.high)
+
+
+@given(positions, rolls)
+def test_what_a_play_changes(before: Position, roll: Roll) -> None:
+    plays = legal_plays(before, roll)
+    dice_played = {len(play.moves) for play in plays}
+    assert len(dice_played) == 1
+    for play in plays:
+        after = play.after_play
+        hits = len(play.hit_points)
+        pips = before.pip_count - after.pip_count
+        borne_off = after.off - before.off
+        assert pips == sum(move.start - move.end for move in play.moves)
+        assert pips == roll.high * len(play.moves) or not roll.is_double or borne_off
+        assert 0 <= borne_off <= len(play.moves)
+        assert after.board[0] - before.board[0] == hits
+        assert after.opponent_off == before.opponent_off
+        assert after.opponent_pip_count - before.opponent_pip_count == sum(play.hit_points)
+        assert play.next_position.flip() == after
+
+
+@given(positions, rolls)
+def test_text_is_read_back(before: Position, roll: Roll) -> None:
+    plays = legal_plays(before, roll)
+    shown = [str(play) for play in plays]
+    assert len(set(shown)) == len(shown)
+    for play, text in zip(plays, shown, strict=True):
+        assert parse_play(text, before, roll) == play
+        if not any(other.hit_points != play.hit_points for other in plays):
+            assert parse_play(text.replace("*", ""), before, roll) == play
+
+
+@pytest.mark.parametrize(
+    ("text", "roll", "shown"),
+    [
+        ("8/5 6/5", "31", "8/5 6/5"),
+        ("6/5,8/5", "13", "8/5 6/5"),
+        ("24/23/20", "31", "24/20"),
+        ("24/23 23/20", "31", "24/20"),
+        ("13/7 13/7 24/18 24/18", "66", "24/18(2) 13/7(2)"),
+        ("24/18(2) 13/7(2)", "66", "24/18(2) 13/7(2)"),
+    ],
+)
+def test_ways_to_write_a_play(text: str, roll: str, shown: str) -> None:
+    assert str(parse_play(text, START, roll)) == shown
+
+
+def test_text_of_hits_bar_and_off() -> None:
+    before = position({25: 1, 4: 1}, {22: 1, 20: 2})
+    for text in ("bar/22* 4/off", "25/22 4/0", "BAR/22* 4/OFF"):
+        with pytest.raises(IllegalPlayError, match="expected a legal play"):
+            parse_play(text, before, "53")
+    for text in ("bar/22*/18", "25/22 22/18", "bar/22/18"):
+        assert str(parse_play(text, before, "43")) == "bar/22*/18"
+    assert str(parse_play("bar/18", before, "43")) == "bar/18"  # by way of 21
+    home = position({4: 1, 2: 1}, {24: 2})
+    assert str(parse_play("2/0 4/0", home, "65")) == "4/off 2/off"
+    both = position({8: 2}, {5: 1, 1: 2})
+    assert str(parse_play("8/5*(2) 5/2(2)", both, "33")) == "8/5*/2(2)"
+
+
+def test_text_that_leaves_open_where_it_hits() -> None:
+    before = position({10: 1}, {9: 1, 8: 1, 1: 2})
+    assert texts(before, "21") == ["10/8*/7", "10/9*/7"]
+    with pytest.raises(IllegalPlayError, match=r"says where it hits \(10/8\*/7 or 10/9\*/7\), got '10/7'"):
+        parse_play("10/7", before, "21")
+    assert parse_play("10/9/7", before, "21").hit_points == {9}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("8/4 6/5", "expected a legal play [(]24/23 24/21 or 24/20 or 24/21 8/7 or ...[)], got '8/4 6/5'"),
+        ("no play", "expected a legal play [(]24/23 24/21 or"),
+        ("", "expected a legal play [(]24/23 24/21 or"),
+        ("8/5*", "expected a legal play [(]24/23 24/21 or"),
+        ("8-5", "expected checker moves such as 'bar/22[*] 6/5[(]2[)]', got '8-5'"),
+        ("8/5(0)", "expected checker moves"),
+        ("8", "expected checker moves"),
+        ("5/8", "expected points that go down from 25 to 0, got '5/8'"),
+        ("26/23", "expected points that go down from 25 to 0"),
+        ("0/off", "expected points that go down from 25 to 0"),
+        ("8/8", "expected points that go down from 25 to 0"),
+    ],
+)
+def test_wrong_text(text: str, message: str) -> None:
+    with pytest.raises(IllegalPlayError, match=message):
+        parse_play(text, START, "31")
+
+
+def test_wrong_roll() -> None:
+    with pytest.raises(InvalidRollError, match="expected two dice such as '31', got '70'"):
+        legal_plays(START, "70")

@@ -1,0 +1,69 @@
+"""Slow, obvious twin of the legal plays, straight from the rules and with nothing shared.
+
+It keeps each side's checkers as a row of that side's own points, and follows the set of everything that can be reached,
+die by die, where `bgdata.game.plays` walks through sequences of moves and the kernel through pairs of starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+Row = tuple[int, ...]
+State = tuple[Row, Row]  # the mover's checkers and the opponent's, each on that side's own points 0 (off) to 25 (bar)
+
+
+def boards_after(board: Sequence[int], die: int, other_die: int) -> set[tuple[int, ...]]:
+    """Every 26-integer board after a legal play, seen by the mover; the board itself if nothing can be moved."""
+    state = _rows(board)
+    if sum(state[0][1:]) == 0 or sum(state[1][1:]) == 0:
+        return {tuple(board)}
+    high, low = max(die, other_die), min(die, other_die)
+    if high == low:
+        return {_board(after) for after in _reachable(state, [high] * 4)[1]}
+    by_high_first = _reachable(state, [high, low])
+    by_low_first = _reachable(state, [low, high])
+    if by_high_first[0] == by_low_first[0] == 2:
+        return {_board(after) for after in by_high_first[1] | by_low_first[1]}
+    return {_board(after) for after in max(by_high_first, by_low_first, key=lambda reached: reached[0])[1]}
+
+
+def _reachable(state: State, dice: Sequence[int]) -> tuple[int, set[State]]:
+    """(how many dice can be played in this order, what that leads to)."""
+    reached = {state}
+    for played, die in enumerate(dice):
+        further = {after for before in reached for after in _after_die(before, die)}
+        if not further:
+            return played, reached
+        reached = further
+    return len(dice), reached
+
+
+def _after_die(state: State, die: int) -> Iterator[State]:
+    """What one checker move can lead to: enter first, no block, bear off when all are home and none is higher."""
+    own, other = state
+    for start in [25] if own[25] else [point for point in range(1, 25) if own[point]]:
+        end = start - die
+        if end >= 1 and other[25 - end] >= 2:
+            continue
+        if end < 1 and any(own[7:]):
+            continue
+        if end < 0 and any(own[start + 1 :]):
+            continue
+        mine, theirs = list(own), list(other)
+        mine[start] -= 1
+        mine[max(end, 0)] += 1
+        if end >= 1 and theirs[25 - end] == 1:
+            theirs[25 - end] -= 1
+            theirs[25] += 1
+        yield tuple(mine), tuple(theirs)
+
+
+def _rows(board: Sequence[int]) -> State:
+    own = (0, *(max(count, 0) for count in board[1:25]), board[25])
+    other = (0, *(max(-count, 0) for count in board[24:0:-1]), board[0])
+    return own, other
+
+
+def _board(state: State) -> tuple[int, ...]:
+    own, other = state
+    return other[25], *(own[point] - other[25 - point] for point in range(1, 25)), own[25]
