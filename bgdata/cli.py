@@ -16,7 +16,8 @@ from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.warehouse import Warehouse
 
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
-PARAMETER_NAMES = sorted({name for kind in all_kinds().values() for name in kind.parameters.names()})
+COMPUTED = [kind for kind in all_kinds().values() if not kind.takes_files]
+PARAMETER_NAMES = sorted({name for kind in COMPUTED for name in kind.parameters.names()})
 
 
 class Commands(click.Group):
@@ -74,9 +75,9 @@ def gnubg_option(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def chosen(kind: Dataset[Any], options: dict[str, int | None]) -> Parameters:
-    """The default parameters with the given ones changed."""
+    """The default parameters, or the smallest where there is no default, with the given ones changed."""
     given = {name: value for name, value in options.items() if value is not None}
-    parameters: Parameters = kind.defaults[0].with_changes(given)
+    parameters: Parameters = (*kind.defaults, kind.smallest)[0].with_changes(given)
     return parameters
 
 
@@ -114,6 +115,8 @@ def build(
     if kind is None and given:
         raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
     kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
+    if kind and kinds[0].takes_files:
+        raise UsageError(f"expected a kind that is computed, got {kind}; try: bgdata import {kind} FILE...")
     wanted = [(k, p) for k in kinds for p in ([chosen(k, options)] if given else k.defaults)]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)
@@ -121,6 +124,24 @@ def build(
     with report.progress_bars() as progress, run_on(threads):
         for declared, parameters in wanted:
             warehouse.build(declared.name, parameters, progress=progress, force=force)
+
+
+@main.command(name="import")
+@click.argument("kind")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--class", "class_", metavar="NAME", help="contact, crashed or race.  [default: from the file name]")
+@click.option("--name", metavar="NAME", help="What to call the variant.  [default: the file name]")
+@click.option("--strict", is_flag=True, help="Fail at a line that breaks a rule instead of setting it aside.")
+@click.option("--force", is_flag=True, help="Import again even what is there.")
+@click.pass_obj
+def import_(
+    warehouse: Warehouse, /, kind: str, files: tuple[Path, ...], class_: str | None, name: str | None, **flags: bool
+) -> None:
+    """Import FILES of other programs as a dataset KIND; lines that break a rule go to the table `quarantine`."""
+    from bgdata.commands.imports import import_files
+
+    given = {key: value for key, value in (("class", class_), ("name", name)) if value is not None}
+    import_files(warehouse, kind, files, given, strict=flags["strict"], force=flags["force"])
 
 
 @main.command()

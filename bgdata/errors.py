@@ -49,6 +49,10 @@ class MissingWarehouseError(BgdataError, FileNotFoundError):
     """No warehouse in this folder."""
 
 
+class MissingFileError(BgdataError, FileNotFoundError):
+    """A file that was named does not exist."""
+
+
 class NotCoveredError(BgdataError, LookupError):
     """The position lies outside the table."""
 

@@ -106,7 +106,8 @@ def class_of(files: Sequence[Path], given: Mapping[str, str]) -> ClassParameters
     found = {entry for entry in FILE_CLASSES for path in files if path.name.lower().startswith(entry)}
     if len(found) != 1:
         raise InvalidParameterError(
-            f"expected a file name that begins with {', '.join(FILE_CLASSES)}, got {files[0].name}; try: --class contact"
+            f"expected a file name that begins with {', '.join(FILE_CLASSES)}, got {files[0].name}; "
+            "try: --class contact"
         )
     return ClassParameters(found.pop())
 
@@ -220,9 +221,9 @@ def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Arr
 class PositionImport(FileImport[P]):
     """One position a row, with chances or without."""
 
-    columns = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)
+    columns: ClassVar[tuple[Column, ...]] = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)
     key = ("source", "line")
-    arrays = (*SOURCE_ARRAYS, *POSITION_ARRAYS, CHANCES_ARRAY, *QUARANTINE_ARRAYS)
+    arrays: ClassVar[tuple[FlatArray, ...]] = (*SOURCE_ARRAYS, *POSITION_ARRAYS, CHANCES_ARRAY, *QUARANTINE_ARRAYS)
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         from bgdata.game.board_kernels import position_classes
@@ -257,7 +258,7 @@ def of_class(intake: RowIntake, boards: Array, wanted: str) -> RowIntake:
     from bgdata.game.board_kernels import position_classes
     from bgdata.game.classes import PositionClass
 
-    names = np.array(
-        [c in list(PositionClass) and PositionClass(c).file_class.name.lower() == wanted for c in range(16)]
-    )
-    return intake.quarantine(~names[position_classes(boards)], f"expected a position of the class {wanted}")
+    is_wanted = np.zeros(max(PositionClass) + 1, np.bool_)
+    for entry in PositionClass:
+        is_wanted[entry] = entry.file_class.name.lower() == wanted
+    return intake.quarantine(~is_wanted[position_classes(boards)], f"expected a position of the class {wanted}")
