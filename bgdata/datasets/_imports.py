@@ -6,6 +6,7 @@ of `sources`) and its line.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from abc import abstractmethod
 from collections import Counter
@@ -35,7 +36,7 @@ from bgdata.store.manifest import RawFile
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.formats.lines import Intake, RowIntake
+    from bgdata.formats.lines import Intake
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
@@ -127,7 +128,7 @@ def check_name(parameters: NamedParameters) -> None:
 class FileImport(ImportedDataset[P]):
     """Files read into arrays, lines that break a rule set aside; a subclass says which reader and which arrays."""
 
-    side_tables = (QUARANTINE,)
+    side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
     defaults: tuple[P, ...] = ()
     row_bytes: ClassVar[int] = 100  # of memory and disk a row, for the estimate
 
@@ -139,9 +140,13 @@ class FileImport(ImportedDataset[P]):
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         """The arrays of all files together, `source` and `line` and the quarantine left out."""
 
-    def provenance(self, file: RawFile) -> RawFile:
-        """As it is: nothing is known of files that nobody published."""
-        return replace(file, licence=file.licence or self.licence)
+    def provenance(self, path: Path, file: RawFile) -> RawFile:
+        """With the hash of the unpacked content, which is what the recipe knows the file by."""
+        from bgdata.formats.lines import read_bytes
+
+        is_packed = path.suffix in (".gz", ".bz2")
+        content = hashlib.sha256(read_bytes(path)).hexdigest() if is_packed else file.sha256
+        return replace(file, licence=self.licence, content_sha256=content)
 
     def estimate(self, parameters: P) -> Estimate:  # noqa: ARG002
         """Unknown before the files are read."""
@@ -253,12 +258,12 @@ class PositionImport(FileImport[P]):
         return found | (chance_columns(arrays["chances"][rows]) if "chances" in arrays else {})
 
 
-def of_class(intake: RowIntake, boards: Array, wanted: str) -> RowIntake:
-    """Without the rows whose position is not of the class that the file promises."""
+def is_class(boards: Array, wanted: str) -> Array:
+    """bool[n]: whether positions are of the class that a file promises; bearoff positions are races."""
     from bgdata.game.board_kernels import position_classes
     from bgdata.game.classes import PositionClass
 
     is_wanted = np.zeros(max(PositionClass) + 1, np.bool_)
     for entry in PositionClass:
         is_wanted[entry] = entry.file_class.name.lower() == wanted
-    return intake.quarantine(~is_wanted[position_classes(boards)], f"expected a position of the class {wanted}")
+    return np.asarray(is_wanted[position_classes(boards)])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bgdata.datasets._columns import chosen_texts, text_arrays, text_column, text_declarations
-from bgdata.datasets._imports import ClassParameters, PositionImport, check_class, class_of, of_class
+from bgdata.datasets._imports import ClassParameters, PositionImport, check_class, class_of, is_class
 from bgdata.store.dataset import Column, FlatArray
 from bgdata.store.manifest import RawFile
 
@@ -59,14 +59,15 @@ class GnubgTraining(PositionImport[ClassParameters]):
     def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> ClassParameters:
         return class_of(files, given)
 
-    def provenance(self, file: RawFile) -> RawFile:
-        return replace(file, address=file.address or ADDRESS, licence=self.licence)
+    def provenance(self, path: Path, file: RawFile) -> RawFile:
+        return replace(super().provenance(path, file), address=ADDRESS)
 
     def read(self, path: Path, parameters: ClassParameters) -> TrainingData:
         from bgdata.formats.gnubg_training import read_gnubg_training
 
         data = read_gnubg_training(path)
-        return of_class(data, data.boards, parameters.position_class)  # type: ignore[return-value]
+        wanted = parameters.position_class
+        return data.quarantine(~is_class(data.boards, wanted), f"expected a position of the class {wanted}")
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         firsts = accumulate((len(intake.comments) for intake in intakes), initial=0)

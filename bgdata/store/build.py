@@ -51,7 +51,7 @@ class Plan:
     @property
     def key(self) -> str:
         """The recipe key."""
-        digests = [file.sha256 for file in self.raw_files]
+        digests = [file.content_sha256 for file in self.raw_files]
         recipe = (self.kind.name, self.kind.revision, vars(self.parameters), input_digests(self.inputs))
         return recipe_key(*recipe, digests)
 
@@ -112,9 +112,15 @@ def raw_files_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[RawFile, 
         return ()
     if not files:
         raise UsageError(f"expected files to import; try: bgdata import {kind.name} FILE...")
-    return tuple(
-        kind.provenance(RawFile(path.name, sha256=sha256_file(path), bytes=path.stat().st_size)) for path in files
-    )
+    return tuple(kind.provenance(path, raw_file(path)) for path in files)
+
+
+def raw_file(path: Path) -> RawFile:
+    """Name, size, hash and date of a file. Raises StorageError."""
+    digest = sha256_file(path)
+    status = path.stat()
+    date = datetime.fromtimestamp(status.st_mtime, UTC).date().isoformat()
+    return RawFile(path.name, status.st_size, digest, digest, date=date)
 
 
 def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:

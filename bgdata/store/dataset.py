@@ -106,6 +106,7 @@ class Dataset(ABC, Generic[P]):
     licence: ClassVar[str] = "CC0-1.0"
     columns: ClassVar[tuple[Column, ...]]  # of the main table, which is named like the kind; see TableShape
     key: ClassVar[tuple[str, ...]]
+    main_table: ClassVar[str] = ""  # name of the main table where it is not that of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
     takes_files: ClassVar[bool] = False  # whether it is imported from files rather than computed
@@ -118,7 +119,8 @@ class Dataset(ABC, Generic[P]):
     @property
     def tables(self) -> tuple[TableShape, ...]:
         """The main table, and the side tables."""
-        return (TableShape(self.name, PARQUET, self.summary, self.columns, self.key), *self.side_tables)
+        main = TableShape(self.main_table or self.name, PARQUET, self.summary, self.columns, self.key)
+        return (main, *self.side_tables)
 
     def default(self, variant: str) -> P:
         """The default parameters with this slug. Raises MissingTableError."""
@@ -157,7 +159,7 @@ class Dataset(ABC, Generic[P]):
 
     def table_batches(self, name: str, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
         """The rows of any table of the kind."""
-        if name == self.name:
+        if name == self.tables[0].name:
             return self.batches(parameters, arrays)
         return self.side_batches(name, parameters, arrays)
 
@@ -192,8 +194,8 @@ class ImportedDataset(Dataset[P]):
         """
 
     @abstractmethod
-    def provenance(self, file: RawFile) -> RawFile:
-        """The file with what is known of its address and licence."""
+    def provenance(self, path: Path, file: RawFile) -> RawFile:
+        """The file with the hash of its content, and what is known of its address and licence."""
 
     @abstractmethod
     def write_sample(self, folder: Path) -> list[Path]:

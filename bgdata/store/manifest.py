@@ -33,6 +33,7 @@ class RawFile:
     name: str
     bytes: int
     sha256: str
+    content_sha256: str  # of the unpacked content
     address: str = ""
     licence: str = ""
     date: str = ""  # of the file itself or of its download

@@ -123,7 +123,7 @@ class Warehouse:
         inputs = self.find_inputs(kind, parameters)
         if inputs is None:
             return None
-        digests = [file.sha256 for file in raw_files]
+        digests = [file.content_sha256 for file in raw_files]
         return recipe_key(kind.name, kind.revision, vars(parameters), input_digests(inputs), digests)
 
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:

@@ -1,0 +1,375 @@
+"""gnubg's benchmark files: decisions whose plays were rolled out, and the positions and rollouts between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bgdata.datasets._columns import (
+    CHANCE_COLUMNS,
+    CLASS_COLUMN,
+    POSITION_COLUMNS,
+    chance_columns,
+    class_column,
+    position_columns,
+    text_arrays,
+    text_column,
+    text_declarations,
+)
+from bgdata.datasets._imports import (
+    QUARANTINE,
+    QUARANTINE_ARRAYS,
+    ClassParameters,
+    FileImport,
+    check_class,
+    class_of,
+    is_class,
+)
+from bgdata.errors import UsageError
+from bgdata.store.dataset import Column, FlatArray, TableShape
+from bgdata.store.manifest import RawFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.formats.gnubg_benchmark_tables import Benchmark
+    from bgdata.store.arrays import Array
+
+ADDRESS = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00/benchmarks/"
+PUBLISHED = {  # SHA-256 of the unpacked files of version 1.00
+    "contact": "68317d792c152ff836a4af69e9c632056480663e403548daea793f8b270b25e4",
+    "race": "72a79284ca1d71316f838747a954b841aaf45b9bcdd05d526ea08b30b600b9ff",
+    "crashed": "e0ee39a8cc5fc0172eb47abc209c06e8129fddd582a450adf54c33f7a0bb9f64",
+}
+NO_SEED = int(np.iinfo(np.int64).min)  # as the reader says it
+ROW_GROUP_ROWS = 245_760
+PERCENTS = ("no_double_mwc", "double_take_mwc")
+LINE = Column("line", "INTEGER", "", "Line of the file, from 1")
+DECISION = Column("decision", "INTEGER", "", "Number of the decision, from 0 in order of the file")
+SEED = Column("seed", "BIGINT", "", "Random seed of the rollouts, where the file says")
+DECISIONS = (
+    DECISION,
+    LINE,
+    *POSITION_COLUMNS,
+    CLASS_COLUMN,
+    Column("die1", "TINYINT", "", "First die as written"),
+    Column("die2", "TINYINT", "", "Second die as written"),
+    Column("n_plays", "SMALLINT", "plays", "Plays that were rolled out"),
+    SEED,
+)
+SIDE_TABLES = (
+    TableShape(
+        "benchmark_plays",
+        "plays.parquet",
+        "Rolled-out plays of the decisions in benchmark_decisions, best first.",
+        (
+            DECISION,
+            Column("rank", "SMALLINT", "", "0 for the best play"),
+            *(
+                replace(column, meaning=f"{column.meaning}; after the play, the OPPONENT on roll")
+                for column in POSITION_COLUMNS
+            ),
+            Column("equity", "DOUBLE", "points", "Cubeless money equity of the player who makes the play"),
+            Column("loss", "DOUBLE", "points", "Equity that the play loses against the best"),
+        ),
+        ("decision", "rank"),
+    ),
+    TableShape(
+        "benchmark_rollouts",
+        "rollouts.parquet",
+        "Rollout results (#R lines): the position after a play, the OPPONENT on roll, and his chances.",
+        (
+            LINE,
+            replace(DECISION, meaning="Decision that the play belongs to, null where none follows"),
+            *POSITION_COLUMNS,
+            *CHANCE_COLUMNS,
+        ),
+        ("line",),
+    ),
+    TableShape(
+        "benchmark_positions",
+        "positions.parquet",
+        "Positions before the roll with the chances of the player on roll: rollouts for cube decisions (o), network "
+        "evaluations (e), one-sided rollouts of races (O).",
+        (LINE, Column("kind", "VARCHAR", "", "o, e or O as above"), *POSITION_COLUMNS, *CHANCE_COLUMNS, SEED),
+        ("line",),
+    ),
+    TableShape(
+        "benchmark_cube_rollouts",
+        "cube_rollouts.parquet",
+        "Cubeful rollouts before a double (c lines).",
+        (
+            LINE,
+            *POSITION_COLUMNS,
+            Column("no_double_mwc", "DOUBLE", "percent", "Chance of winning the match without doubling"),
+            Column("double_take_mwc", "DOUBLE", "percent", "Chance of winning the match after double and take"),
+            Column("action", "VARCHAR", "", "ND no double, D/T double and take, D/D double and pass, TG too good"),
+            SEED,
+        ),
+        ("line",),
+    ),
+    TableShape(
+        "benchmark_best_plays",
+        "best_plays.parquet",
+        "Plays that an evaluation prefers (b lines).",
+        (
+            LINE,
+            *POSITION_COLUMNS,
+            Column("die1", "TINYINT", "", "First die as written"),
+            Column("die2", "TINYINT", "", "Second die as written"),
+            Column("next_position_id", "VARCHAR", "", "Position after the play as written"),
+            *CHANCE_COLUMNS,
+        ),
+        ("line",),
+    ),
+    TableShape(
+        "benchmark_texts",
+        "texts.parquet",
+        "Settings (s lines) and comments of the file.",
+        (LINE, Column("text", "VARCHAR", "", "The line")),
+        ("line",),
+    ),
+    QUARANTINE,
+)
+TABLES = ("seeds", "decisions", "plays", "rollouts", "evaluations", "cube_rollouts", "best_plays")
+TEXTS = ("settings", "comments")
+SAMPLE = """s version 1.93 weights 1.00 moves2plyLimit 20 rolloutLimit 5 nRollOutGames 1296
+r 17
+m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133
+"""
+
+
+def array_declarations() -> tuple[FlatArray, ...]:
+    """One array for each field of each table that the reader gives."""
+    dtypes = {
+        "boards": "int8", "play_boards": "int8", "dice": "int8", "forms": "int8", "equities": "float64",
+        "losses": "float64", "chances": "float64", "mwc_percents": "float64", "kinds": "S1", "actions": "S3",
+    }  # fmt: skip
+    tables = {
+        "seeds": ("lines", "seeds"),
+        "decisions": ("lines", "boards", "dice", "seeds", "first_plays", "n_plays"),
+        "plays": ("decisions", "ranks", "boards", "equities", "losses", "forms", "rollouts"),
+        "rollouts": ("lines", "boards", "chances", "forms", "decisions"),
+        "evaluations": ("lines", "kinds", "boards", "chances", "forms", "seeds"),
+        "cube_rollouts": ("lines", "boards", "mwc_percents", "forms", "actions", "seeds"),
+        "best_plays": ("lines", "boards", "dice", "play_boards", "chances", "forms"),
+    }
+    meaning = "As the reader gives it: bgdata.formats.gnubg_benchmark_tables"
+    return tuple(
+        FlatArray(f"{table}_{field}", dtypes.get(field, "int64"), "row", meaning)
+        for table, names in tables.items()
+        for field in names
+    )
+
+
+class GnubgBenchmark(FileImport[ClassParameters]):
+    """One file a version: its tables refer to each other by row."""
+
+    name = "gnubg_benchmark"
+    main_table = "benchmark_decisions"
+    revision = 1
+    summary = "Checker decisions of GNU Backgammon's benchmark: a position and the roll that is to be played."
+    source = f"Imported from <class>.bm files, published at {ADDRESS}"
+    licence = "as published by the GNU Backgammon project; see the file's own notice"
+    columns = DECISIONS
+    key = ("decision",)
+    side_tables = SIDE_TABLES
+    arrays = (
+        *array_declarations(),
+        FlatArray("decisions_classes", "uint8", "row", "Class of the position, numbered as by gnubg"),
+        FlatArray("settings_lines", "int64", "settings line", "Line of the file, from 1"),
+        *text_declarations("settings", "settings line", "Settings"),
+        FlatArray("comments_lines", "int64", "comment", "Line of the file, from 1"),
+        *text_declarations("comments", "comment", "Comments"),
+        *text_declarations("sources", "file", "Name of the file"),
+        *QUARANTINE_ARRAYS,
+    )
+    parameters = ClassParameters
+    smallest = ClassParameters()
+
+    def slug(self, parameters: ClassParameters) -> str:
+        return parameters.position_class
+
+    def check_parameters(self, parameters: ClassParameters) -> None:
+        check_class(parameters)
+
+    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> ClassParameters:
+        if len(files) != 1:
+            raise UsageError(f"expected one benchmark file, got {len(files)}; its tables refer to each other by row")
+        return class_of(files, given)
+
+    def provenance(self, path: Path, file: RawFile) -> RawFile:
+        return replace(super().provenance(path, file), address=ADDRESS)
+
+    def warnings(self, parameters: ClassParameters, files: Sequence[RawFile]) -> list[str]:
+        published = PUBLISHED[parameters.position_class]
+        return [
+            f"{file.name} is not the published {parameters.position_class}.bm of version 1.00 "
+            f"(SHA-256 {file.content_sha256[:16]}..., that one has {published[:16]}...): scores do not compare"
+            for file in files
+            if file.content_sha256 != published
+        ]
+
+    def read(self, path: Path, parameters: ClassParameters) -> Benchmark:
+        from bgdata.formats.gnubg_benchmark import read_gnubg_benchmark
+        from bgdata.game.legality import are_legal_results
+
+        benchmark = read_gnubg_benchmark(path)
+        wanted = parameters.position_class
+        is_other = ~is_class(benchmark.decisions.boards, wanted)
+        benchmark = benchmark.quarantine("decisions", is_other, f"expected a position of the class {wanted}")
+        decisions, plays = benchmark.decisions, benchmark.plays
+        first_plays = np.append(decisions.first_plays, len(plays))
+        legal = are_legal_results(decisions.boards, decisions.dice, first_plays, plays.boards)
+        return benchmark.quarantine("plays", ~legal, "expected plays that are legal for the roll")
+
+    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
+        from bgdata.game.board_kernels import position_classes
+
+        (benchmark,) = intakes
+        found = {
+            f"{name}_{field.name}": getattr(getattr(benchmark, name), field.name)
+            for name in TABLES
+            for field in fields(getattr(benchmark, name))
+        }
+        for name in TEXTS:
+            found[f"{name}_lines"] = np.array([entry.line for entry in getattr(benchmark, name)], np.int64)
+            found |= text_arrays(name, [entry.text for entry in getattr(benchmark, name)])
+        found["decisions_classes"] = position_classes(benchmark.decisions.boards).astype(np.uint8)
+        return found
+
+    def batches(self, parameters: ClassParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        rows = Rows(arrays, "decisions")
+        count = np.arange(len(rows), dtype=np.int32)
+        yield from rows.batches(
+            {"decision": count, "line": rows["lines"].astype(np.int32)},
+            position_columns(rows["boards"]),
+            {"class": class_column(arrays["decisions_classes"])},
+            dice_columns(rows["dice"]),
+            {"n_plays": rows["n_plays"].astype(np.int16), "seed": nullable(rows["seeds"], rows["seeds"] == NO_SEED)},
+        )
+
+    def side_batches(
+        self, name: str, parameters: ClassParameters, arrays: Mapping[str, Array]
+    ) -> Iterator[pa.RecordBatch]:
+        if name == QUARANTINE.name:
+            return super().side_batches(name, parameters, arrays)
+        writers = {
+            "benchmark_plays": play_rows,
+            "benchmark_rollouts": rollout_rows,
+            "benchmark_positions": evaluation_rows,
+            "benchmark_cube_rollouts": cube_rollout_rows,
+            "benchmark_best_plays": best_play_rows,
+            "benchmark_texts": text_rows,
+        }
+        return writers[name](arrays)
+
+    def write_sample(self, folder: Path) -> list[Path]:
+        path = folder / "contact.bm"
+        path.write_text(SAMPLE)
+        return [path]
+
+
+class Rows:
+    """The arrays of one table of the reader."""
+
+    def __init__(self, arrays: Mapping[str, Array], table: str) -> None:
+        self._arrays, self._table = arrays, table
+
+    def __getitem__(self, field: str) -> Array:
+        return self._arrays[f"{self._table}_{field}"]
+
+    def __len__(self) -> int:
+        return len(self["boards"])
+
+    def batches(self, *columns: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        """One Parquet table from groups of columns, in the order given."""
+        import pyarrow as pa
+
+        table = pa.table({name: values for group in columns for name, values in group.items()})
+        yield from table.combine_chunks().to_batches(max_chunksize=ROW_GROUP_ROWS) or [table.schema.empty_table()]
+
+
+def nullable(values: Array, is_null: Array) -> pa.Array:
+    """A column in which some rows are null."""
+    import pyarrow as pa
+
+    return pa.array(values, mask=is_null)
+
+
+def dice_columns(dice: Array) -> dict[str, Array]:
+    """`die1` and `die2` of int8[n, 2]."""
+    return {"die1": np.ascontiguousarray(dice[:, 0]), "die2": np.ascontiguousarray(dice[:, 1])}
+
+
+def play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """benchmark_plays."""
+    rows = Rows(arrays, "plays")
+    return rows.batches(
+        {"decision": rows["decisions"].astype(np.int32), "rank": rows["ranks"].astype(np.int16)},
+        position_columns(rows["boards"]),
+        {"equity": rows["equities"], "loss": rows["losses"]},
+    )
+
+
+def rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """benchmark_rollouts."""
+    rows = Rows(arrays, "rollouts")
+    decisions = nullable(rows["decisions"].astype(np.int32), rows["decisions"] < 0)
+    return rows.batches(
+        {"line": rows["lines"].astype(np.int32), "decision": decisions},
+        position_columns(rows["boards"]),
+        chance_columns(rows["chances"].astype(np.float32)),
+    )
+
+
+def evaluation_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """benchmark_positions."""
+    rows = Rows(arrays, "evaluations")
+    return rows.batches(
+        {"line": rows["lines"].astype(np.int32), "kind": rows["kinds"].astype(str)},
+        position_columns(rows["boards"]),
+        chance_columns(rows["chances"].astype(np.float32)),
+        {"seed": nullable(rows["seeds"], rows["seeds"] == NO_SEED)},
+    )
+
+
+def cube_rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """benchmark_cube_rollouts."""
+    rows = Rows(arrays, "cube_rollouts")
+    percents = {name: np.ascontiguousarray(rows["mwc_percents"][:, n]) for n, name in enumerate(PERCENTS)}
+    return rows.batches(
+        {"line": rows["lines"].astype(np.int32)},
+        position_columns(rows["boards"]),
+        percents,
+        {"action": rows["actions"].astype(str), "seed": nullable(rows["seeds"], rows["seeds"] == NO_SEED)},
+    )
+
+
+def best_play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """benchmark_best_plays."""
+    rows = Rows(arrays, "best_plays")
+    return rows.batches(
+        {"line": rows["lines"].astype(np.int32)},
+        position_columns(rows["boards"]),
+        dice_columns(rows["dice"]),
+        {"next_position_id": position_columns(rows["play_boards"])["position_id"]},
+        chance_columns(rows["chances"].astype(np.float32)),
+    )
+
+
+def text_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """benchmark_texts."""
+    import pyarrow as pa
+
+    lines = np.concatenate([arrays[f"{name}_lines"] for name in TEXTS])
+    texts = pa.concat_arrays([text_column(arrays, name) for name in TEXTS])
+    order = np.argsort(lines, kind="stable")
+    yield pa.record_batch({"line": lines[order].astype(np.int32), "text": texts.take(pa.array(order))})
+
+
+DATASET = GnubgBenchmark()
