@@ -1,0 +1,63 @@
+"""Lists of positions without anything said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bgdata.datasets._columns import CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets._imports import (
+    POSITION_ARRAYS,
+    QUARANTINE_ARRAYS,
+    SOURCE_ARRAYS,
+    SOURCE_COLUMNS,
+    NamedParameters,
+    PositionImport,
+    check_name,
+    name_of,
+)
+
+if TYPE_CHECKING:
+    from bgdata.formats.position_list import PositionList
+
+SAMPLE = """position_id
+4HPwATDgc/ABMA
+v3sAAAhmdzMAAQ
+"""
+
+
+class Positions(PositionImport[NamedParameters]):
+    """Rows keep the order of the files."""
+
+    name = "positions"
+    revision = 1
+    summary = "Lists of positions: what somebody found worth collecting, such as a benchmark's positions."
+    source = "Imported from lists of Position IDs, one a line or in the first column of a CSV file"
+    licence = "as of the list"
+    columns = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN)
+    arrays = (*SOURCE_ARRAYS, *POSITION_ARRAYS, *QUARANTINE_ARRAYS)
+    parameters = NamedParameters
+    smallest = NamedParameters("sample")
+
+    def slug(self, parameters: NamedParameters) -> str:
+        return parameters.name
+
+    def check_parameters(self, parameters: NamedParameters) -> None:
+        check_name(parameters)
+
+    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> NamedParameters:
+        return name_of(files, given)
+
+    def read(self, path: Path, parameters: NamedParameters) -> PositionList:  # noqa: ARG002
+        from bgdata.formats.position_list import read_position_list
+
+        return read_position_list(path)
+
+    def write_sample(self, folder: Path) -> list[Path]:
+        path = folder / "sample.csv"
+        path.write_text(SAMPLE)
+        return [path]
+
+
+DATASET = Positions()

@@ -1,0 +1,52 @@
+"""wildbg's training data: positions with the chances of rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bgdata.datasets._imports import NamedParameters, PositionImport, check_name, name_of
+
+if TYPE_CHECKING:
+    from bgdata.formats.wildbg_csv import WildbgData
+
+SAMPLE = """position_id,win,win_g,win_bg,lose_g,lose_bg
+4HPwATDgc/ABMA,0.525,0.154,0.007,0.125,0.005
+"""
+
+
+class WildbgTraining(PositionImport[NamedParameters]):
+    """Rows keep the order of the files."""
+
+    name = "wildbg_training"
+    revision = 1
+    summary = (
+        "wildbg's training data: a position before the roll and the five chances of the player on roll, rolled out."
+    )
+    source = "Imported from wildbg's CSV files, published at https://github.com/carsten-wenderdel/wildbg-training"
+    licence = "as published by the wildbg project; see the licence file of its training repository"
+    parameters = NamedParameters
+    smallest = NamedParameters("sample")
+
+    def slug(self, parameters: NamedParameters) -> str:
+        return parameters.name
+
+    def check_parameters(self, parameters: NamedParameters) -> None:
+        check_name(parameters)
+
+    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> NamedParameters:
+        return name_of(files, given)
+
+    def read(self, path: Path, parameters: NamedParameters) -> WildbgData:  # noqa: ARG002
+        from bgdata.formats.wildbg_csv import read_wildbg_csv
+
+        return read_wildbg_csv(path)
+
+    def write_sample(self, folder: Path) -> list[Path]:
+        path = folder / "sample.csv"
+        path.write_text(SAMPLE)
+        return [path]
+
+
+DATASET = WildbgTraining()
