@@ -35,7 +35,7 @@ class Bgsage(PositionImport[NamedParameters]):
     columns = (
         *PositionImport.columns,
         Column(
-            "chances_after_play", "DOUBLE[]", "chance", "As written: of the player who has played; may leave 0 to 1"
+            "chances_after_play", "DOUBLE[]", "chance", "As written, of the player who has played: may leave 0 to 1"
         ),
         Column("equity_after_play", "DOUBLE", "points", "As written, null where the file has none"),
         Column("standard_error", "DOUBLE", "points", "Of the equity, null where the file has none"),
