@@ -15,6 +15,7 @@ from bgdata.errors import BgdataError, UsageError
 from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.warehouse import Warehouse
 
+OUTPUT = click.Path(path_type=Path, dir_okay=False)
 PARAMETER_NAMES = sorted({name for kind in all_kinds().values() for name in kind.parameters.names()})
 
 
@@ -141,7 +142,7 @@ def probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path, ...])
 @click.option(
     "--format", "form", type=click.Choice(["table", "csv", "json", "parquet"]), default="table", show_default=True
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file (needed for parquet).")
+@click.option("-o", "--output", type=OUTPUT, help="Write to a file (needed for parquet).")
 @gnubg_option
 @click.pass_obj
 def query(warehouse: Warehouse, sql: str, form: str, output: Path | None, gnubg_files: tuple[Path, ...]) -> None:
@@ -236,7 +237,7 @@ def export() -> None:
 @export.command(name="gnubg-bd")
 @click.option("--one-sided", type=click.IntRange(1, 18), metavar="POINTS", help="A one-sided file (makebearoff -o).")
 @click.option("--two-sided", metavar="POINTSxCHECKERS", help="A two-sided file (makebearoff -t).")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write.")
+@click.option("-o", "--output", required=True, type=OUTPUT, help="File to write.")
 @click.option("-g", "--no-gammons", is_flag=True, help="One-sided without gammon distributions (-g).")
 @click.option("-c", "--uncompressed", is_flag=True, help="One-sided without compression (-c).")
 @click.option("-n", "--normal", is_flag=True, help="One-sided as normal distributions (-n).")
@@ -254,7 +255,7 @@ def gnubg_bd(threads: int | None, **options: Any) -> None:
 @export.command(name="table")
 @click.argument("table")
 @click.option("--format", "form", type=click.Choice(["csv", "json", "parquet"]), default="parquet", show_default=True)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write.")
+@click.option("-o", "--output", required=True, type=OUTPUT, help="File to write.")
 @click.pass_obj
 def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
     """Write a table, such as bearoff_two_sided/6x6, with the columns that SQL shows."""

@@ -123,11 +123,12 @@ class TwoSidedTable:
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
         """[n, 4] stored values of n pairs of indexes; `decode` turns them into equities."""
-        rows = np.asarray(on_roll, np.int64) * self._count + np.asarray(opponent, np.int64)
-        try:
-            return self._records.take(rows)["equities"]
-        except IndexError as error:
-            raise NotCoveredError(f"expected indexes below {self._count} for {self.table.name}: {error}") from error
+        indexes = [np.asarray(side, np.int64) for side in (on_roll, opponent)]
+        for side in indexes:
+            if side.view(np.uint64).max(initial=0) >= self._count:  # negative ones are huge then
+                wrong = side[(side < 0) | (side >= self._count)].flat[0]
+                raise NotCoveredError(f"expected indexes below {self._count} for {self.table.name}, got {wrong}")
+        return self._records.take(indexes[0] * self._count + indexes[1])["equities"]
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float32]:
         """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`."""

@@ -13,8 +13,9 @@ gives the cube away at twice the stake or, when that is passed, wins one point. 
 With fewer than 15 checkers gammons are impossible; with 15 a win against 15 checkers counts two points.
 
 Layouts are in *slots* by pip count and then index, and pairs are solved by total pips: they depend on smaller totals
-only. A cell stands in the row of the other side, in *lanes* of players on roll, each pip layer padded to whole tiles:
-for one result of the player on roll, all opponents of a layer are contiguous, and the inner loop runs over them.
+only. A cell stands in the row of the other side, in the lane of the player on roll, lanes in tiles: for one result of
+the player on roll all opponents of a layer are contiguous, and the inner loop runs over them. It takes whole tiles,
+so at the ends of a layer it also works out lanes of other layers, which nobody reads.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
 STEPS = 32767.5  # code = round((equity / limit + 1) * STEPS): with limit 1 the scale of gnubg's files
 TILE = 16  # lanes of one column side by side, then the next column: one cache line each
 ON_ROLL = 32  # players on roll that one task takes
-OPPONENT_TILES = 8  # tiles of opponents that one task takes
+OPPONENTS = 8 * TILE  # opponents that one task takes
 
 WON, LOST = 32767, -32768  # gnubg's integers: equity * 32767.5 - 0.5, so that changing sides is a bitwise not
 
@@ -45,7 +46,6 @@ class Pairs(NamedTuple):
 
     order: NDArray[np.int32]  # [slots] position index of each slot; slot 0 is the empty layout
     layer_start: NDArray[np.int64]  # [layers + 1] first slot of each pip count
-    lane_start: NDArray[np.int64]  # [layers + 1] first lane of each pip count, a multiple of TILE
     play_start: NDArray[np.int64]  # [slots * 21 + 1]
     results: NDArray[np.int32]  # [...] slots that the rolls of a slot lead to
     cells: NDArray[Any]  # [slots, tiles, 4, TILE] float32, or int16 for gnubg's arithmetic
@@ -132,44 +132,41 @@ def solve_tasks(
 ) -> None:
     """Fills cells[opponent, tile, :, lane] for the blocks of pairs in `tasks`, all smaller totals being filled.
 
-    A task is (first slot on roll, its lane, count, first opponent slot, its tile, count). `sums` only gives the type
-    to add up in.
+    A task is (first slot on roll, one past the last, first slot of the opponent, one past the last). `sums` only gives
+    the type to add up in.
     """
     for task in prange(tasks.shape[0]):
-        first, first_lane, players, opponent, opponent_tile, opponents = tasks[task]
-        tiles = (opponents + TILE - 1) // TILE
+        first, end, opponent, opponent_end = tasks[task]
+        first_tile = opponent // TILE
+        row_start, row_end = first_tile * 4 * TILE, ((opponent_end - 1) // TILE + 1) * 4 * TILE
         rows = cells.reshape(cells.shape[0], cells.shape[1] * 4 * TILE)
-        best = np.empty(tiles * 4 * TILE, cells.dtype)
-        totals = np.empty((ON_ROLL, tiles * 4 * TILE), sums.dtype)
-        row_start = opponent_tile * 4 * TILE
-        row_end = row_start + tiles * 4 * TILE
-        for player in range(players):
-            fill_totals(first + player, row_start, row_end, play_start, results, rows, best, totals[player], integer)
-        for other in range(opponents):
+        best = np.empty(row_end - row_start, cells.dtype)
+        totals = np.empty((ON_ROLL, row_end - row_start), sums.dtype)
+        for on_roll in range(first, end):
+            total = totals[on_roll - first]
+            fill_totals(on_roll, row_start, row_end, play_start, results, rows, best, total, integer)
+        for other in range(opponent, opponent_end):
             for column in range(4):
-                item = (other // TILE * 4 + column) * TILE + other % TILE
-                for player in range(players):
-                    lane = first_lane + player
-                    cells[opponent + other, lane // TILE, column, lane % TILE] = average(totals[player, item], integer)
+                item = ((other // TILE - first_tile) * 4 + column) * TILE + other % TILE
+                for lane in range(first, end):
+                    value = average(totals[lane - first, item], integer)
+                    cells[other, lane // TILE, column, lane % TILE] = value
 
 
-def start_pairs(points: int, checkers: int, *, integer: bool = False, ignore_gammons: bool = False) -> Pairs:
+def start_pairs(points: int, checkers: int, *, integer: bool = False) -> Pairs:
     """A two-sided table in which only finished games are known.
 
     `integer` takes gnubg's 16-bit arithmetic (and ignores gammons, as its files do); otherwise float32.
     """
     layouts = all_layouts(points, checkers)
     order, layer_start = pip_layers(pip_counts(layouts))
-    sizes = -(-np.diff(layer_start) // TILE) * TILE
-    lane_start = np.concatenate([[0], np.cumsum(sizes)])
     play_start, results = plays_by_slot(all_plays(points, checkers), order)
-    cells = np.empty((len(order), lane_start[-1] // TILE, 4, TILE), np.int16 if integer else np.float32)
+    cells = np.empty((len(order), -(-len(order) // TILE), 4, TILE), np.int16 if integer else np.float32)
     cells[0] = LOST if integer else -1.0
-    pairs = Pairs(order, layer_start, lane_start, play_start, results, cells)
-    if checkers == MAX_CHECKERS and not integer and not ignore_gammons:
-        lanes = lanes_of(pairs)[layouts[order].sum(axis=1) == MAX_CHECKERS]
+    if checkers == MAX_CHECKERS and not integer:
+        lanes = np.flatnonzero(layouts[order].sum(axis=1) == MAX_CHECKERS)
         cells[0, lanes // TILE, :, lanes % TILE] = -2.0
-    return pairs
+    return Pairs(order, layer_start, play_start, results, cells)
 
 
 def plays_by_slot(plays: Plays, order: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -183,34 +180,29 @@ def plays_by_slot(plays: Plays, order: NDArray[np.int32]) -> tuple[NDArray[np.in
     return start, slot_of[plays.results[source]]
 
 
-def lanes_of(pairs: Pairs) -> NDArray[np.int64]:
-    """int64[slots]: the lane of each slot."""
-    padding = pairs.lane_start[:-1] - pairs.layer_start[:-1]
-    return np.arange(len(pairs.order)) + np.repeat(padding, np.diff(pairs.layer_start))
-
-
 def solve_total(pairs: Pairs, total: int) -> None:
     """Fill the cells of every pair with this total of pips, the smaller totals being solved."""
     integer = True if pairs.cells.dtype == np.int16 else None
     sums = np.empty(0, np.int32 if integer else np.float32)
-    tasks = np.array(list(tasks_of(pairs, total)), np.int64).reshape(-1, 6)
+    tasks = np.array(list(tasks_of(pairs, total)), np.int64).reshape(-1, 4)
     solve_tasks(tasks, pairs.play_start, pairs.results, pairs.cells, sums, integer)
 
 
-def tasks_of(pairs: Pairs, total: int) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """The blocks of pairs with this total: up to ON_ROLL players on roll x OPPONENT_TILES tiles of opponents."""
+def tasks_of(pairs: Pairs, total: int) -> Iterator[tuple[int, int, int, int]]:
+    """The blocks of pairs with this total: up to ON_ROLL players on roll x OPPONENTS opponents."""
     most = len(pairs.layer_start) - 2
-    slots, lanes = pairs.layer_start.tolist(), pairs.lane_start.tolist()
+    start = pairs.layer_start.tolist()
     for pips in range(max(1, total - most), min(most, total - 1) + 1):
         others = total - pips
-        for player in range(0, slots[pips + 1] - slots[pips], ON_ROLL):
-            players = min(ON_ROLL, slots[pips + 1] - slots[pips] - player)
-            for other in range(0, slots[others + 1] - slots[others], OPPONENT_TILES * TILE):
-                opponents = min(OPPONENT_TILES * TILE, slots[others + 1] - slots[others] - other)
-                yield (
-                    slots[pips] + player, lanes[pips] + player, players,
-                    slots[others] + other, (lanes[others] + other) // TILE, opponents,
-                )  # fmt: skip
+        for on_roll in blocks(start[pips], start[pips + 1], ON_ROLL):
+            for opponent in blocks(start[others], start[others + 1], OPPONENTS):
+                yield *on_roll, *opponent
+
+
+def blocks(start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """start..end cut at the multiples of `size`: tiles that belong to one layer alone are in one block."""
+    for cut in range(start // size * size, end, size):
+        yield max(start, cut), min(end, cut + size)
 
 
 def pairs_of_total(pairs: Pairs, total: int) -> int:
@@ -245,16 +237,13 @@ def equity_rows(pairs: Pairs, limit: float, dtype: DTypeLike) -> Iterator[tuple[
     if np.dtype(dtype) == np.uint16:
         scale, offset = (1.0, float(-LOST)) if pairs.cells.dtype == np.int16 else (STEPS / limit, STEPS + 0.5)
     rows = np.empty((TILE, count, 4), dtype)
-    lanes = lanes_of(pairs)
     won = np.empty((count, 4), dtype)
-    lost = pairs.cells[0, lanes // TILE, :, lanes % TILE].astype(np.float64)
+    lost = pairs.cells[0].transpose(0, 2, 1).reshape(-1, 4)[:count].astype(np.float64)
     won[pairs.order] = (WON if pairs.cells.dtype == np.int16 else -lost) * scale + offset
     yield 0, won
-    slot_of_lane = np.full(pairs.lane_start[-1], -1)
-    slot_of_lane[lanes] = np.arange(count)
-    for tile in range(1, pairs.cells.shape[1]):
+    for tile in range(pairs.cells.shape[1]):
         fill_rows(tile, pairs.order, pairs.cells, scale, offset, rows)
         for lane in range(TILE):
-            slot = slot_of_lane[tile * TILE + lane]
-            if slot > 0:
+            slot = tile * TILE + lane
+            if 0 < slot < count:
                 yield int(pairs.order[slot]), rows[lane]

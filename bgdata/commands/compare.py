@@ -40,6 +40,8 @@ def compare_tables(warehouse: Warehouse, before: str, after: str) -> bool:
         click.echo(f"{before} -> {after}, by {', '.join(kind.key)}")
         same = True
         for change in column_changes(connection, kind):
+            if not change.rows_compared:
+                raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
             same &= change.rows_changed == 0
             text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
             if change.rows_changed:

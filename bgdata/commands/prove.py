@@ -9,6 +9,7 @@ import click
 from bgdata.commands.report import progress_bars
 from bgdata.errors import ManifestFormatError, MissingTableError
 from bgdata.store.lockfile import load_lock, save_lock
+from bgdata.store.storage import remove_folder, storage_errors
 from bgdata.store.table import Table
 from bgdata.store.verify import verify
 from bgdata.store.warehouse import Warehouse
@@ -44,15 +45,20 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
     name, variant = table.folder.parts[-3:-1]
     kind = warehouse.kind(name)
     try:
-        parameters = kind.parameters(**table.manifest.parameters)
-    except (ManifestFormatError, MissingTableError):
-        matching = [default for default in kind.defaults if kind.slug(default) == variant]
+        parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    except (ManifestFormatError, MissingTableError) as error:
+        matching = [known for known in (*kind.defaults, kind.smallest) if kind.slug(known) == variant]
         if not matching:
-            raise
+            raise ManifestFormatError(
+                f"expected the parameters of {table.name} in its manifest, which is broken; "
+                f"delete {table.folder} and build it anew"
+            ) from error
         parameters = matching[0]
     aside = warehouse.staging / f"damaged-{name}-{variant}-{table.folder.name}"
-    aside.parent.mkdir(exist_ok=True)
-    table.folder.rename(aside)
+    with storage_errors("move", table.folder):
+        aside.parent.mkdir(exist_ok=True)
+        remove_folder(aside)
+        table.folder.rename(aside)
     with progress_bars() as progress:
         built = warehouse.build(name, parameters, progress=progress)
     click.echo(f"repaired {built.name}; the damaged files are in {aside}")
@@ -72,7 +78,7 @@ def rebuild_and_compare(warehouse: Warehouse, kind: str | None) -> bool:
         aside = Warehouse(folder, warehouse.kinds)
         for entry in locked:
             declared = warehouse.kind(entry.dataset)
-            parameters = next(default for default in declared.defaults if declared.slug(default) == entry.variant)
+            parameters = declared.default(entry.variant)
             found = aside.build(entry.dataset, parameters, progress=progress).manifest.digest
             equal &= found == entry.digest
             verdict = "same  " if found == entry.digest else "DIFFERS"

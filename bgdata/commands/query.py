@@ -53,6 +53,7 @@ def write_rows(
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     with storage_errors("write", output):
         try:
+            partial.touch()  # DuckDB's own words for a folder that cannot be written would blame the query
             connection.execute(f"copy ({relation.sql_query()}) to {quoted(str(partial))} ({OPTIONS[form]})")
             partial.replace(output)
         finally:

@@ -24,14 +24,18 @@ def map_array(path: Path) -> Array:
 
     Raises MissingTableError when there is no such file, CorruptFileError when it is truncated or no .npy file.
     """
-    try:
-        # a plain view: probing through the np.memmap subclass is six times slower
-        mapped: Array = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
-        return mapped
-    except FileNotFoundError as error:
-        raise MissingTableError(f"expected the array {path}, found no such file; try: bgdata verify") from error
-    except (ValueError, EOFError) as error:
-        raise CorruptFileError(f"expected a whole .npy array in {path}, found: {error}; try: bgdata verify") from error
+    with storage_errors("read", path):
+        try:
+            # a plain view: probing through the np.memmap subclass is six times slower
+            mapped: Array = np.lib.format.open_memmap(path, mode="r").view(np.ndarray)
+            return mapped
+        except FileNotFoundError as error:
+            raise MissingTableError(f"expected the array {path}, found no such file; try: bgdata verify") from error
+        except (ValueError, TypeError, OverflowError) as error:
+            found = str(error).splitlines()[0]
+            raise CorruptFileError(
+                f"expected a whole .npy array in {path}, found: {found}; try: bgdata verify"
+            ) from error
 
 
 class ArrayWriter:

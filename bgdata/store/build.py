@@ -23,13 +23,14 @@ from typing import Any
 
 import psutil
 
-from bgdata.errors import TooLargeError
+from bgdata.errors import CheckFailedError, CorruptFileError, MissingTableError, TooLargeError
 from bgdata.store.arrays import map_array, values_digest
 from bgdata.store.dataset import Dataset, Estimate, Parameters
 from bgdata.store.job import Job
+from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, recipe_key
 from bgdata.store.progress import Progress
-from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, write_file
+from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, sync, write_file
 from bgdata.store.table import PARQUET, Table
 from bgdata.store.warehouse import Warehouse, input_digests
 
@@ -76,13 +77,10 @@ def build(
         progress.note(f"{plan.title}: already built ({found.folder.name})")
         return found
     check_estimate(plan)
-    with storage_errors("create", plan.staging):
-        plan.staging.mkdir(parents=True, exist_ok=True)
     lock = plan.staging.with_suffix(".lock")
     with locked(lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
         found = None if force else warehouse.find(kind, parameters)
         table = found or build_alone(plan, progress)
-        lock.unlink(missing_ok=True)
     refresh_catalog(warehouse)
     return table
 
@@ -90,9 +88,17 @@ def build(
 def build_alone(plan: Plan, progress: Progress) -> Table:
     """Compute, write, check and publish; the caller holds the lock."""
     with storage_errors("create", plan.staging):
+        if (plan.staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
+            remove_folder(plan.staging)
         plan.staging.mkdir(parents=True, exist_ok=True)
+        for partial in plan.staging.glob(".*.partial"):
+            partial.unlink()
     seconds = compute_arrays(plan, progress)
-    manifest = finish(plan, seconds, progress)
+    try:
+        manifest = finish(plan, seconds, progress)
+    except (CheckFailedError, CorruptFileError, MissingTableError):
+        (plan.staging / COMPUTED).unlink(missing_ok=True)  # the next build computes the arrays anew
+        raise
     target = plan.warehouse.root / manifest.dataset / manifest.variant / manifest.version
     publish(plan.staging, target)
     progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {manifest.seconds:.1f} s")
@@ -102,15 +108,19 @@ def build_alone(plan: Plan, progress: Progress) -> Table:
 def compute_arrays(plan: Plan, progress: Progress) -> float:
     """Save every declared array in the staging folder, unless a killed build got that far; returns the seconds."""
     marker = plan.staging / COMPUTED
-    if marker.exists():
-        return float(json.loads(marker.read_text())["seconds"])
-    start = time.perf_counter()
     job = Job(plan.staging, progress)
-    plan.kind.compute(plan.parameters, plan.inputs, job)
-    seconds = time.perf_counter() - start
-    write_file(marker, json.dumps({"seconds": seconds}).encode())
+    if marker.exists():
+        progress.note(f"going on with {plan.title} from finished arrays")
+    else:
+        start = time.perf_counter()
+        plan.kind.compute(plan.parameters, plan.inputs, job)
+        seconds = time.perf_counter() - start
+        with storage_errors("write", plan.staging):
+            for entry in plan.kind.arrays:
+                sync(plan.staging / f"{entry.name}.npy")
+        write_file(marker, json.dumps({"seconds": seconds}).encode())
     job.clear_checkpoints()
-    return seconds
+    return float(json.loads(marker.read_text())["seconds"])
 
 
 def finish(plan: Plan, seconds: float, progress: Progress) -> Manifest:
@@ -198,11 +208,6 @@ def refresh_catalog(warehouse: Warehouse) -> None:
     from bgdata.store.catalog import write_catalog
 
     write_catalog(warehouse)
-
-
-def remove_stale_staging(warehouse: Warehouse) -> None:
-    """Delete what killed builds left behind: nobody will go on from it."""
-    remove_folder(warehouse.staging)
 
 
 def source_commit() -> str:

@@ -8,7 +8,6 @@ or `bgdata catalog` puts it right (connections opened here set the variable).
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ import duckdb
 from bgdata.errors import BgdataError, StorageError
 from bgdata.store.checks import SQL, select_columns
 from bgdata.store.dataset import Dataset
-from bgdata.store.storage import storage_errors
+from bgdata.store.storage import locked, storage_errors
 from bgdata.store.table import PARQUET, Table
 
 if TYPE_CHECKING:
@@ -28,9 +27,9 @@ STORAGE_VERSION = "v1.2.0"
 
 
 def write_catalog(warehouse: Warehouse) -> None:
-    """Write the catalog anew from the manifests; damaged versions are left out."""
-    partial = warehouse.root / f".catalog.{os.getpid()}.duckdb"
-    with storage_errors("write", warehouse.catalog):
+    """Write the catalog anew from the manifests, one process at a time; damaged versions are left out."""
+    partial = warehouse.root / ".catalog.partial"
+    with storage_errors("write", warehouse.catalog), locked(warehouse.staging / "catalog.lock"):
         partial.unlink(missing_ok=True)
         try:
             with duckdb.connect() as connection:
@@ -92,11 +91,11 @@ def create_views(
     """One view per variant, and one of the kind over all of them; of a kind without any version, an empty one."""
     names = []
     for table in tables:
-        parameters = type(kind.smallest)(**table.manifest.parameters)
         name = f"{kind.name}_{table.manifest.variant.replace('-', '_')}"
-        path = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + PARQUET)
-        source = f"read_parquet(coalesce(getvariable('warehouse'), {quoted(str(warehouse.root.resolve()))}) || {path})"
-        connection.execute(f"create view {name} as select {select_columns(kind, parameters)} from {source}")
+        try:
+            create_view(connection, warehouse, kind, table, name)
+        except (duckdb.Error, BgdataError):  # its Parquet file is damaged, which `bgdata verify` reports
+            continue
         comment_on(connection, name, kind, f"{kind.summary} Variant {table.manifest.variant}, {table.folder.name}.")
         names.append(name)
     empty = "select " + ", ".join(
@@ -106,6 +105,16 @@ def create_views(
     union = " union all ".join(f"select * from {name}" for name in names) or f"{empty} where false"
     connection.execute(f"create view {kind.name} as {union}")
     comment_on(connection, kind.name, kind, kind.summary)
+
+
+def create_view(
+    connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, kind: Dataset[Any], table: Table, name: str
+) -> None:
+    """The view of one version, over its Parquet file."""
+    parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    path = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + PARQUET)
+    source = f"read_parquet(coalesce(getvariable('warehouse'), {quoted(str(warehouse.root.resolve()))}) || {path})"
+    connection.execute(f"create view {name} as select {select_columns(kind, parameters)} from {source}")
 
 
 def comment_on(connection: duckdb.DuckDBPyConnection, view: str, kind: Dataset[Any], text: str) -> None:
@@ -150,5 +159,6 @@ def is_stale(warehouse: Warehouse) -> bool:
     if not warehouse.catalog.exists():
         return True
     written = warehouse.catalog.stat().st_mtime_ns
-    folders = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
-    return any(folder.stat().st_mtime_ns > written for folder in folders)
+    kinds = [warehouse.root / kind for kind in warehouse.kinds]
+    variants = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
+    return any(folder.stat().st_mtime_ns > written for folder in kinds + variants if folder.is_dir())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,6 +67,13 @@ class Parameters:
                 raise InvalidParameterError(f"expected a parameter among {', '.join(self.names())}, got {name}")
         return replace(self, **changes)
 
+    @classmethod
+    def from_manifest(cls, values: Mapping[str, Any]) -> Self:
+        """The parameters that a manifest records. Raises ManifestFormatError when they are those of another recipe."""
+        if set(values) != set(cls.names()):
+            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {dict(values)}")
+        return cls(**values)
+
 
 P = TypeVar("P", bound=Parameters)
 
@@ -87,6 +94,14 @@ class Dataset(ABC, Generic[P]):
     parameters: type[P]
     defaults: tuple[P, ...]  # variants of the default build
     smallest: P  # what tests build
+
+    def default(self, variant: str) -> P:
+        """The default parameters with this slug. Raises MissingTableError."""
+        for parameters in self.defaults:
+            if self.slug(parameters) == variant:
+                return parameters
+        have = ", ".join(map(self.slug, self.defaults))
+        raise MissingTableError(f"expected a default variant of {self.name}: {have}, got {variant}")
 
     @abstractmethod
     def slug(self, parameters: P) -> str:

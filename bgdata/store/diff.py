@@ -29,7 +29,7 @@ class ColumnChange(NamedTuple):
 
 def define_version(connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], table: Table) -> None:
     """Create a temporary view of one version with the declared columns."""
-    parameters: Parameters = kind.parameters(**table.manifest.parameters)
+    parameters: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
     source = f"read_parquet({quoted(str(table.parquet.resolve()))})"
     connection.execute(f"create or replace temp view {name} as select {select_columns(kind, parameters)} from {source}")
 

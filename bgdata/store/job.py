@@ -82,7 +82,9 @@ class Job:
                 arrays = {name: map_array(folder / f"{name}.npy") for name in state}
             except (ValueError, OSError, MissingTableError, CorruptFileError):
                 continue
-            fits = all(arrays[name].shape == state[name].shape for name in state)
+            fits = all(
+                (arrays[name].shape, arrays[name].dtype) == (state[name].shape, state[name].dtype) for name in state
+            )
             if record.get("label") == label and fits:
                 for name, values in arrays.items():
                     state[name][...] = values

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bgdata.errors import ManifestFormatError, MissingTableError
 from bgdata.store.manifest import Manifest, canonical_json
-from bgdata.store.storage import write_file
+from bgdata.store.storage import storage_errors, write_file
 
 FILE_NAME = "warehouse.lock"
 FORMAT = 1
@@ -26,15 +26,18 @@ class LockEntry:
 
 def load_lock(path: Path) -> list[LockEntry]:
     """Read a lock file. Raises MissingTableError when there is none, ManifestFormatError when it is damaged."""
+    with storage_errors("read", path):
+        try:
+            written = path.read_bytes()
+        except FileNotFoundError as error:
+            raise MissingTableError(f"expected {path}, found no such file; try: bgdata lock") from error
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(written)
         if data["format"] > FORMAT:
             raise ManifestFormatError(
                 f"expected a lock of format {FORMAT} in {path}, found {data['format']}; upgrade bgdata"
             )
         return [LockEntry(**entry) for entry in data["entries"]]
-    except FileNotFoundError as error:
-        raise MissingTableError(f"expected {path}, found no such file; try: bgdata lock") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ManifestFormatError(
             f"expected a lock file in {path}, found: {error!r}; restore it from version control"

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bgdata.errors import ManifestFormatError, MissingTableError
-from bgdata.store.storage import write_file
+from bgdata.store.storage import storage_errors, write_file
 
 FORMAT = 1
 FILE_NAME = "manifest.json"
+SEAL = "manifest_sha256"  # hash of all other fields; manifests of the first builds have none
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,14 @@ class Manifest:
         """Name of the version's folder: r<revision>-<first 8 hex digits of the digest>."""
         return f"r{self.revision}-{self.digest[:8]}"
 
+    def to_bytes(self) -> bytes:
+        """The file: JSON with a hash of the fields, so that any byte that changes later shows."""
+        values = asdict(self)
+        return canonical_json({**values, SEAL: hashlib.sha256(canonical_json(values)).hexdigest()}, indent=2)
+
     def save(self, folder: Path) -> None:
         """Write manifest.json into a folder."""
-        write_file(folder / FILE_NAME, canonical_json(asdict(self), indent=2))
+        write_file(folder / FILE_NAME, self.to_bytes())
 
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:
@@ -77,10 +83,13 @@ def load_manifest(folder: Path) -> Manifest:
     Raises MissingTableError when there is none, ManifestFormatError when it is damaged or of a newer format.
     """
     path = folder / FILE_NAME
+    with storage_errors("read", path):
+        try:
+            written = path.read_bytes()
+        except FileNotFoundError as error:
+            raise MissingTableError(f"expected a manifest in {folder}, found none; try: bgdata verify") from error
     try:
-        data = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        raise MissingTableError(f"expected a manifest in {folder}, found none; try: bgdata verify") from error
+        data = json.loads(written)
     except ValueError as error:
         raise ManifestFormatError(f"expected JSON in {path}, found: {error}; try: bgdata verify --repair") from error
     if not isinstance(data, dict) or not isinstance(data.get("format"), int):
@@ -89,6 +98,7 @@ def load_manifest(folder: Path) -> Manifest:
         raise ManifestFormatError(
             f"expected a manifest of format {FORMAT} or older in {path}, found format {data['format']}; upgrade bgdata"
         )
+    is_sealed = data.pop(SEAL, None) is not None
     known = {entry.name for entry in fields(Manifest)}
     if set(data) != known:
         wrong = ", ".join(sorted(set(data) ^ known))
@@ -97,4 +107,7 @@ def load_manifest(folder: Path) -> Manifest:
         files = [FileEntry(**entry) for entry in data["files"]]
     except TypeError as error:
         raise ManifestFormatError(f"expected name, bytes and sha256 for each file in {path}, found: {error}") from error
-    return Manifest(**{**data, "files": files})
+    manifest = Manifest(**{**data, "files": files})
+    if is_sealed and manifest.to_bytes() != written:
+        raise ManifestFormatError(f"expected {path} as it was written, found it changed; try: bgdata verify --repair")
+    return manifest

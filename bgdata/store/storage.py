@@ -63,18 +63,23 @@ def sync(path: Path) -> None:
 
 
 def publish(staging: Path, target: Path) -> None:
-    """Rename a finished folder into place, files read-only and durable; an older folder there is replaced."""
+    """Rename a finished folder into place, files read-only and durable.
+
+    An older folder there takes over the files one by one, in the order in which they were written, so that readers
+    find a whole version at any time.
+    """
     with storage_errors("publish", target):
-        for path in staging.rglob("*"):
-            if path.is_file():
-                path.chmod(0o444)
+        files = sorted(staging.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        for path in files:
+            path.chmod(0o444)
             sync(path)
+        sync(staging)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
-            retired = staging.with_name(f"{staging.name}.retired-{os.getpid()}")
-            target.rename(retired)
-            staging.rename(target)
-            remove_folder(retired)
+            for path in files:
+                path.replace(target / path.name)
+            sync(target)
+            remove_folder(staging)
         else:
             staging.rename(target)
         sync(target.parent)
@@ -94,19 +99,41 @@ def sha256_file(path: Path) -> str:
 
 @contextmanager
 def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold an exclusive lock on a file; calls `waiting` once when another process holds it.
+    """Hold an exclusive lock on a file, which is removed afterwards; calls `waiting` when another process holds it.
 
     The system drops the lock when its holder dies, so a killed build never blocks the next one.
     """
-    with storage_errors("lock", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    handle = open_locked(path, waiting)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waiting()
-            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
+        path.unlink(missing_ok=True)
         os.close(handle)
+
+
+def open_locked(path: Path, waiting: Callable[[], None]) -> int:
+    """Open and lock a file, once more where its last holder removed it: others lock a new one by then."""
+    while True:
+        with storage_errors("lock", path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        except BaseException:
+            os.close(handle)
+            raise
+        if is_open_at(handle, path):
+            return handle
+        os.close(handle)
+
+
+def is_open_at(handle: int, path: Path) -> bool:
+    """Whether an open file is the one that the path names now."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False

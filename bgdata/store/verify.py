@@ -50,9 +50,9 @@ def checks_of(
     warehouse: Warehouse, table: Table, sample_rows: int, seed: int, progress: Progress
 ) -> Iterator[tuple[str, Callable[[], None]]]:
     """The checks of one version in order, cheap ones first."""
-    yield "manifest", lambda: check_name(table)
+    yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
-    parameters = kind.parameters(**table.manifest.parameters)
+    parameters = kind.parameters.from_manifest(table.manifest.parameters)
     yield "file sizes", table.check_sizes
     yield "file hashes", lambda: check_hashes(table)
     yield "values", lambda: check_values(table)
@@ -62,10 +62,13 @@ def checks_of(
     yield "lock", lambda: check_lock(warehouse, table)
 
 
-def check_name(table: Table) -> None:
-    """The manifest is readable and the folder bears its digest."""
-    if table.manifest.version != table.folder.name:
-        raise DigestMismatchError(f"expected the folder {table.manifest.version}, found {table.folder}")
+def check_manifest(warehouse: Warehouse, table: Table) -> None:
+    """The manifest is readable, describes a known kind, and the folder bears its kind, parameters and digest."""
+    manifest = table.manifest
+    kind = warehouse.kind(manifest.dataset)
+    name = f"{kind.name}/{kind.slug(kind.parameters.from_manifest(manifest.parameters))}/{manifest.version}"
+    if name != table.name:
+        raise DigestMismatchError(f"expected the folder {name}, found {table.folder}")
 
 
 def check_hashes(table: Table) -> None:

@@ -8,11 +8,12 @@ Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bgdata.errors import ManifestFormatError, MissingTableError, MissingWarehouseError, UnknownKindError
+from bgdata.errors import BgdataError, MissingTableError, MissingWarehouseError, UnknownKindError
 from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
@@ -23,6 +24,7 @@ from bgdata.store.table import Table
 if TYPE_CHECKING:
     import duckdb
 
+VERSION = re.compile(r"r\d+-[0-9a-f]{8}")  # other folders, such as copies made by hand, are none
 CATALOG = "catalog.duckdb"
 STAGING = ".staging"
 
@@ -74,7 +76,8 @@ class Warehouse:
             for slug in self.variants(name) if variant is None else [variant]:
                 folder = self.root / name / slug
                 for path in sorted(folder.glob("r*-*")) if folder.is_dir() else []:
-                    yield Table(path)
+                    if VERSION.fullmatch(path.name) and path.is_dir():
+                        yield Table(path)
 
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
         """Open a version; the current one unless named. Raises UnknownKindError or MissingTableError."""
@@ -106,7 +109,7 @@ class Warehouse:
                 if table.manifest.recipe_key == key:
                     table.check_sizes()
                     return table
-            except (OSError, MissingTableError):
+            except BgdataError:
                 continue
         return None
 
@@ -158,5 +161,5 @@ def _age(table: Table) -> tuple[int, str]:
     """Sorts versions of a variant: the highest revision, then the newest, is current; damaged ones come last."""
     try:
         return table.manifest.revision, table.manifest.created
-    except (ManifestFormatError, MissingTableError):
+    except BgdataError:
         return -1, ""

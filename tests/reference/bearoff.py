@@ -71,11 +71,14 @@ def mean_rolls(chances: dict[int, Fraction]) -> Fraction:
 
 @cache
 def equities(on_roll: Layout, opponent: Layout) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-    """(cubeless, owned, centered, opponent_owned): no-double equities of the player on roll per unit cube."""
+    """(cubeless, owned, centered, opponent_owned): no-double equities of the player on roll per unit cube.
+
+    A side that still has all 15 checkers when the other is off loses two points, a gammon.
+    """
     if not any(on_roll):
-        return (Fraction(1),) * 4
+        return (Fraction(2 if sum(opponent) == 15 else 1),) * 4
     if not any(opponent):
-        return (Fraction(-1),) * 4
+        return (Fraction(-2 if sum(on_roll) == 15 else -1),) * 4
     totals = [Fraction(0)] * 4
     for roll, weight in ROLLS:
         replies = [equities(opponent, after) for after in after_roll(on_roll, roll)]

@@ -1,0 +1,121 @@
+"""Measure and print the speed table as Markdown.
+
+Peers run in the same minutes on the same machine, so the ratio holds where absolute times wander. Those that take
+minutes (makebearoff's 6x8 and 10 points) run with --long, a fresh clone's `make build` with --clone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.benchmarks.measure import ROOT, Measured, in_own_process, run_command
+from tests.oracles import find_gnubg_tool
+
+POINT = "select cubeless, centered from bearoff_two_sided_6x9 where on_roll_index = {} and opponent_index = {}"
+AGGREGATE = "select avg(cubeless), max(owned - centered) from bearoff_two_sided_6x9"
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    work: str
+    ours: str
+    goal: str
+    peer: str = "-"
+    ratio: str = "-"
+
+
+def seconds_text(seconds: float) -> str:
+    """`1.23 s`, `4.5 ms` or `1.1 us`."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def memory_text(measured: Measured) -> str:
+    """Seconds and peak memory."""
+    assert measured.peak_bytes is not None
+    return f"{seconds_text(measured.seconds)}, {measured.peak_bytes / 2**20:.0f} MiB"
+
+
+def makebearoff(*options: str) -> Measured | None:
+    """A run of gnubg's makebearoff, or None where it is not installed."""
+    tool = find_gnubg_tool("makebearoff")
+    if tool is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        return run_command(tool, *options, "-f", str(Path(folder, "file.bd")))
+
+
+def table_row(work: str, ours: Measured, goal: str, *peer_options: str, run_peer: bool = True) -> Row:
+    """A row with makebearoff beside it."""
+    peer = makebearoff(*peer_options) if run_peer and peer_options else None
+    if peer is None:
+        return Row(work, memory_text(ours), goal)
+    return Row(work, memory_text(ours), goal, memory_text(peer), f"{peer.seconds / ours.seconds:,.0f}x")
+
+
+def table_rows(long: bool) -> Iterator[Row]:
+    """Building tables."""
+    for checkers, goal, is_long in ((6, "<= 0.1 s", False), (8, "<= 1.0 s, 300 MB", True), (9, "<= 4 s", False)):
+        ours = in_own_process("two_sided", 6, checkers, 5)
+        peer = ("-t", f"6x{checkers}", "-s", "20000000") if checkers < 9 else ()
+        yield table_row(f"two-sided 6x{checkers}, four equities", ours, goal, *peer, run_peer=long or not is_long)
+    for points, goal in ((6, "<= 0.15 s"), (8, "<= 1 s"), (10, "<= 6 s")):
+        ours = in_own_process("one_sided", points, 3)
+        peer = ("-o", str(points))
+        yield table_row(f"one-sided {points} points with gammons", ours, goal, *peer, run_peer=long or points < 10)
+
+
+def reading_rows() -> Iterator[Row]:
+    """Reading them."""
+    for work, name, goal in (
+        ("open a table and probe once", "open_table", "<= 1 ms"),
+        ("probe one position by index", "probe_index", "<= 3 us"),
+        ("probe one position by layout", "probe_layout", "<= 3 us"),
+    ):
+        yield Row(work, seconds_text(in_own_process(name, 20).seconds), goal)
+    rows = 1 / in_own_process("probe_bulk", 10).seconds
+    yield Row("bulk probe, one core", f"{rows:.2g} rows/s", ">= 3e7 rows/s")
+    for work, query, goal in (
+        ("SQL: one position of 25M", POINT.format(1234, 2345), "<= 5 ms"),
+        ("SQL: aggregate over 25M rows", AGGREGATE, "<= 0.3 s"),
+    ):
+        yield Row(work, seconds_text(in_own_process("sql", query, 10).seconds), goal)
+
+
+def clone_row() -> Row:
+    """`make build` in a fresh clone: seconds, and what it leaves on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder, "bgdata")
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+        built = run_command("env", f"BGDATA_CACHE={folder}/kernels", "make", "build", folder=clone)
+        size = subprocess.run(["du", "-sb", folder], check=True, capture_output=True, text=True).stdout.split()[0]
+    return Row("`make build`, fresh clone", f"{built.seconds:.0f} s, {int(size) / 1e9:.2f} GB", "<= 3 min, 2 GB")
+
+
+def main() -> int:
+    """Print the table; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--long", action="store_true", help="also run the peers that take minutes")
+    parser.add_argument("--clone", action="store_true", help="also time `make build` in a fresh clone")
+    options = parser.parse_args()
+    if not (ROOT / "warehouse/bearoff_two_sided/6x9").is_dir():
+        print("error: expected the default warehouse, found none; try: make build", file=sys.stderr)
+        return 1
+    print("| work, all cores unless said | makebearoff | ours | ratio | goal |\n| - | - | - | - | - |", flush=True)
+    for rows in (table_rows(options.long), reading_rows(), iter([clone_row()] if options.clone else [])):
+        for row in rows:
+            print(f"| {row.work} | {row.peer} | {row.ours} | {row.ratio} | {row.goal} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""How a figure is taken: the best of several runs, in a process of its own where memory matters."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+
+
+class Measured(NamedTuple):
+    """Seconds of the fastest run, and peak resident memory of the process where it had one of its own."""
+
+    seconds: float
+    peak_bytes: int | None = None
+
+
+def best_of(repeats: int, work: Callable[[], object]) -> float:
+    """Seconds of the fastest of several runs."""
+    fastest = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        fastest = min(fastest, time.perf_counter() - start)
+    return fastest
+
+
+def run_command(*command: str, folder: Path = ROOT) -> Measured:
+    """Run a whole program and wait: its wall time and peak memory. Raises CalledProcessError."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Measured(seconds, usage.ru_maxrss * 1024)
+
+
+def in_own_process(workload: str, *arguments: object) -> Measured:
+    """`workloads.<workload>(*arguments)` in a fresh process, which reports its own seconds and peak memory."""
+    program = (
+        "import json, resource\n"
+        "from tests.benchmarks import workloads\n"
+        f"seconds = workloads.{workload}(*{arguments!r})\n"
+        "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "print(json.dumps([seconds, peak]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
+    return Measured(*json.loads(done.stdout))

@@ -1,0 +1,71 @@
+"""The work that is timed. Every function returns seconds, compilation not counted: a tiny size runs first."""
+
+from __future__ import annotations
+
+from math import comb
+from pathlib import Path
+
+import numpy as np
+
+import bgdata
+from tests.benchmarks.measure import best_of
+
+WAREHOUSE = Path("warehouse")
+
+
+def two_sided(points: int, checkers: int, repeats: int) -> float:
+    """Four exact equities of every pair."""
+    from bgdata.bearoff.two_sided import solve_total, start_pairs
+
+    def solve(points: int, checkers: int) -> None:
+        pairs = start_pairs(points, checkers)
+        for total in pairs.totals:
+            solve_total(pairs, total)
+
+    solve(2, 2)
+    return best_of(repeats, lambda: solve(points, checkers))
+
+
+def one_sided(points: int, repeats: int) -> float:
+    """Both distributions of every position of 15 checkers: bearing off, and saving the gammon."""
+    from bgdata.bearoff.race import distributions, solve_race, start_race
+
+    def solve(points: int) -> None:
+        for goal in (1, comb(points + 14, points)):
+            distributions(solve_race(start_race(points, goal)), 0)
+
+    solve(2)
+    return best_of(repeats, lambda: solve(points))
+
+
+def open_table(repeats: int) -> float:
+    """Map the 200 MB of the 6x9 table, read its manifest, and probe one position."""
+    return best_of(repeats, lambda: bgdata.open_two_sided(WAREHOUSE, 6, 9).probe(1234, 2345))
+
+
+def probe_index(repeats: int) -> float:
+    """One position by its two indexes, in a loop over random ones."""
+    table = bgdata.open_two_sided(WAREHOUSE, 6, 9)
+    pairs = np.random.default_rng(0).integers(1, 5005, (100_000, 2)).tolist()
+    return best_of(repeats, lambda: [table.probe(a, b) for a, b in pairs]) / len(pairs)
+
+
+def probe_layout(repeats: int) -> float:
+    """One position by its two layouts of six points."""
+    table = bgdata.open_two_sided(WAREHOUSE, 6, 9)
+    layouts = [bgdata.layout_at(index, 6) for index in range(1, 5005)]
+    pairs = [(layouts[a], layouts[b]) for a, b in np.random.default_rng(0).integers(0, 5004, (50_000, 2)).tolist()]
+    return best_of(repeats, lambda: [table.probe(a, b) for a, b in pairs]) / len(pairs)
+
+
+def probe_bulk(repeats: int) -> float:
+    """Stored values of three million random pairs, one core; seconds a row."""
+    table = bgdata.open_two_sided(WAREHOUSE, 6, 9)
+    on_roll, opponent = np.random.default_rng(0).integers(0, 5005, (2, 3_000_000))
+    return best_of(repeats, lambda: table.probe_stored(on_roll, opponent)) / len(on_roll)
+
+
+def sql(query: str, repeats: int) -> float:
+    """One query on an open catalog, all rows fetched."""
+    with bgdata.open_warehouse(WAREHOUSE).connect() as connection:
+        return best_of(repeats, lambda: connection.sql(query).fetchall())

@@ -1,0 +1,88 @@
+"""README and docstrings are run: every `$ bgdata ...` prints what the page shows, every `>>>` returns it."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import bgdata
+from bgdata.bearoff import index
+from bgdata.cli import main
+from bgdata.game import position
+from bgdata.store.lockfile import load_lock
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def console_steps() -> list[tuple[str, str]]:
+    """(command, output) of every step in the console blocks."""
+    steps = []
+    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
+        for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = step.partition("\n")
+            steps.append((command, output))
+    return steps
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the default warehouse in it: linked from the checkout where it is built, else built here."""
+    folder = tmp_path_factory.mktemp("readme")
+    built = bgdata.open_warehouse(ROOT / "warehouse")
+    locked = {(entry.dataset, entry.variant, entry.digest) for entry in load_lock(built.lock)}
+    found = {(m.dataset, m.variant, m.digest) for m in (table.manifest for table in built.versions())}
+    if locked <= found:
+        for dataset, variant, _ in locked:
+            source = built.root / dataset / variant
+            shutil.copytree(source, folder / "warehouse" / dataset / variant, copy_function=os.link)
+    warehouse = bgdata.open_warehouse(folder / "warehouse")
+    for kind in warehouse.kinds.values():
+        for parameters in kind.defaults:
+            warehouse.build(kind.name, parameters)
+    shutil.copy(built.lock, folder / "warehouse")
+    return folder
+
+
+# slow: builds the default warehouse where there is none
+@pytest.mark.slow
+def test_console_blocks_print_what_the_page_shows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    checker = doctest.OutputChecker()
+    steps = console_steps()
+    assert len(steps) >= 10
+    for command, expected in steps:
+        program, *arguments = shlex.split(command)
+        assert program == "bgdata"
+        result = CliRunner().invoke(main, arguments, catch_exceptions=False, terminal_width=200)
+        assert checker.check_output(expected, result.output, FLAGS), f"$ {command}\n{result.output}"
+
+
+@pytest.mark.slow
+def test_python_blocks_return_what_the_page_shows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    blocks = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+    example = doctest.DocTestParser().get_doctest(blocks, {}, "README.md", "README.md", 0)
+    assert example.examples
+    assert doctest.DocTestRunner(optionflags=FLAGS).run(example).failed == 0
+
+
+@pytest.mark.parametrize("module", [index, position])
+def test_docstring_examples(module: object) -> None:
+    results = doctest.testmod(module, optionflags=FLAGS)  # type: ignore[arg-type]
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+def test_pictures_and_pages_of_the_readme_exist() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
