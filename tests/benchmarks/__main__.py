@@ -91,6 +91,13 @@ def reading_rows() -> Iterator[Row]:
         yield Row(work, seconds_text(in_own_process("sql", query, 10).seconds), goal)
 
 
+def game_rows() -> Iterator[Row]:
+    """The rules of the game."""
+    yield Row("all plays of a roll, one core", seconds_text(in_own_process("plays", 1000, 7).seconds), "<= 2 us")
+    games = 1 / in_own_process("random_games", 10_000, 7).seconds
+    yield Row("random games", f"{games:,.0f} games/s", ">= 10,000 games/s")
+
+
 def clone_row() -> Row:
     """`make build` in a fresh clone: seconds, and what it leaves on disk."""
     with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +118,7 @@ def main() -> int:
         print("error: expected the default warehouse, found none; try: make build", file=sys.stderr)
         return 1
     print("| work, all cores unless said | makebearoff | ours | ratio | goal |\n| - | - | - | - | - |", flush=True)
-    for rows in (table_rows(options.long), reading_rows(), iter([clone_row()] if options.clone else [])):
+    for rows in (table_rows(options.long), reading_rows(), game_rows(), iter([clone_row()] if options.clone else [])):
         for row in rows:
             print(f"| {row.work} | {row.peer} | {row.ours} | {row.ratio} | {row.goal} |", flush=True)
     return 0

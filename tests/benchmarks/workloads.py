@@ -69,3 +69,23 @@ def sql(query: str, repeats: int) -> float:
     """One query on an open catalog, all rows fetched."""
     with bgdata.open_warehouse(WAREHOUSE).connect() as connection:
         return best_of(repeats, lambda: connection.sql(query).fetchall())
+
+
+def plays(games: int, repeats: int) -> float:
+    """All boards after every roll of random games, one core; seconds a roll."""
+    from bgdata.game.play_kernels import batch_plays
+    from bgdata.kernel import threads
+    from bgdata.play.random_games import random_game_positions
+
+    _, boards, rolls = random_game_positions(games, seed=1)
+    with threads(1):
+        batch_plays(boards[:1], rolls[:1])
+        return best_of(repeats, lambda: batch_plays(boards, rolls)) / len(boards)
+
+
+def random_games(games: int, repeats: int) -> float:
+    """Complete random games; seconds a game."""
+    from bgdata.play.random_games import random_games
+
+    random_games(1, seed=1)
+    return best_of(repeats, lambda: random_games(games, seed=1)) / games

@@ -24,6 +24,7 @@ from bgdata.play.random_games import random_game_positions
 from tests.game.strategies import boards
 from tests.reference.plays import boards_after
 
+exhaustive = pytest.mark.skipif("BGDATA_EXHAUSTIVE" not in os.environ, reason="minutes; set BGDATA_EXHAUSTIVE=1 to run")
 batches = st.lists(boards(), min_size=1, max_size=8).map(lambda rows: np.array(rows, np.int8))
 rolls = st.sampled_from(ROLLS)
 
@@ -80,12 +81,14 @@ def test_thousands_of_positions_of_games() -> None:
 
 
 @pytest.mark.slow
+@exhaustive
 def test_millions_of_positions_of_games() -> None:
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as executor:
         assert sum(executor.map(check_games, range(0, 22_000, 500))) > 2_000_000
 
 
 @pytest.mark.slow
+@exhaustive
 def test_what_tens_of_millions_of_plays_keep() -> None:
     for first in range(0, 20_000, 1000):
         games = random_game_positions(1000, seed=4, first=first)
