@@ -121,7 +121,8 @@ def reject_non_numbers(ledger: Ledger, rows: Places, forms: NDArray[np.int8], na
 def format_number(value: float, form: int = PLAIN) -> str:
     """The text of a number: with the decimals of its form, or with six significant digits where those are exact.
 
-    Text that was read, has at most 15 digits and no redundant sign or zero in front comes out as it was.
+    Text that was read comes out as it was if it has at most 15 digits, a power of ten within 22 (both as in the head of
+    this module), no redundant sign, zero in front or letter E.
     """
     if form == PLAIN:
         short = f"{value:.6g}"

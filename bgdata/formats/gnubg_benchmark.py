@@ -131,7 +131,7 @@ class _Reader:
     def _seeds(self) -> Seeds:
         rows, places = self._places(b"r")
         values, forms = self.fields.numbers(places[:, 1])
-        seeds = values.astype(np.int64)
+        seeds = np.where(forms == 0, values, 0).astype(np.int64)
         for row in np.flatnonzero(forms == PLAIN).tolist():  # too many digits for a double
             text = self.lines[rows[row]].split()[1]
             seeds[row], forms[row] = _integer(text)

@@ -28,6 +28,7 @@ _NAMES_APART = re.compile(r"\s*(\S.*?)\s*:\s*(\d{1,5})\s+(\S.*?)\s*:\s*(\d{1,5})
 _NAMES_TOUCHING = re.compile(r"\s*(\S.*?)\s*:\s*(\d{1,5})(\S.*?)\s*:\s*(\d{1,5})\s*")
 _TURNS = re.compile(r"\s*\d{1,5}\)")
 _DICE_COLON = re.compile(r"(?<!\d)\d\d:")
+_GAP = re.compile(r"  |(?<=\S) (?=Wins )")  # a result may follow a long play without a gap
 _WINS = re.compile(r"\s*Wins (\d{1,9}) points?(?: and the match)?\s*", re.IGNORECASE)
 _ROLL = re.compile(r"([1-6])([1-6]):\s*(.*)")
 _NO_PLAY = re.compile(r"(?:cannot move|\?{2,})?", re.IGNORECASE)
@@ -163,8 +164,8 @@ def _cells(text: str) -> list[tuple[int, str]]:
     number = _TURNS.match(text)
     begin = number.end() if number else 0
     rolls = [found.start() for found in _DICE_COLON.finditer(text, begin)]
-    gap = text.find("  ", _LEFT_END)
-    gap_or_end = max(gap, begin) if gap >= 0 else len(text)
+    gap = _GAP.search(text, max(begin, _LEFT_END))
+    gap_or_end = gap.start() if gap else len(text)
     end = rolls[1] if len(rolls) > 1 else gap_or_end
     cells = text[begin:end].strip(), text[end:].strip()
     return [(player, cell) for player, cell in enumerate(cells) if cell]
@@ -192,8 +193,10 @@ def _checker_moves(text: str) -> tuple[CheckerMove, ...]:
         found = _STEPS.fullmatch(part)
         if found is None:
             raise ValueError("expected checker moves such as 24/18, bar/21* or 6/off(2)")
-        for _ in range(int(found[3] or 1)):
-            moves += _steps(found[1], found[2])
+        steps = _steps(found[1], found[2])
+        moves += steps
+        for _ in range(1, int(found[3] or 1)):  # the checkers behind the first find nobody left to hit
+            moves += [step._replace(is_hit=False) for step in steps]
     if len(moves) > 4:
         raise ValueError("expected at most 4 checker moves")
     return tuple(moves)

@@ -73,6 +73,9 @@ def _split_trees(data: bytes) -> Lines:
     for piece in _PIECE.finditer(data, 3 if data.startswith(b"\xef\xbb\xbf") else 0):
         if depth == 0:
             start = piece.start()
+        if piece[0] == b"[":  # a value that does not end: nor does anything behind it
+            depth = 1
+            break
         if piece[0] == b"(":
             depth += 1
         elif piece[0] == b")" and depth:

@@ -1,0 +1,6 @@
+"""Hypothesis without a time limit: the first example of a test may compile a kernel."""
+
+from hypothesis import settings
+
+settings.register_profile("kernels", deadline=None)
+settings.load_profile("kernels")

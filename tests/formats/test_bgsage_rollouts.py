@@ -1,0 +1,151 @@
+"""bgsage's boards, rollouts and JSON lines: the published row, every rule, round trips."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgdata.errors import UsageError
+from bgdata.formats import bgsage_rollouts as bgsage
+from bgdata.formats.lines import Counts
+from bgdata.game.position import START
+from tests.formats.samples import BGSAGE_ROW
+from tests.game.strategies import boards
+
+START_TEXT = " ".join(map(str, START.board))
+
+
+def test_the_published_row() -> None:
+    data = bgsage.parse_bgsage_rollouts(BGSAGE_ROW)
+    assert data.counts == Counts(1, 1, 0, 0)
+    assert data.boards[0, 1:6].tolist() == [-2, 5, 3, -2, 5]
+    assert data.chances.tolist() == [[0.7823, 0.4430, 0.0480, 0.0025, -0.0002]]
+    assert bgsage.clipped(data.chances).tolist() == [[0.7823, 0.4430, 0.0480, 0.0025, 0]]
+    assert b"".join(bgsage.format_bgsage_rollouts(data.boards, data.chances)) == BGSAGE_ROW
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (START_TEXT, "expected 31 fields (a board and five chances), got 26"),
+        (f"{START_TEXT} 0.5 0 0 0 0 0", "expected 31 fields (a board and five chances), got 32"),
+        (f"{START_TEXT[:-1]}x 0.5 0 0 0 0", "expected integers from -15 to 15 as a board"),
+        (f"{START_TEXT[:-1]}0.0 0.5 0 0 0 0", "expected integers from -15 to 15 as a board"),
+        (f"{START_TEXT[:-1]}16 0.5 0 0 0 0", "expected integers from -15 to 15 as a board"),
+        (f"{START_TEXT[:-1]}1 0.5 0 0 0 0", "expected at most 15 checkers of the player on roll in the board"),
+        (f"{START_TEXT[:-1]}-1 0.5 0 0 0 0", "expected no negative count on a bar in the board"),
+        (f"{START_TEXT} 0.5 0 0 nan 0", "expected a number as lose_gammon"),
+        (f"{START_TEXT} 1.0501 0 0 0 0", "expected chances from 0 to 1"),
+        (f"{START_TEXT} 0.5 0.56 0 0 0", "expected win_gammon at most win"),
+    ],
+)
+def test_each_rule(line: str, reason: str) -> None:
+    data = bgsage.parse_bgsage_rollouts(BGSAGE_ROW + line.encode())
+    assert [(bad.line, bad.reason) for bad in data.quarantined] == [(2, reason)]
+    assert len(data) == 1
+
+
+def test_boards_alone() -> None:
+    data = bgsage.parse_bgsage_boards(f"# x\n{START_TEXT}\n{START_TEXT} 0\n{START_TEXT[:-1]}9\n".encode())
+    assert data.boards.tolist() == [list(START.board)]
+    assert [bad.reason for bad in data.quarantined] == [
+        "expected 26 fields (a board), got 27",
+        "expected at most 15 checkers of the player on roll in the board",
+    ]
+    assert b"".join(bgsage.format_bgsage_boards(data.boards)).decode() == f"{START_TEXT}\n"
+
+
+ENTRY = {"board": list(START.board), "equity": 0.0625, "se": 0.0039, "probs": [0.5, 0.15, 0.01, 0.12, 0.01]}
+
+
+def test_json_lines() -> None:
+    text = f"{json.dumps(ENTRY)}\n\n{json.dumps(ENTRY | {'kind': 'cube', 'equity': 1})}\n"
+    data = bgsage.parse_bgsage_entries(text.encode())
+    assert data.counts == Counts(3, 2, 1, 0)
+    assert data.equities.tolist() == [0.0625, 1]
+    assert data.standard_errors.tolist() == [0.0039, 0.0039]
+    assert data.chances.tolist() == [ENTRY["probs"]] * 2
+    assert b"".join(bgsage.format_bgsage_entries(data)).splitlines()[0].decode() == json.dumps(ENTRY)
+    rest = data.quarantine(np.array([True, False]), "expected a cube decision")
+    assert (rest.equities.tolist(), rest.lines.tolist()) == ([1], [3])
+
+
+OBJECT = "expected a JSON object with board, equity, se, probs"
+BOARD = "expected integers from -15 to 15 as a board"
+NUMBERS = "expected finite numbers as equity, se and five probs"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", OBJECT),
+        ("[1]", OBJECT),
+        ("null", OBJECT),
+        ("# comment", OBJECT),
+        ("\xff", OBJECT),
+        ("[" * 100_000, OBJECT),
+        ("1" * 5000, OBJECT),
+        (json.dumps({key: ENTRY[key] for key in ("board", "equity", "probs")}), OBJECT),
+        (json.dumps(ENTRY | {"board": [0] * 25}), BOARD),
+        (json.dumps(ENTRY | {"board": [0.0] * 26}), BOARD),
+        (json.dumps(ENTRY | {"board": [True] * 26}), BOARD),
+        (json.dumps(ENTRY | {"board": [10**400] * 26}), BOARD),
+        (json.dumps(ENTRY | {"board": "x" * 26}), BOARD),
+        (json.dumps(ENTRY | {"board": [2] * 26}), "expected at most 15 checkers of the player on roll in the board"),
+        (json.dumps(ENTRY | {"equity": float("nan")}), NUMBERS),
+        (json.dumps(ENTRY | {"equity": "0.1"}), NUMBERS),
+        (json.dumps(ENTRY | {"equity": 10**400}), NUMBERS),
+        (json.dumps(ENTRY | {"probs": [0.5] * 4}), NUMBERS),
+        (json.dumps(ENTRY | {"probs": [0.5, 0.1, None, 0, 0]}), NUMBERS),
+        (json.dumps(ENTRY | {"probs": [2, 0, 0, 0, 0]}), "expected chances from 0 to 1"),
+        (json.dumps(ENTRY | {"se": -0.1}), "expected se of at least 0"),
+    ],
+)
+def test_each_rule_of_json_lines(line: str, reason: str) -> None:
+    data = bgsage.parse_bgsage_entries(f"{json.dumps(ENTRY)}\n".encode() + line.encode("latin-1"))
+    assert [(bad.line, bad.reason) for bad in data.quarantined] == [(2, reason)]
+    assert len(data) == 1
+
+
+finite = st.floats(-2, 2)
+
+
+@given(st.lists(st.tuples(boards(), st.floats(-0.05, 1.05), finite, st.floats(0, 1)), max_size=12))
+def test_round_trips(rows: list[tuple[list[int], float, float, float]]) -> None:
+    board_array = np.array([row[0] for row in rows], np.int8).reshape(-1, 26)
+    chances = np.array([[row[1], 0, -0.0, 0, 0] for row in rows]).reshape(-1, 5)
+    text = b"".join(bgsage.format_bgsage_rollouts(board_array, chances))
+    data = bgsage.parse_bgsage_rollouts(text)
+    assert (data.boards == board_array).all()
+    assert data.chances.tobytes() == chances.tobytes()
+    assert b"".join(bgsage.format_bgsage_rollouts(data.boards, data.chances)) == text
+    boards_text = b"".join(bgsage.format_bgsage_boards(board_array))
+    assert (bgsage.parse_bgsage_boards(boards_text).boards == board_array).all()
+
+    equities, errors = np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
+    entries = bgsage.BgsageEntries(data.ledger, data.lines, board_array, chances, equities, errors)
+    lines = b"".join(bgsage.format_bgsage_entries(entries))
+    again = bgsage.parse_bgsage_entries(lines)
+    assert b"".join(bgsage.format_bgsage_entries(again)) == lines
+    assert again.equities.tobytes() == equities.tobytes()
+
+
+def test_files(tmp_path: Path) -> None:
+    data = bgsage.parse_bgsage_rollouts(BGSAGE_ROW)
+    bgsage.write_bgsage_rollouts(tmp_path / "x", data.boards, data.chances)
+    bgsage.write_bgsage_boards(tmp_path / "y.gz", data.boards)
+    entries = bgsage.parse_bgsage_entries(json.dumps(ENTRY).encode())
+    bgsage.write_bgsage_entries(tmp_path / "z.jsonl", entries)
+    assert (tmp_path / "x").read_bytes() == BGSAGE_ROW
+    assert bgsage.read_bgsage_rollouts(tmp_path / "x").chances.tolist() == data.chances.tolist()
+    assert bgsage.read_bgsage_boards(tmp_path / "y.gz").boards.tolist() == data.boards.tolist()
+    assert bgsage.read_bgsage_entries(tmp_path / "z.jsonl").boards.tolist() == entries.boards.tolist()
+    for parse in (bgsage.parse_bgsage_boards, bgsage.parse_bgsage_rollouts, bgsage.parse_bgsage_entries):
+        assert parse(b"").boards.shape == (0, 26)
+    with pytest.raises(UsageError, match="expected chances for 1 boards"):
+        bgsage.format_bgsage_rollouts(data.boards, data.chances[:, :4])

@@ -1,0 +1,109 @@
+"""Fields and numbers: the byte kernels against plain Python."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bgdata.formats.fields import BLANKS, COMMA, NO_NUMBER, PLAIN, Fields, format_number, split_fields
+from bgdata.formats.lines import split_lines
+from tests.reference.text_rows import fields_of, lines_of, number_of
+
+number_texts = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True).map(repr),
+    st.decimals(-3, 3, places=5).map(lambda number: f"{number:.5f}"),
+    st.integers(-(10**25), 10**25).map(str),
+    st.text("0123456789.eE+-", max_size=12),
+    st.tuples(st.text("0123456789", max_size=20), st.text("0123456789", max_size=20), st.integers(-340, 320)).map(
+        lambda parts: f"{parts[0]}.{parts[1]}e{parts[2]}"
+    ),
+)
+
+
+def parsed(texts: list[str]) -> tuple[list[float], list[int]]:
+    fields = split_fields(split_lines(" ".join(texts).encode()))
+    values, forms = fields.numbers(np.arange(len(texts)))
+    return values.tolist(), forms.tolist()
+
+
+@given(st.lists(st.sampled_from([b"a", b",", b" ", b"\t", b"\n", b"bcd", b"\0", b"\r"])).map(b"".join))
+@example(b"a,\n,b\n,\n, ,\n \n\t\n")
+def test_fields_equal_their_twin(data: bytes) -> None:
+    lines = split_lines(data)
+    for separator in (BLANKS, COMMA):
+        fields = split_fields(lines, separator)
+        found = [
+            [data[fields.starts[place] : fields.ends[place]] for place in range(first, last)]
+            for first, last in zip(fields.first[:-1], fields.first[1:], strict=True)
+        ]
+        expected = [fields_of(line, separator) for line in lines_of(data)]
+        assert found == expected
+        assert fields.counts.tolist() == [len(row) for row in expected]
+
+
+@given(st.lists(number_texts.filter(lambda text: text != ""), min_size=1, max_size=20))
+@example(["9007199254740993", "123456789012345e22", "123456789012345e-22", "1e23", "0.1e-22", "5e-324", "1e400"])
+@example(["999999999999999", "9999999999999999", "-0", "-0.0", "+1", ".5", "5.", "1e5", "1E+05", "0e999", "0e-999"])
+@example([".", "-", "+", "e5", "1e", "1e+", "1.2.3", "1_0", "--1", "1e5.0", "nan", "inf", "0x1", "1-", "1e1e1", "１"])
+def test_numbers_are_exact(texts: list[str]) -> None:
+    for text, value, form in zip(texts, *parsed(texts), strict=True):
+        expected = number_of(text.encode())
+        if expected is None:
+            assert (value, form) == (0, NO_NUMBER)
+        else:
+            assert form != NO_NUMBER
+            assert value == expected
+            assert math.copysign(1, value) == math.copysign(1, expected)
+
+
+@given(st.integers(-(10**15) + 1, 10**15 - 1), st.integers(0, 22))
+def test_short_decimals_come_out_as_they_were(digits: int, decimals: int) -> None:
+    text = f"{abs(digits):0{decimals + 1}}"
+    text = "-" * (digits < 0) + (f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text)
+    (value,), (form,) = parsed([text])
+    assert form == decimals
+    assert format_number(value, form) == text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_any_number_comes_back(value: float) -> None:
+    for form in (PLAIN, parsed([repr(value)])[1][0]):
+        assert float(format_number(value, form)) == value
+
+
+@given(st.integers(100000, 999999), st.integers(-17, 22))
+def test_six_digits_with_an_exponent_come_out_as_they_were(digits: int, power: int) -> None:
+    text = f"{digits * 10.0 ** (power - 5):.5e}"
+    (value,), (form,) = parsed([text])
+    assert format_number(value, form) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["0.0421133", "-2", "0", "6.07967e-06", "-0.7421170", "0.0000000", "1e-05", "-0.00000"]
+)
+def test_published_forms_come_out_as_they_were(text: str) -> None:
+    (value,), (form,) = parsed([text])
+    assert format_number(value, form) == text
+
+
+def test_a_number_without_a_form_has_six_digits_where_they_do() -> None:
+    assert format_number(6.07967e-06) == "6.07967e-06"
+    assert format_number(0.25) == "0.25"
+    assert format_number(-2.0) == "-2"
+    assert format_number(1 / 3) == "0.3333333333333333"
+
+
+def test_letters_are_cut_or_padded() -> None:
+    fields = split_fields(split_lines(b"abc de\n"))
+    assert fields.letters(np.array([1, 0]), 2).tobytes() == b"deab"
+    assert fields.letters(np.array([1]), 4).tobytes() == b"de\0\0"
+    assert fields.widths(np.array([0, 1])).tolist() == [3, 2]
+
+
+def test_is_text_is_not_fooled_by_zero_bytes() -> None:
+    fields: Fields = split_fields(split_lines(b"m m\0 mm \0\n"))
+    assert fields.is_text(np.arange(4), b"m").tolist() == [True, False, False, False]

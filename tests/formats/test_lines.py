@@ -1,0 +1,204 @@
+"""Opening, splitting and accounting: every line ends in exactly one way."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgdata.errors import CorruptFileError, StorageError, UsageError
+from bgdata.formats import lines as lines_module
+from bgdata.formats.lines import (
+    TEXT_LIMIT,
+    Counts,
+    Ledger,
+    Quarantined,
+    RowIntake,
+    map_blocks,
+    read_bytes,
+    read_lines,
+    split_lines,
+    write_bytes,
+)
+from tests.reference.text_rows import lines_of
+
+TEXT = b"first\nsecond\n"
+
+
+def texts(data: bytes) -> list[bytes]:
+    lines = split_lines(data)
+    return [lines[index] for index in range(len(lines))]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", []),
+        (b"\n", [b""]),
+        (b"a", [b"a"]),
+        (b"a\nb", [b"a", b"b"]),
+        (b"a\r\nb\r\n", [b"a", b"b"]),
+        (b"a\r\r\n", [b"a\r"]),
+        (b"\r\n", [b""]),
+        (b"a\rb\n", [b"a\rb"]),
+        (b"\xef\xbb\xbfa\n", [b"a"]),
+        (b"\xef\xbb\xbf", [b""]),
+        (b"\xef\xbb\xbf\n", [b""]),
+        (b"a\0b\n\xff\n", [b"a\0b", b"\xff"]),
+        (b"a\n\n\nb\n", [b"a", b"", b"", b"b"]),
+    ],
+)
+def test_line_ends(data: bytes, expected: list[bytes]) -> None:
+    assert texts(data) == expected
+
+
+@given(st.lists(st.sampled_from([b"a", b"\n", b"\r", b"\r\n", b"\xef\xbb\xbf", b"\0", b" "])).map(b"".join))
+def test_split_equals_its_twin(data: bytes) -> None:
+    assert texts(data) == lines_of(data)
+
+
+@given(st.binary())
+def test_nothing_but_line_ends_is_lost(data: bytes) -> None:
+    assert b"".join(texts(data)) == b"".join(lines_of(data))
+
+
+def test_text_of_a_line_is_printable_and_short() -> None:
+    lines = split_lines(b"a\0b\tc\xff\xc3\xa4\x1b\n" + b"x" * 10_000)
+    assert lines.text(0) == "a\\x00b\\tc\\xffä\\x1b"
+    assert lines.text(1) == "x" * TEXT_LIMIT + "... (10000 bytes)"
+    assert (lines.number(0), lines.number(1)) == (1, 2)
+
+
+def test_every_line_has_one_verdict() -> None:
+    ledger = Ledger(split_lines(b"a\nb\n\nd\ne\n"))
+    ledger.set_aside([2])
+    ledger.reject(np.array([0, 2]), "expected no a")
+    ledger.reject([0, 4], "expected something else")
+    ledger.set_aside([0])
+    ledger.reject([], "expected nothing")
+    assert ledger.counts == Counts(lines=5, rows=2, comments=1, quarantined=2)
+    assert ledger.rows.tolist() == [1, 3]
+    assert ledger.comments.tolist() == [2]
+    assert ledger.quarantined == [
+        Quarantined(1, "a", "expected no a"),
+        Quarantined(5, "e", "expected something else"),
+    ]
+    assert str(ledger.quarantined[0]) == "line 1: expected no a, got 'a'"
+
+
+def test_a_copied_ledger_leaves_the_first_alone() -> None:
+    ledger = Ledger(split_lines(b"a\nb\n"))
+    other = ledger.copy()
+    other.reject([1], "expected no b")
+    assert ledger.counts.quarantined == 0
+    assert other.counts.quarantined == 1
+
+
+@dataclass(frozen=True)
+class Letters(RowIntake):
+    values: np.ndarray
+    comments: tuple[str, ...] = ()
+
+
+def test_quarantine_takes_rows_out_of_every_array() -> None:
+    lines = split_lines(b"a\n#\nb\nc\n")
+    ledger = Ledger(lines)
+    ledger.set_aside([1])
+    rows = Letters(ledger, ledger.rows + 1, np.array([1, 2, 3]), ("kept",))
+    rest = rows.quarantine(np.array([False, True, False]), "expected another class")
+    assert len(rows) == 3
+    assert (rest.lines.tolist(), rest.values.tolist(), rest.comments) == ([1, 4], [1, 3], ("kept",))
+    assert rest.quarantined == [Quarantined(3, "b", "expected another class")]
+    assert rest.counts == Counts(4, 2, 1, 1)
+    assert rows.counts == Counts(4, 3, 1, 0)
+    for mask in (np.zeros(2, np.bool_), np.zeros(3, np.int8)):
+        with pytest.raises(UsageError, match=r"expected bool\[3\], got "):
+            rows.quarantine(mask, "expected nothing")
+
+
+def test_blocks_are_joined_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines_module, "BLOCK", 3)
+    lines = split_lines(b"".join(b"%d\n" % number for number in range(10)))
+
+    def parse(block: lines_module.Lines) -> Ledger:
+        ledger = Ledger(block)
+        for index in range(len(block)):
+            if int(block[index]) % 4 == 1:
+                ledger.reject([index], f"expected no {block[index].decode()}")
+            if int(block[index]) == 6:
+                ledger.set_aside([index])
+        return ledger
+
+    ledger = Ledger.joined(lines, map_blocks(parse, lines))
+    assert ledger.counts == Counts(10, 6, 1, 3)
+    assert [(bad.line, bad.text, bad.reason) for bad in ledger.quarantined] == [
+        (number + 1, str(number), f"expected no {number}") for number in (1, 5, 9)
+    ]
+    assert [part.quarantined[0].line for part in map_blocks(parse, lines) if part.quarantined] == [2, 6, 10]
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.gz", "x.bz2"])
+def test_files_are_packed_by_name_and_unpacked_by_content(tmp_path: Path, name: str) -> None:
+    write_bytes(tmp_path / name, [b"first\n", b"second\n"])
+    packed = (tmp_path / name).read_bytes()
+    assert read_bytes(tmp_path / name) == TEXT
+    assert {"x.txt": packed == TEXT, "x.gz": packed[:2] == b"\x1f\x8b", "x.bz2": packed[:3] == b"BZh"}[name]
+    (tmp_path / "renamed").write_bytes(packed)
+    assert len(read_lines(tmp_path / "renamed")) == 2
+    write_bytes(tmp_path / name, [TEXT])
+    assert (tmp_path / name).read_bytes() == packed, "the same text gives the same bytes"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted({name, "renamed"})
+
+
+def test_several_packed_parts_are_one_file(tmp_path: Path) -> None:
+    for number, pack in enumerate([bz2.compress, gzip.compress]):
+        path = tmp_path / str(number)
+        path.write_bytes(pack(b"first\n") + pack(b"") + pack(b"second\n"))
+        assert read_bytes(path) == TEXT
+    (tmp_path / "empty").write_bytes(bz2.compress(b""))
+    assert read_bytes(tmp_path / "empty") == b""
+
+
+def test_a_position_id_that_begins_like_bzip2_is_text(tmp_path: Path) -> None:
+    (tmp_path / "ids").write_bytes(b"BZh9AAAAAAAAAA\n")
+    assert read_bytes(tmp_path / "ids") == b"BZh9AAAAAAAAAA\n"
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress])
+def test_damaged_packed_files_are_refused(tmp_path: Path, pack: object) -> None:
+    assert callable(pack)
+    packed = pack(TEXT * 100)
+    for number, data in enumerate(
+        [packed[:-1], packed[:20], packed + b"more", packed[:-9] + b"\0\0\0\0\0" + packed[-4:]]
+    ):
+        path = tmp_path / str(number)
+        path.write_bytes(data)
+        with pytest.raises(
+            CorruptFileError, match=rf"expected packed data in {path}, found: .*; fetch it again"
+        ) as caught:
+            read_bytes(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(StorageError, match=f"expected a file at {path}, found: .*; check the path"):
+            read_bytes(path)
+    with pytest.raises(StorageError, match=r"expected to write .*none/x, found: no such file or directory"):
+        write_bytes(tmp_path / "none" / "x", [TEXT])
+
+
+def test_nothing_is_left_behind_when_writing_fails(tmp_path: Path) -> None:
+    def chunks() -> object:
+        yield b"first\n"
+        raise UsageError("expected more")
+
+    with pytest.raises(UsageError):
+        write_bytes(tmp_path / "x.gz", chunks())  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []

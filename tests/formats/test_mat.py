@@ -1,0 +1,285 @@
+"""Match files in the Jellyfish format: gnubg's example, what other programs write, every rule, round trips."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgdata.formats.lines import Counts
+from bgdata.formats.mat import format_mat, parse_mat, read_mat, write_mat
+from bgdata.formats.matches import CheckerMove, Game, Match, Turn, TurnKind
+
+# rows of gnubg's export of a match that it played against itself, seed 4711; $ shows where blanks end a line
+EXAMPLE = """\
+; [EventDate "2026.11.20"]
+
+ 3 point match
+
+ Game 1
+ alice : 0                      bob : 0
+  1)                             42: 8/4 6/4 $
+  2) 32: 24/22 13/10             61: 13/7 8/7 $
+  3) 52: 13/11 13/8              64: 24/20 20/14* $
+  4) 31: 25/24 8/5                Doubles => 2
+  5)  Takes                      31: 14/11 11/10 $
+  6) 54:                         53: 8/3 7/4 $
+  7) 22: 24/22 22/20 20/18 18/16* 61: 25/24 24/18 $
+  8) 42: 9/5 2/0                 42: 3/0 3/1 $
+                                  Wins 2 points
+
+ Game 2
+ alice : 0                      bob : 2
+  1) 66: 7/1 7/1                 33: 13/10 13/10 13/10 6/3
+  2)  Doubles => 2                Drops
+      Wins 1 point
+
+ Game 3
+ alice : 1                      bob : 2
+  1) 31: 8/5 6/5                 65: 24/18 18/13 $
+  2)  Doubles => 2                Takes
+  3) 65: 1/0                     $
+      Wins 2 points
+
+ Game 4
+ alice : 1                      bob : 2
+  1)                             54: 13/8 24/20 $
+  2) 21: 13/11 6/5                Doubles => 2
+  3)  Drops                       Wins 1 point $
+
+""".replace("$\n", "\n")
+HEAD = " 5 point match\n\n Game 1\n Ann Lee : 0                    Bo : 0\n"
+
+
+def text_of(match: Match) -> str:
+    return b"".join(format_mat(match)).decode()
+
+
+def game_of(rows: str) -> Game:
+    """The one game of these rows, none of them quarantined."""
+    file = parse_mat((HEAD + rows).encode())
+    assert file.quarantined == []
+    return file.matches[0].games[0]
+
+
+def test_the_example() -> None:
+    file = parse_mat(EXAMPLE.encode())
+    assert file.counts == Counts(lines=35, rows=28, comments=7, quarantined=0)
+    (match,) = file.matches
+    assert (match.players, match.length, match.info) == (("alice", "bob"), 3, (("EventDate", "2026.11.20"),))
+    assert [(game.number, game.score, game.winner, game.points) for game in match.games] == [
+        (1, (0, 0), 1, 2),
+        (2, (0, 2), 0, 1),
+        (3, (1, 2), 0, 2),
+        (4, (1, 2), 1, 1),
+    ]
+    turns = match.games[0].turns
+    assert turns[0] == Turn(1, TurnKind.PLAY, (4, 2), (CheckerMove(8, 4, False), CheckerMove(6, 4, False)))
+    assert turns[4].checker_moves[1] == CheckerMove(20, 14, True)
+    assert turns[6] == Turn(1, TurnKind.DOUBLE, cube_value=2)
+    assert turns[7] == Turn(0, TurnKind.TAKE)
+    assert turns[9] == Turn(0, TurnKind.PLAY, (5, 4))
+    assert (turns[0].line, turns[-1].line) == (7, 14)
+    assert match.games[3].turns[-1] == Turn(0, TurnKind.PASS)
+    assert text_of(match) == EXAMPLE
+
+
+def test_the_other_columns_of_gnubg() -> None:
+    game = game_of("  1)                             65: 24/18 18/13 \n  2) 51:                         Wins 1 point\n")
+    assert game.turns[1] == Turn(0, TurnKind.PLAY, (5, 1))
+    assert (game.winner, game.points) == (1, 1)
+    # the take behind a beaver is not written, and a roll without padding runs into the next
+    game = game_of(
+        "  1) 31: 8/5 6/5                  Doubles => 2\n"
+        "  2)  Beavers => 4                 \n"
+        "  3) 63: 11: 8/7 8/7 6/5 6/5\n"
+    )
+    assert [(turn.player, turn.kind) for turn in game.turns] == [
+        (0, TurnKind.PLAY),
+        (1, TurnKind.DOUBLE),
+        (0, TurnKind.BEAVER),
+        (0, TurnKind.PLAY),
+        (1, TurnKind.PLAY),
+    ]
+    assert game.turns[2].cube_value == 4
+    assert len(game.turns[4].checker_moves) == 4
+    assert (game.winner, game.points) == (None, None)
+
+
+def test_long_names_touch_each_other() -> None:
+    names = " abcdefghijklmnopqrstuvwxyz01 : 0zzzzzzzzzzzzzzzzzzzzzzzzzz : 3\n"
+    (match,) = parse_mat(f" 5 point match\n Game 1\n{names}".encode()).matches
+    assert match.players == ("abcdefghijklmnopqrstuvwxyz01", "zzzzzzzzzzzzzzzzzzzzzzzzzz")
+    assert match.games[0].score == (0, 3)
+    assert names in text_of(match)
+
+
+def test_what_other_programs_write() -> None:
+    text = """\
+\ufeff; [Site "XG Gammon"]
+; [Player 1 "Ann"]
+# exported
+; no info
+
+7 point match
+
+Game 1
+Ann,1720.5 : 0                 Bo : 0
+  1) 31: 8/5(2)                  52: bar/23/18* 6/off
+  2) 64: ????                    66: Cannot Move
+  3) 44: 24/20*(2) 13/9(2)        Redoubles => 4
+  4)  Passes
+                                  Wins 2 points and the match
+"""
+    file = parse_mat(text.encode())
+    assert file.counts == Counts(14, 10, 4, 0)
+    (match,) = file.matches
+    assert match.info == (("Site", "XG Gammon"), ("Player 1", "Ann"))
+    assert match.players == ("Ann,1720.5", "Bo")
+    turns = match.games[0].turns
+    assert [move[:2] for move in turns[0].checker_moves] == [(8, 5), (8, 5)]
+    assert turns[1].checker_moves == (CheckerMove(25, 23, False), CheckerMove(23, 18, True), CheckerMove(6, 0, False))
+    assert [turn.text for turn in turns[2:4]] == ["????", "Cannot Move"]
+    assert [tuple(move) for move in turns[4].checker_moves] == [
+        (24, 20, True),
+        (24, 20, False),
+        (13, 9, False),
+        (13, 9, False),
+    ]
+    assert turns[5] == Turn(1, TurnKind.DOUBLE, cube_value=4)
+    assert turns[6] == Turn(0, TurnKind.PASS)
+    assert (match.games[0].winner, match.games[0].points) == (1, 2)
+
+
+TURN = "expected a roll with checker moves, or Doubles => N, Takes, Drops, Beavers => N in a column"
+MOVES = "expected checker moves such as 24/18, bar/21* or 6/off(2)"
+FORWARDS = "expected checker moves from a higher point to a lower one"
+PLACE = "expected a game without a result before turns and results"
+HEADING = "expected a heading, turns, a result, or 'NAME : SCORE   NAME : SCORE' below a game's number"
+BAD_LINES = {
+    "  2) 71: 8/1": TURN,
+    "  2) Double 2": TURN,
+    "  2) 31: 8/5 x": MOVES,
+    "  2) 31: 8-5 6-5": MOVES,
+    "  2) 31: 8/5(5)": MOVES,
+    "  2) 31: 5/8 6/5": FORWARDS,
+    "  2) 31: 26/23": FORWARDS,
+    "  2) 31: 0/5": FORWARDS,
+    "  2) 31: off/5": MOVES,
+    "  2) 31: 8/8": FORWARDS,
+    "  2) 11: 8/7(4) 6/5": "expected at most 4 checker moves",
+    "  2) Wins 1 point                31: 8/5 6/5": "expected nothing behind a result",
+    "something": HEADING,
+    "  Ann Lee : 0      Bo : 0": HEADING,
+    "x" * 501: "expected at most 500 bytes in a line",
+    "  2) 31: 8/5\x00": "expected printable text",
+    "  2) 31: 8/5\x1b[1m": "expected printable text",
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES)
+def test_each_rule(line: str) -> None:
+    file = parse_mat(f"{HEAD}  1) 31: 8/5 6/5\n{line}\n  3) 21: 6/4 6/5\n".encode())
+    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(6, BAD_LINES[line])]
+    (game,) = file.matches[0].games
+    assert game.bad_lines == 1
+    assert len(game.turns) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("  1) 31: 8/5 6/5\n", 1, PLACE),
+        ("      Wins 1 point\n", 1, PLACE),
+        (" Game 1\n", 1, "expected a line 'N point match' before a game"),
+        (" 5 point match\n Game 1\n  1) 31: 8/5 6/5\n", 3, PLACE),
+        (f"{HEAD}      Wins 1 point\n  1) 31: 8/5 6/5\n", 6, PLACE),
+        (f"{HEAD} Game 2\n Ann Lee : 0      Bob : 1\n", 6, "expected the players of the match"),
+    ],
+)
+def test_lines_out_of_place(text: str, line: int, reason: str) -> None:
+    file = parse_mat(text.encode())
+    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(line, reason)]
+
+
+def test_several_matches_in_a_file() -> None:
+    file = parse_mat((EXAMPLE + EXAMPLE.replace("alice", "carol")).encode())
+    assert [match.players[0] for match in file.matches] == ["alice", "carol"]
+    assert "".join(map(text_of, file.matches)) == EXAMPLE + EXAMPLE.replace("alice", "carol")
+
+
+def test_names_that_are_not_utf8() -> None:
+    (match,) = parse_mat(HEAD.replace("Ann", "Änn").encode("latin-1")).matches
+    assert match.players[0] == "Änn Lee"
+
+
+def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
+    file = parse_mat((EXAMPLE + "bad line\n").encode())
+
+    def check(match: Match, game: Game) -> str | None:
+        assert match.players == ("alice", "bob")
+        return "expected legal play" if game.number == 1 else None
+
+    rest = file.quarantine_games(check)
+    assert [game.number for game in rest.matches[0].games] == [2, 3, 4]
+    assert rest.counts == Counts(36, 17, 7, 12)
+    assert rest.quarantined[0].line == 5
+    assert file.counts == Counts(36, 28, 7, 1)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"; x", b"\xff\xfe\0\0"])
+def test_files_without_a_match(data: bytes) -> None:
+    assert parse_mat(data).matches == ()
+
+
+def test_files(tmp_path: Path) -> None:
+    (match,) = parse_mat(EXAMPLE.encode()).matches
+    write_mat(tmp_path / "x.mat", match)
+    assert (tmp_path / "x.mat").read_bytes() == EXAMPLE.encode()
+    assert read_mat(tmp_path / "x.mat").matches == (match,)
+
+
+def test_acts_without_words_are_left_out() -> None:
+    turns = (
+        Turn(1, TurnKind.SETUP, text="CV[2]"),
+        Turn(0, TurnKind.ROLL, (3, 1)),
+        Turn(0, TurnKind.RESIGN),
+    )
+    text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), turns, 1, 3),)))
+    assert text.splitlines()[-2] == "  1) 31:                         Wins 3 points"
+
+
+names = st.text("abcXYZ ä", min_size=1, max_size=20).map(str.strip).filter(bool)
+moves = st.tuples(st.integers(1, 25), st.integers(0, 24), st.booleans()).filter(lambda move: move[0] > move[1])
+plays = st.tuples(
+    st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    st.lists(moves.map(lambda move: CheckerMove(*move)), max_size=4).map(tuple),
+)
+acts = st.one_of(
+    plays.map(lambda play: (TurnKind.PLAY, *play, None)),
+    st.sampled_from([TurnKind.TAKE, TurnKind.PASS]).map(lambda kind: (kind, None, (), None)),
+    st.tuples(st.sampled_from([TurnKind.DOUBLE, TurnKind.BEAVER]), st.integers(1, 12)).map(
+        lambda double: (double[0], None, (), 2 ** double[1])
+    ),
+)
+turns = st.lists(st.tuples(st.integers(0, 1), acts).map(lambda turn: Turn(turn[0], *turn[1])), max_size=12).map(tuple)
+results = st.tuples(st.integers(0, 1), st.integers(1, 192))
+games = st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24), turns, results), max_size=4)
+
+
+@given(st.tuples(names, names), st.integers(0, 25), games)
+def test_round_trip(
+    players: tuple[str, str], length: int, rows: list[tuple[int, int, tuple[Turn, ...], tuple[int, int]]]
+) -> None:
+    played = tuple(
+        Game(number, (mine, yours), turns, *result) for number, (mine, yours, turns, result) in enumerate(rows, start=1)
+    )
+    match = Match(players if played else ("", ""), length, played, (("Event", "Open \\ 'x'"),))
+    file = parse_mat(text_of(match).encode())
+    assert file.quarantined == []
+    assert file.matches == (match,)
+    assert all(before.units.stop <= after.units.start for before, after in pairwise(file.matches[0].games))
+    assert text_of(file.matches[0]) == text_of(match)

@@ -1,0 +1,85 @@
+"""Lists of positions: wildbg's files, and what is not a position."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgdata.errors import InvalidPositionError
+from bgdata.formats.lines import Counts
+from bgdata.formats.position_list import (
+    format_position_list,
+    parse_position_list,
+    read_position_list,
+    write_position_list,
+)
+from bgdata.game.position import Position
+from tests.formats.samples import shared_file
+from tests.game.strategies import boards
+
+
+@pytest.mark.parametrize(("name", "first"), [("contact.csv", b"v3sAAAhmdzMAAQ"), ("race.csv", b"v90EAIC3BgAAAA")])
+def test_wildbg_benchmark_positions(name: str, first: bytes) -> None:
+    path = shared_file("wildbg", name)
+    positions = read_position_list(path)
+    assert positions.counts == Counts(1000, 1000, 0, 0)
+    assert positions.position_ids[0] == first
+    assert b"".join(format_position_list(positions.boards)) == path.read_bytes()
+
+
+def test_headings_columns_and_comments() -> None:
+    positions = parse_position_list(b"position_id,win\n# x\n4HPwATDgc/ABMA, 0.5,x\r\n\n v3sAAAhmdzMAAQ\n4HPwATDgc/ABMA")
+    assert positions.counts == Counts(6, 3, 3, 0)
+    assert positions.position_ids.tolist() == [b"4HPwATDgc/ABMA", b"v3sAAAhmdzMAAQ", b"4HPwATDgc/ABMA"]
+    assert positions.lines.tolist() == [3, 5, 6]
+    assert positions.boards[0].tolist() == list(Position.from_id("4HPwATDgc/ABMA").board)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("4HPwATDgc/ABM", "expected a position id of 14 characters in the first column"),
+        ("4HPwATDgc/ABMA:cAkAAAAAAAAA", "expected a position id of 14 characters in the first column"),
+        (",4HPwATDgc/ABMA", "expected a position id of 14 characters in the first column"),
+        ("4HPwATDgc/ABMA 0.5", "expected a position id of 14 characters in the first column"),
+        ("position_id", "expected a position id of 14 characters in the first column"),
+        ("4HPwATDgc/ABMB", "expected one of A, Q, g, w as the last of 14 characters in the position id"),
+        ("4HPwATDgc_ABMA", "expected only the letters of the format in the position id"),
+        ("AQAAAAAAAgAAAA", "expected checkers of one side only on each point in the position id"),
+    ],
+)
+def test_each_rule(line: str, reason: str) -> None:
+    positions = parse_position_list(f"4HPwATDgc/ABMA\n{line}\n".encode())
+    assert [(bad.line, bad.text, bad.reason) for bad in positions.quarantined] == [(2, line, reason)]
+    assert len(positions) == 1
+
+
+def test_no_positions() -> None:
+    for data in (b"", b"\n", b"position_id\n", b"\xef\xbb\xbfposition_id"):
+        positions = parse_position_list(data)
+        assert positions.boards.shape == (0, 26)
+        assert positions.counts.comments == positions.counts.lines
+    assert b"".join(format_position_list(positions.boards, heading=True)) == b"position_id\n"
+
+
+@given(st.lists(boards(), max_size=20), st.booleans())
+def test_round_trip(rows: list[list[int]], heading: bool) -> None:
+    board_array = np.array(rows, np.int8).reshape(-1, 26)
+    text = b"".join(format_position_list(board_array, heading=heading))
+    positions = parse_position_list(text)
+    assert (positions.boards == board_array).all()
+    assert positions.counts == Counts(len(rows) + heading, len(rows), int(heading), 0)
+    assert b"".join(format_position_list(positions.boards, heading=heading)) == text
+
+
+def test_files(tmp_path: Path) -> None:
+    board_array = np.array([Position.from_id("4HPwATDgc/ABMA").board], np.int8)
+    write_position_list(tmp_path / "x.csv.gz", board_array, heading=True)
+    assert read_position_list(tmp_path / "x.csv.gz").lines.tolist() == [2]
+    with pytest.raises(InvalidPositionError):
+        write_position_list(tmp_path / "y.csv", board_array * np.int8(9))
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv.gz"]

@@ -1,0 +1,190 @@
+"""Match files in the Smart Game Format: what gnubg saves, every rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bgdata.formats.lines import Counts
+from bgdata.formats.matches import CheckerMove, Game, Match, Turn, TurnKind
+from bgdata.formats.sgf import parse_sgf, parse_sgf_nodes, read_sgf
+
+# a session that gnubg saved, statistics cut: beavers and a resignation, a drop, a roll that was not played
+EXAMPLE = r"""
+(;FF[4]GM[6]CA[UTF-8]AP[GNU Backgammon:1.07.001]MI[length:0][game:0][ws:0][bs:0]PW[gnubg]PB[r\]oo\\t]DT[2026-11-21]
+RU[Jacoby]RE[W+16R]GS[M:0 0 3 3 0 0.000000][C:0 0]
+;B[21lnab]
+;W[52mhxv]A[0][mhxv E ver 3 0.510349 0.134556 0.006264 0.128723 0.003999 0.039739 0C 0 1 0.000000 1]
+;B[63ntqt]C[with ) and ( and \] inside]
+;W[double]DA[E ver 3]
+;B[double]
+;W[double]
+;B[take]
+;W[33yzdadbz]
+)
+(;FF[4]GM[6]MI[length:0][game:1][ws:16][bs:0]PW[gnubg]PB[r\]oo\\t]RU[Jacoby]RE[W+1]
+;W[31yxhe]
+;B[66]
+;W[double]
+;B[drop])
+(;FF[4]GM[6]MI[length:0][game:2][ws:17][bs:0]PW[gnubg]PB[r\]oo\\t]RU[Jacoby]RE[B+1R]CV[2]
+;PL[W]AE[a:y]AW[aabb][z]DI[36]CV[4]CP[b]
+;B[42qusu]
+;PL[W]DI[51])
+""".replace("33yzdadbz", "33yvyvheif")
+ROOT = "FF[4]GM[6]MI[length:7][game:0][ws:0][bs:0]PW[a]PB[b]"
+
+
+def test_a_session() -> None:
+    file = parse_sgf(EXAMPLE.encode())
+    assert file.counts == Counts(lines=3, rows=3, comments=0, quarantined=0)
+    (match,) = file.matches
+    assert (match.players, match.length, match.info) == (("gnubg", r"r]oo\t"), 0, (("DT", "2026-11-21"),))
+    assert [(game.number, game.score, game.winner, game.points, game.is_crawford) for game in match.games] == [
+        (1, (0, 0), 0, 16, False),
+        (2, (16, 0), 0, 1, False),
+        (3, (17, 0), 1, 1, False),
+    ]
+    assert match.games[0].turns == (
+        Turn(1, TurnKind.PLAY, (2, 1), (CheckerMove(13, 11), CheckerMove(24, 23))),
+        Turn(0, TurnKind.PLAY, (5, 2), (CheckerMove(13, 8), CheckerMove(24, 22))),
+        Turn(1, TurnKind.PLAY, (6, 3), (CheckerMove(11, 5), CheckerMove(8, 5))),
+        Turn(0, TurnKind.DOUBLE, cube_value=2),
+        Turn(1, TurnKind.BEAVER, cube_value=4),
+        Turn(0, TurnKind.BEAVER, cube_value=8),
+        Turn(1, TurnKind.TAKE),
+        Turn(
+            0, TurnKind.PLAY, (3, 3), (CheckerMove(25, 22), CheckerMove(25, 22), CheckerMove(8, 5), CheckerMove(9, 6))
+        ),
+        Turn(1, TurnKind.RESIGN),
+    )
+    assert match.games[1].turns == (
+        Turn(0, TurnKind.PLAY, (3, 1), (CheckerMove(25, 24), CheckerMove(8, 5))),
+        Turn(1, TurnKind.PLAY, (6, 6)),
+        Turn(0, TurnKind.DOUBLE, cube_value=2),
+        Turn(1, TurnKind.PASS),
+    )
+    assert match.games[2].turns == (
+        Turn(0, TurnKind.SETUP, text="AE[a:y]AW[aabb][z]PL[W]DI[36]CV[4]CP[b]"),
+        Turn(1, TurnKind.PLAY, (4, 2), (CheckerMove(8, 4), CheckerMove(6, 4))),
+        Turn(0, TurnKind.ROLL, (5, 1)),
+        Turn(0, TurnKind.RESIGN),
+    )
+    assert [game.turns[0].line for game in match.games] == [2, 13, 18]
+
+
+def test_the_analysis_can_be_had() -> None:
+    nodes = parse_sgf_nodes(EXAMPLE.strip().encode().split(b"\n)\n")[0] + b")")
+    assert len(nodes) == 9
+    assert nodes[2]["A"][0] == "0"
+    assert nodes[2]["A"][1].startswith("mhxv E ver 3 0.510349")
+    assert nodes[3]["C"] == ["with ) and ( and ] inside"]
+
+
+def test_the_main_line_is_read() -> None:
+    (match,) = parse_sgf(f"(;{ROOT}(;W[31hefe];B[21lnab])(;W[21mlff]))".encode()).matches
+    assert [turn.dice for turn in match.games[0].turns] == [(3, 1), (2, 1)]
+
+
+def test_the_cube_goes_on_from_where_it_was() -> None:
+    text = f"(;{ROOT}CV[2];W[double];B[take];B[double];W[take];W[double])"
+    (match,) = parse_sgf(text.encode()).matches
+    assert [turn.cube_value for turn in match.games[0].turns] == [4, None, 8, None, 16]
+
+
+def test_crawford() -> None:
+    rules = [None, "", "Crawford", "Crawford:CrawfordGame"]
+    found = [parse_sgf(f"(;{ROOT}{'' if rule is None else f'RU[{rule}]'})".encode()) for rule in rules]
+    assert [file.matches[0].games[0].is_crawford for file in found] == [None, False, False, True]
+
+
+def test_other_matches_begin_where_players_length_or_number_change() -> None:
+    tree = f"(;{ROOT})"
+    trees = [
+        tree,
+        tree.replace("game:0", "game:1"),
+        tree.replace("game:0", "game:4"),
+        tree,
+        tree.replace("PB[b]", "PB[c]").replace("game:0", "game:1"),
+        tree.replace("length:7", "length:5").replace("game:0", "game:2"),
+    ]
+    matches = parse_sgf("\n".join(trees).encode()).matches
+    assert [[game.number for game in match.games] for match in matches] == [[1, 2, 5], [1], [2], [3]]
+
+
+NODES = "expected nodes of properties such as ;B[31hefe] and ) at the end of the tree"
+TURNS = "expected turns such as 31hefe, double, take and drop"
+FORWARDS = "expected checker moves from a higher point to a lower one"
+WHOLE = "expected whole numbers as match length, game, scores and cube"
+GAME = "expected a game of backgammon, GM[6]"
+BEGIN = "expected a game tree that begins with ("
+BAD_TREES = {
+    f"(;{ROOT}": NODES,
+    f"(;{ROOT};W[31hefe)": NODES,
+    f"(;{ROOT};W31hefe)": NODES,
+    f"(;{ROOT};1[x])": NODES,
+    "(FF[4])": "expected a ; before the first property",
+    "()": GAME,
+    "(;FF[4]GM[1])": GAME,
+    "text": BEGIN,
+    ")": BEGIN,
+    "[": BEGIN,
+    f"(;{ROOT};W[71hefe])": TURNS,
+    f"(;{ROOT};W[31hef])": TURNS,
+    f"(;{ROOT};W[31hefehefehefe])": TURNS,
+    f"(;{ROOT};W[beaver])": TURNS,
+    f"(;{ROOT};W[31eh])": FORWARDS,
+    f"(;{ROOT};B[31hefe])": FORWARDS,
+    f"(;{ROOT};W[31zh])": TURNS,
+    f"(;{ROOT};W[31hy])": TURNS,
+    f"(;{ROOT}RE[?])": "expected a result such as W+2 or B+4R",
+    f"(;{ROOT}CV[x])": WHOLE,
+    f"(;{ROOT};CV[-2])": WHOLE,
+    "(;GM[6]MI[length:x])": WHOLE,
+}
+
+
+@pytest.mark.parametrize("tree", BAD_TREES)
+def test_each_rule(tree: str) -> None:
+    file = parse_sgf(f"(;{ROOT})\n\n{tree}".encode())
+    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(3, BAD_TREES[tree])]
+    assert file.counts == Counts(2, 1, 0, 1)
+
+
+def test_a_bad_game_does_not_end_the_match() -> None:
+    trees = [f"(;{ROOT.replace('game:0', f'game:{number}')})" for number in range(3)]
+    file = parse_sgf(f"{trees[0]}\n{trees[1].replace('GM[6]', '')}\n{trees[2]}".encode())
+    assert [game.number for game in file.matches[0].games] == [1, 3]
+    assert [bad.line for bad in file.quarantined] == [2]
+
+
+def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
+    def check(match: Match, game: Game) -> str | None:
+        return f"expected more than {len(match.games)} games" if game.number == 2 else None
+
+    rest = parse_sgf(EXAMPLE.encode()).quarantine_games(check)
+    assert [game.number for game in rest.matches[0].games] == [1, 3]
+    assert rest.counts == Counts(3, 2, 0, 1)
+    assert [(bad.line, bad.reason) for bad in rest.quarantined] == [(13, "expected more than 3 games")]
+
+
+def test_text_that_is_not_utf8() -> None:
+    (match,) = parse_sgf(f"(;{ROOT})".replace("PW[a]", "PW[ä]").encode("latin-1")).matches
+    assert match.players[0] == "ä"
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\ufeff", " \t\n"])
+def test_files_without_a_match(text: str) -> None:
+    file = parse_sgf(text.encode())
+    assert (file.matches, file.counts) == ((), Counts(0, 0, 0, 0))
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "(" * 200_000, "(;A" * 100_000, f"(;{ROOT}" + "[\\" * 100_000])
+def test_hostile_text_takes_no_longer(text: str) -> None:
+    assert parse_sgf(text.encode()).counts.rows == 0
+
+
+def test_files(tmp_path: Path) -> None:
+    (tmp_path / "x.sgf").write_text("\ufeff" + EXAMPLE)
+    assert read_sgf(tmp_path / "x.sgf").matches == parse_sgf(EXAMPLE.encode()).matches
