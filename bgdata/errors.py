@@ -53,6 +53,10 @@ class MissingFileError(BgdataError, FileNotFoundError):
     """A file that was named does not exist."""
 
 
+class InvalidGameError(BgdataError, ValueError):
+    """A recorded game that breaks the rules of the game."""
+
+
 class NotCoveredError(BgdataError, LookupError):
     """The position lies outside the table."""
 

@@ -1,0 +1,197 @@
+"""Recorded matches, replayed: every play is legal, and the position before every turn is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bgdata.datasets._columns import class_column, position_columns, text_arrays, text_column, text_declarations
+from bgdata.datasets._games import GAME_ARRAYS, GAMES, TURN_ARRAYS, TURNS
+from bgdata.datasets._imports import (
+    QUARANTINE,
+    QUARANTINE_ARRAYS,
+    FileImport,
+    NamedParameters,
+    check_name,
+    name_of,
+)
+from bgdata.errors import InvalidGameError
+from bgdata.store.dataset import TableShape
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.formats.matches import Game, Match, MatchFile
+    from bgdata.store.arrays import Array
+
+ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
+OWNERS = ("centered", "on_roll", "opponent")
+SAMPLE = """ 1 point match
+
+ Game 1
+ left : 0                   right : 0
+  1) 31: 8/5 6/5                 65: 24/18 18/13
+      Wins 1 point and the match
+"""
+
+
+@dataclass
+class Collected:
+    """The rows of all games, in lists."""
+
+    players: list[tuple[str, str]] = field(default_factory=list)
+    games: list[tuple[int, ...]] = field(default_factory=list)
+    first_turns: list[int] = field(default_factory=lambda: [0])
+    boards: list[tuple[int, ...]] = field(default_factory=list)
+    turns: list[tuple[int, ...]] = field(default_factory=list)
+    plays: list[str] = field(default_factory=list)
+
+    def add(self, number: int, match: Match, game: Game) -> None:
+        """One game that can be replayed."""
+        from bgdata.formats.replay import replay
+
+        for entry in replay(match, game):
+            die1, die2 = entry.turn.dice or (0, 0)
+            action, owner = ACTIONS.index(entry.turn.kind), OWNERS.index(entry.cube.owner)
+            self.boards.append(entry.position.board)
+            self.turns.append((entry.turn.player, action, entry.on_roll, die1, die2, entry.cube.value, owner))
+            self.plays.append(str(entry.play) if entry.play else "")
+        unknown = [-1 if value is None else int(value) for value in (game.is_crawford, game.winner, game.points)]
+        self.games.append((number, game.number, match.length, *game.score, *unknown))
+        self.players.append(match.players)
+        self.first_turns.append(len(self.turns))
+
+
+class Matches(FileImport[NamedParameters]):
+    """Games keep the order of the files."""
+
+    name = "matches"
+    revision = 1
+    summary = "Matches and money sessions recorded by other programs, every game replayed from the start position."
+    source = "Imported from .mat (Jellyfish format) and .sgf files as gnubg writes them"
+    licence = "as of the files"
+    columns = GAMES.columns
+    key = GAMES.key
+    arrays = (
+        *GAME_ARRAYS,
+        *text_declarations("players", "game x 2", "Names of the players of each game"),
+        *TURN_ARRAYS,
+        *text_declarations("plays", "turn", "Checker moves in the usual notation, empty without"),
+        *text_declarations("sources", "file", "Names of the files"),
+        *QUARANTINE_ARRAYS,
+    )
+    parameters = NamedParameters
+    smallest = NamedParameters("sample")
+
+    @property
+    def tables(self) -> tuple[TableShape, ...]:
+        return GAMES, TURNS, QUARANTINE
+
+    def slug(self, parameters: NamedParameters) -> str:
+        return parameters.name
+
+    def check_parameters(self, parameters: NamedParameters) -> None:
+        check_name(parameters)
+
+    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> NamedParameters:
+        return name_of(files, given)
+
+    def read(self, path: Path, parameters: NamedParameters) -> MatchFile:  # noqa: ARG002
+        from bgdata.formats.mat import read_mat
+        from bgdata.formats.replay import replay
+        from bgdata.formats.sgf import read_sgf
+
+        def flaw(match: Match, game: Game) -> str | None:
+            try:
+                replay(match, game)
+            except InvalidGameError as error:
+                return str(error)
+            return None
+
+        file = read_sgf(path) if ".sgf" in path.suffixes else read_mat(path)
+        return file.quarantine_games(flaw)
+
+    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
+        from bgdata.game.board_kernels import position_classes
+
+        rows = Collected()
+        for number, match in enumerate(match for intake in intakes for match in intake.matches):
+            for game in match.games:
+                rows.add(number, match, game)
+        boards = np.array(rows.boards, np.int8).reshape(-1, 26)
+        return {
+            "games": np.array(rows.games, np.int32).reshape(-1, 8),
+            "first_turns": np.array(rows.first_turns, np.int64),
+            "turn_boards": boards,
+            "turn_classes": position_classes(boards).astype(np.uint8),
+            "turns": np.array(rows.turns, np.int32).reshape(-1, 7),
+            **text_arrays("players", [name for names in rows.players for name in names]),
+            **text_arrays("plays", rows.plays),
+        }
+
+    def batches(self, parameters: NamedParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        import pyarrow as pa
+
+        match, number, length, score_0, score_1, crawford, winner, points = arrays["games"].T
+        names = text_column(arrays, "players").to_pylist()
+        yield pa.record_batch(
+            {
+                "game": np.arange(len(match), dtype=np.int32),
+                "match": match,
+                "game_number": number.astype(np.int16),
+                "player_0": pa.array(names[::2], pa.string()),
+                "player_1": pa.array(names[1::2], pa.string()),
+                "match_length": length.astype(np.int16),
+                "score_0": score_0.astype(np.int16),
+                "score_1": score_1.astype(np.int16),
+                "is_crawford": pa.array(crawford == 1, mask=crawford < 0),
+                "winner": pa.array(winner.astype(np.int8), mask=winner < 0),
+                "points": pa.array(points.astype(np.int16), mask=points < 0),
+                "n_turns": np.diff(arrays["first_turns"]).astype(np.int32),
+            }
+        )
+
+    def side_batches(
+        self, name: str, parameters: NamedParameters, arrays: Mapping[str, Array]
+    ) -> Iterator[pa.RecordBatch]:
+        if name == QUARANTINE.name:
+            return super().side_batches(name, parameters, arrays)
+        return turn_rows(arrays)
+
+    def write_sample(self, folder: Path) -> list[Path]:
+        path = folder / "sample.mat"
+        path.write_text(SAMPLE)
+        return [path]
+
+
+def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The table `turns`."""
+    import pyarrow as pa
+
+    player, action, on_roll, die1, die2, cube, owner = arrays["turns"].T
+    counts = np.diff(arrays["first_turns"])
+    games = np.repeat(np.arange(len(counts)), counts)
+    plays = text_column(arrays, "plays")
+    yield pa.record_batch(
+        {
+            "game": games.astype(np.int32),
+            "turn": (np.arange(len(games)) - arrays["first_turns"][games]).astype(np.int32),
+            "player": player.astype(np.int8),
+            "action": pa.DictionaryArray.from_arrays(pa.array(action), pa.array(ACTIONS)),
+            **position_columns(arrays["turn_boards"]),
+            "class": class_column(arrays["turn_classes"]),
+            "on_roll": on_roll.astype(np.int8),
+            "die1": pa.array(die1.astype(np.int8), mask=die1 == 0),
+            "die2": pa.array(die2.astype(np.int8), mask=die2 == 0),
+            "play": plays,
+            "cube_value": cube,
+            "cube_owner": pa.DictionaryArray.from_arrays(pa.array(owner), pa.array(OWNERS)),
+        }
+    )
+
+
+DATASET = Matches()
