@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from duckdb.func import ARROW
+from duckdb.func import ARROW, SPECIAL
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
@@ -20,15 +20,42 @@ from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
 if TYPE_CHECKING:
     import duckdb
 
+BOARD_SLOTS = 26
 BINOMIAL = np.array([[comb(n, r) for r in range(MAX_POINTS + 2)] for n in range(MAX_POINTS + MAX_CHECKERS + 2)])
 
 
+class Function(NamedTuple):
+    """A vectorised function and its signature."""
+
+    call: Callable[..., Any]
+    parameters: tuple[tuple[str, str], ...]  # (name, SQL type)
+    result: str
+
+
 def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make `bearoff_index` and `pip_count` of this connection vectorised."""
-    functions: dict[str, Callable[..., Any]] = {"bearoff_index": bearoff_index, "pip_count": pip_count}
+    """Make the position functions of this connection vectorised."""
+    from bgdata.sql import positions
+
+    board, position_id = ("board", "TINYINT[]"), ("position_id", "VARCHAR")
+    roll = (position_id, ("die1", "INTEGER"), ("die2", "INTEGER"))
+    functions = {
+        "bearoff_index": Function(bearoff_index, (("points", "TINYINT[]"),), "INTEGER"),
+        "pip_count": Function(pip_count, (board,), "INTEGER"),
+        "board": Function(positions.board, (position_id,), "TINYINT[]"),
+        "position_id": Function(positions.position_id, (board,), "VARCHAR"),
+        "flip": Function(positions.flip, (board,), "TINYINT[]"),
+        "position_class": Function(positions.position_class, (board,), "VARCHAR"),
+        "next_positions": Function(positions.next_positions, roll, "VARCHAR[]"),
+        "legal_plays": Function(positions.legal_plays, roll, "STRUCT(play VARCHAR, next_position_id VARCHAR)[]"),
+    }
     for name, function in functions.items():
-        connection.create_function(f"fast_{name}", function, ["TINYINT[]"], "INTEGER", type=ARROW)
-        connection.execute(f"create temp macro {name}(points) as fast_{name}(points::tinyint[])")
+        types: list[Any] = [type_ for _, type_ in function.parameters]
+        connection.create_function(
+            f"fast_{name}", function.call, types, function.result, type=ARROW, null_handling=SPECIAL
+        )
+        arguments = ", ".join(f"{argument}::{type_}" for argument, type_ in function.parameters)
+        parameters = ", ".join(argument for argument, _ in function.parameters)
+        connection.execute(f"create temp macro {name}({parameters}) as fast_{name}({arguments})")
 
 
 def bearoff_index(points: pa.Array) -> pa.Array:
@@ -42,9 +69,11 @@ def bearoff_index(points: pa.Array) -> pa.Array:
 
 
 def pip_count(points: pa.Array) -> pa.Array:
-    """Pips to bear off each layout."""
+    """Pips to bear off each layout; of 26 integers, a board, those of the player on roll."""
     checkers, row, place, lengths, missing = flattened(points)
-    return sums_by_row(checkers * (place + 1), row, len(lengths), missing, wrong=row[:0])
+    is_board = lengths[row] == BOARD_SLOTS
+    pips = np.where(is_board, np.maximum(checkers, 0) * place, checkers * (place + 1))
+    return sums_by_row(pips, row, len(lengths), missing, wrong=row[:0])
 
 
 def flattened(

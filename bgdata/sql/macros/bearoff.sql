@@ -16,10 +16,6 @@ create macro bearoff_index(points) as
             len(points) - k + 1)))::integer;
 comment on macro bearoff_index is 'Position index of a layout: rank by checkers, then most on the ace point, deuce point, ...';
 
-create macro pip_count(points) as
-    list_sum(list_transform(points, lambda checkers, point: checkers * point))::integer;
-comment on macro pip_count is 'Pips to bear all checkers of a layout off';
-
 create macro win_chance(on_roll_chances, opponent_chances) as
     list_sum(list_transform(
         on_roll_chances,

@@ -1,0 +1,133 @@
+"""Position functions of SQL over whole columns, with the kernels; NULL for what is no position.
+
+Kernels are imported with the first call, so that a connection opens at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+SLOTS = 26
+Column: TypeAlias = pa.Array | pa.ChunkedArray
+
+
+def whole(column: Column) -> pa.Array:
+    """The column in one piece."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def boards_of(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """(boards int8[n, 26], is legal bool[n]) of a column of lists; rows that are not legal hold zeros."""
+    from bgdata.game.codec import board_flaws
+
+    lists = whole(column)
+    is_board = (lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False) == SLOTS).astype(np.bool_)
+    found = lists.filter(pa.array(is_board)).flatten()
+    boards = np.zeros((len(lists), SLOTS), np.int8)
+    boards[is_board] = found.fill_null(-128).to_numpy(zero_copy_only=False).reshape(-1, SLOTS)
+    is_legal = is_board & (board_flaws(boards) == 0)
+    boards[~is_legal] = 0
+    return boards, is_legal
+
+
+def boards_of_ids(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """(boards int8[n, 26], is legal bool[n]) of a column of Position IDs."""
+    from bgdata.game.codec import parse_position_ids
+
+    texts = np.array([(text or "").encode() for text in whole(column).to_pylist()], dtype=np.bytes_)
+    fitting = np.char.str_len(texts) == 14
+    boards, flaws = parse_position_ids(np.where(fitting, texts, b"A" * 14).astype("S14"))
+    is_legal = fitting & (flaws == 0)
+    boards[~is_legal] = 0
+    return boards, is_legal
+
+
+def lists(values: NDArray[np.int8], is_valid: NDArray[np.bool_]) -> pa.Array:
+    """One list a row; NULL where it is not valid."""
+    lengths = np.where(is_valid, values.shape[1], 0)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    flat = pa.array(np.ascontiguousarray(values[is_valid]).ravel())
+    return pa.ListArray.from_arrays(pa.array(offsets), flat, mask=pa.array(~is_valid))
+
+
+def board(position_ids: Column) -> pa.Array:
+    """Boards of Position IDs."""
+    return lists(*boards_of_ids(position_ids))
+
+
+def flip(boards: Column) -> pa.Array:
+    """Boards seen by the other side."""
+    from bgdata.game.codec import flip_boards
+
+    values, is_legal = boards_of(boards)
+    return lists(flip_boards(values), is_legal)
+
+
+def position_id(boards: Column) -> pa.Array:
+    """Position IDs of boards."""
+    from bgdata.game.codec import format_position_ids
+
+    values, is_legal = boards_of(boards)
+    return texts(format_position_ids(values), is_legal)
+
+
+def position_class(boards: Column) -> pa.Array:
+    """Classes of boards: over, bearoff, race, crashed or contact."""
+    from bgdata.game.board_kernels import position_classes
+    from bgdata.game.classes import PositionClass
+
+    values, is_legal = boards_of(boards)
+    names = np.array([""] * (max(PositionClass) + 1), dtype=object)
+    for entry in PositionClass:
+        names[entry] = entry.name.lower().partition("_")[0]
+    return pa.array(names[position_classes(values)], pa.string(), mask=~is_legal)
+
+
+def texts(letters: NDArray[np.bytes_], is_valid: NDArray[np.bool_]) -> pa.Array:
+    """Texts of one width; NULL where not valid."""
+    return pa.array(letters.astype(str).astype(object), pa.string(), mask=~is_valid)
+
+
+def rolls_of(die1: Column, die2: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """(dice int8[n, 2], are they dice bool[n]); 1 and 1 where they are not."""
+    dice = np.column_stack([whole(die).fill_null(0).to_numpy(zero_copy_only=False) for die in (die1, die2)])
+    is_roll = np.asarray(((dice >= 1) & (dice <= 6)).all(axis=1))
+    return np.where(is_roll[:, None], dice, 1).astype(np.int8), is_roll
+
+
+def next_positions(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
+    """Position IDs, the opponent on roll, that the plays of a roll lead to."""
+    from bgdata.game.codec import flip_boards, format_position_ids
+    from bgdata.game.play_kernels import batch_plays
+
+    boards, is_legal = boards_of_ids(position_ids)
+    dice, is_roll = rolls_of(die1, die2)
+    offsets, after_play = batch_plays(boards, dice)
+    ids = texts(format_position_ids(flip_boards(after_play)), np.ones(len(after_play), np.bool_))
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), ids, mask=pa.array(~(is_legal & is_roll)))
+
+
+def legal_plays(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
+    """Plays of a roll as text, each with the Position ID that it leads to, the opponent on roll."""
+    from bgdata.game.position import Position
+
+    boards, is_legal = boards_of_ids(position_ids)
+    dice, is_roll = rolls_of(die1, die2)
+    rows = zip(boards.tolist(), dice.tolist(), (is_legal & is_roll).tolist(), strict=True)
+    found = [plays_of(Position.from_board(row), roll) if good else None for row, roll, good in rows]
+    kind = pa.list_(pa.struct([("play", pa.string()), ("next_position_id", pa.string())]))
+    return pa.array(found, kind)
+
+
+def plays_of(position: Any, roll: Sequence[int]) -> list[dict[str, str]]:
+    """The plays of one position."""
+    from bgdata.game.dice import roll_of
+    from bgdata.game.plays import legal_plays
+
+    plays = legal_plays(position, roll_of(*roll))
+    return [{"play": str(play), "next_position_id": play.next_position.id} for play in plays]
