@@ -124,10 +124,9 @@ def format_number(value: float, form: int = PLAIN) -> str:
     Text that was read comes out as it was if it has at most 15 digits, a power of ten within 22 (both as in the head of
     this module), no redundant sign, zero in front or letter E.
     """
-    if form == PLAIN:
-        short = f"{value:.6g}"
-        return short if float(short) == value else repr(value)
-    return f"{value:.{form}f}" if form >= 0 else f"{value:.{-1 - form}e}"
+    written = f".{form}f" if form >= 0 else f".{-1 - form}e"
+    text = format(value, ".6g" if form == PLAIN else written)
+    return text if float(text) == value else repr(value)  # such as 12.5e3, which has too many digits before the point
 
 
 @kernel(inline=True)

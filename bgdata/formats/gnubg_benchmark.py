@@ -37,7 +37,7 @@ from bgdata.formats.gnubg_benchmark_tables import (
     Seeds,
     Text,
 )
-from bgdata.formats.lines import Ledger, read_bytes, split_lines
+from bgdata.formats.lines import Ledger, comment_text, read_bytes, split_lines
 from bgdata.game.codec import Boards, parse_key20s
 
 _ACTIONS = (b"TG", b"D/T", b"D/D", b"ND")
@@ -238,7 +238,7 @@ class _Reader:
         return self._texts(rows[self.fields.counts[rows] > 0])
 
     def _texts(self, rows: Places) -> tuple[Text, ...]:
-        return tuple(Text(row + 1, self.lines[row].decode("utf-8", "backslashreplace")) for row in rows.tolist())
+        return tuple(Text(row + 1, comment_text(self.lines[row])) for row in rows.tolist())
 
 
 def _kinds(fields: Fields) -> NDArray[np.bytes_]:

@@ -26,7 +26,16 @@ from bgdata.formats.fields import (
     set_comments_aside,
     split_fields,
 )
-from bgdata.formats.lines import Ledger, Lines, RowIntake, map_blocks, read_bytes, split_lines, write_bytes
+from bgdata.formats.lines import (
+    Ledger,
+    Lines,
+    RowIntake,
+    comment_text,
+    map_blocks,
+    read_bytes,
+    split_lines,
+    write_bytes,
+)
 from bgdata.game.codec import Boards, fill_ids_of_keys, format_key20s, parse_key20s
 
 _DECIMALS = 5
@@ -73,7 +82,7 @@ def parse_gnubg_training(data: bytes) -> TrainingData:
         position_ids,
         chances,
         comment_index=(np.searchsorted(list(comments), ledger.rows) - 1).astype(np.int32),
-        comments=tuple(comment.decode("utf-8", "backslashreplace") for comment in comments.values()),
+        comments=tuple(map(comment_text, comments.values())),
     )
 
 
@@ -136,7 +145,7 @@ def format_gnubg_training(
     if index.size and (np.diff(index) < 0).any() | (index[-1] >= len(comments)) | (index[0] < -1):
         raise UsageError(f"expected ascending indexes of {len(comments)} comments, got {index.min()} to {index.max()}")
     for comment in comments:
-        if not comment.startswith("#") or "\n" in comment:
+        if not comment.lstrip(" \t").startswith("#") or "\n" in comment:
             raise UsageError(f"expected a comment as one line that begins with '#', got {comment!r}")
     return _format(boards, np.asarray(chances, np.float32), index, comments)
 

@@ -108,6 +108,11 @@ def split_lines(data: bytes) -> Lines:
     return Lines(data, starts, ends)
 
 
+def comment_text(line: bytes) -> str:
+    """A line that is kept as text, such as a comment: bytes that are no UTF-8 become `\\xff` and so on."""
+    return line.rstrip(b"\r").decode("utf-8", "backslashreplace")
+
+
 class Ledger:
     """What became of every line: a row until it is set aside as a comment or rejected for a reason."""
 

@@ -24,8 +24,8 @@ _RIGHT_BEGIN = 20  # a result from here on stands in the right column
 _INFO = re.compile(r';\s*\[([^"\]]+?)\s*"(.*)"\]\s*')
 _LENGTH = re.compile(r"\s*(\d{1,5}) point match\s*", re.IGNORECASE)
 _GAME = re.compile(r"\s*Game (\d{1,5})\s*", re.IGNORECASE)
-_NAMES_APART = re.compile(r"\s*(\S.*?)\s*:\s*(\d{1,5})\s+(\S.*?)\s*:\s*(\d{1,5})\s*")
-_NAMES_TOUCHING = re.compile(r"\s*(\S.*?)\s*:\s*(\d{1,5})(\S.*?)\s*:\s*(\d{1,5})\s*")
+_NAMES_APART = re.compile(r"\s*([^\s:][^:]*?)\s*:\s*(\d{1,5})\s+([^\s:][^:]*?)\s*:\s*(\d{1,5})\s*")
+_NAMES_TOUCHING = re.compile(r"\s*([^\s:][^:]*?)\s*:\s*(\d{1,5})([^\s:\d][^:]*?)\s*:\s*(\d{1,5})\s*")
 _TURNS = re.compile(r"\s*\d{1,5}\)")
 _DICE_COLON = re.compile(r"(?<!\d)\d\d:")
 _GAP = re.compile(r"  |(?<=\S) (?=Wins )")  # a result may follow a long play without a gap
@@ -50,8 +50,8 @@ def read_mat(path: str | os.PathLike[str]) -> MatchFile:
 def parse_mat(data: bytes) -> MatchFile:
     """The matches of a .mat file's content; lines that are not understood, or stand where they cannot, are quarantined.
 
-    The text is UTF-8, or Latin-1 in lines that are not. Headings, info lines (`; [Name "value"]`), turns and results
-    are rows; blank lines and others that begin with `;` or `#` are comments.
+    The text is UTF-8, or Latin-1 in lines that are not; names cannot have colons. Headings, info lines
+    (`; [Name "value"]`), turns and results are rows; blank lines and others that begin with `;` or `#` are comments.
     """
     return _Reader(data).file()
 
@@ -241,7 +241,8 @@ _CUBE_WORDS = {TurnKind.DOUBLE: "Doubles", TurnKind.BEAVER: "Beavers"}
 def _game_text(players: tuple[str, str], game: Game) -> str:
     """Heading, rows of two cells, result, blank line."""
     names = [f"{name} : {score}" for name, score in zip(players, game.score, strict=True)]
-    text = f" Game {game.number}\n {names[0]:<{_NAME_WIDTH}}{names[1]}\n"
+    gap = " " * (len(names[0]) >= _NAME_WIDTH and names[1][0].isdigit())  # else the score would run into the name
+    text = f" Game {game.number}\n {names[0]:<{_NAME_WIDTH}}{gap}{names[1]}\n"
     turns = [turn for turn in game.turns if turn.kind not in (TurnKind.SETUP, TurnKind.RESIGN)]
     column, row = 1, 0  # of the last cell written
     for turn in turns:

@@ -115,7 +115,7 @@ def test_each_rule_of_json_lines(line: str, reason: str) -> None:
 finite = st.floats(-2, 2)
 
 
-@given(st.lists(st.tuples(boards(), st.floats(-0.05, 1.05), finite, st.floats(0, 1)), max_size=12))
+@given(st.lists(st.tuples(boards(), st.floats(-0.04, 1.04), finite, st.floats(0, 1)), max_size=12))
 def test_round_trips(rows: list[tuple[list[int], float, float, float]]) -> None:
     board_array = np.array([row[0] for row in rows], np.int8).reshape(-1, 26)
     chances = np.array([[row[1], 0, -0.0, 0, 0] for row in rows]).reshape(-1, 5)

@@ -97,6 +97,14 @@ def test_a_number_without_a_form_has_six_digits_where_they_do() -> None:
     assert format_number(1 / 3) == "0.3333333333333333"
 
 
+@given(number_texts)
+@example("12.5e-1")
+def test_no_form_changes_a_value(text: str) -> None:
+    for value, form in zip(*parsed(text.split() or ["0"]), strict=True):
+        if form != NO_NUMBER:
+            assert float(format_number(value, form)) == value
+
+
 def test_letters_are_cut_or_padded() -> None:
     fields = split_fields(split_lines(b"abc de\n"))
     assert fields.letters(np.array([1, 0]), 2).tobytes() == b"deab"

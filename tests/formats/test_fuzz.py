@@ -1,0 +1,186 @@
+"""Spoiled lines: reading never stops, every line is accounted for, and what was read can be written and read again."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pytest
+
+from bgdata.formats.bgsage_rollouts import (
+    format_bgsage_entries,
+    format_bgsage_rollouts,
+    parse_bgsage_entries,
+    parse_bgsage_rollouts,
+)
+from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
+from bgdata.formats.gnubg_benchmark_write import format_gnubg_benchmark
+from bgdata.formats.gnubg_training import format_gnubg_training, parse_gnubg_training
+from bgdata.formats.lines import Intake, RowIntake
+from bgdata.formats.mat import format_mat, parse_mat
+from bgdata.formats.position_list import format_position_list, parse_position_list
+from bgdata.formats.sgf import parse_sgf
+from bgdata.formats.wildbg_csv import format_wildbg_csv, parse_wildbg_csv
+from tests.formats import samples, test_bgsage_rollouts, test_gnubg_benchmark, test_mat, test_sgf, test_wildbg_csv
+from tests.reference.text_rows import lines_of
+
+TRAINING = [samples.TRAINING_ROW, b"OAHDPAABDAOAHDPAABDA 0.52500 0.14900 0.00800 0.12500 0.00700\n", b"# cycle 3\n"]
+BENCHMARK = [
+    *(samples.SETTINGS + test_gnubg_benchmark.GROUP + samples.BENCHMARK_ROWS).splitlines(keepends=True),
+    b"c OAHDPAABDAOAHDPAABDA 51.25 49.875 ND\n",
+    b"b OAHDPAABDAOAHDPAABDA 3 1 JIGHPAABDAOAHDPAABDA 0.5 0.125 0 0.1 0\n",
+]
+MAT = test_mat.EXAMPLE.encode().splitlines(keepends=True)
+SPICE = [
+    b"\n",
+    b"\r\n",
+    b"\0",
+    b"\xff",
+    b" ",
+    b"\t",
+    b",",
+    b"#",
+    b"-",
+    b"e",
+    b"nan",
+    b"9" * 30,
+    b"A",
+    b"\xef\xbb\xbf",
+    b":",
+    b"[",
+]
+
+
+def spoiled(line: bytes, chance: random.Random) -> bytes:
+    """The line with up to three small damages; one in four stays whole."""
+    for _ in range(chance.randrange(4)):
+        place, other = sorted((chance.randrange(len(line) + 1), chance.randrange(len(line) + 1)))
+        line = chance.choice(
+            [
+                line[:place] + chance.choice(SPICE) + line[place:],
+                line[:place] + line[place + 1 :],
+                line[:place] + bytes([chance.randrange(256)]) + line[place + 1 :],
+                line[:place] + chance.choice(b"0123456789ABCDEFGHIJKLMNOP ./").to_bytes() + line[place + 1 :],
+                line[:place] + line[other:],
+                line[:other] + line[place:],
+            ]
+        )
+    return line
+
+
+def spoiled_text(lines: list[bytes], count: int, chance: random.Random) -> bytes:
+    """At least `count` lines, each a spoiled one of these."""
+    return b"".join(spoiled(chance.choice(lines), chance) for _ in range(count))
+
+
+def check_accounts(intake: Intake, text: bytes) -> None:
+    counts = intake.counts
+    assert counts.lines == len(lines_of(text)) == counts.rows + counts.comments + counts.quarantined
+    quarantined = intake.quarantined
+    assert len(quarantined) == counts.quarantined
+    assert all(bad.reason.startswith("expected ") and bad.text.isprintable() for bad in quarantined)
+    numbers = [bad.line for bad in quarantined]
+    assert numbers == sorted(set(numbers))
+    if isinstance(intake, RowIntake):
+        assert len(intake) == counts.rows
+        assert not set(intake.lines.tolist()) & set(numbers)
+
+
+def check_again(
+    text: bytes, parse: Callable[[bytes], RowIntake], write: Callable[[RowIntake], Iterable[bytes]]
+) -> None:
+    """Reading accounts for all lines, and the rows survive writing and reading."""
+    intake = parse(text)
+    check_accounts(intake, text)
+    written = b"".join(write(intake))
+    again = parse(written)
+    assert again.quarantined == []
+    assert b"".join(write(again)) == written
+    for name, array in vars(intake).items():
+        if isinstance(array, np.ndarray) and name != "lines":
+            assert array.tobytes() == getattr(again, name).tobytes()
+
+
+def write_training(data) -> Iterable[bytes]:
+    return format_gnubg_training(data.boards, data.chances, comment_index=data.comment_index, comments=data.comments)
+
+
+FORMATS = {
+    "training": (TRAINING, parse_gnubg_training, write_training),
+    "position list": (
+        [b"4HPwATDgc/ABMA\n", b"v3sAAAhmdzMAAQ,1\n"],
+        parse_position_list,
+        lambda d: format_position_list(d.boards),
+    ),
+    "wildbg": ([test_wildbg_csv.ROW], parse_wildbg_csv, lambda d: format_wildbg_csv(d.boards, d.chances)),
+    "bgsage": ([samples.BGSAGE_ROW], parse_bgsage_rollouts, lambda d: format_bgsage_rollouts(d.boards, d.chances)),
+    "bgsage json": (
+        [json.dumps(test_bgsage_rollouts.ENTRY).encode() + b"\n"],
+        parse_bgsage_entries,
+        format_bgsage_entries,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_spoiled_rows(name: str) -> None:
+    lines, parse, write = FORMATS[name]
+    chance = random.Random(name)
+    check_again(spoiled_text(lines, 10_000, chance), parse, write)
+    for _ in range(300):  # small files, so that beginnings and ends are spoiled too
+        check_again(spoiled_text(lines, chance.randrange(4), chance), parse, write)
+
+
+def check_benchmark(text: bytes) -> None:
+    benchmark = parse_gnubg_benchmark(text)
+    check_accounts(benchmark, text)
+    tables = ("decisions", "rollouts", "evaluations", "cube_rollouts", "best_plays", "seeds", "settings")
+    assert benchmark.counts.rows == sum(len(getattr(benchmark, table)) for table in tables)
+    written = b"".join(format_gnubg_benchmark(benchmark))
+    again = parse_gnubg_benchmark(written)
+    assert again.quarantined == []
+    assert b"".join(format_gnubg_benchmark(again)) == written
+    for table in ("decisions", "plays"):
+        for name in ("boards", "dice", "equities", "losses"):
+            array = getattr(getattr(benchmark, table), name, None)
+            assert array is None or array.tobytes() == getattr(getattr(again, table), name).tobytes()
+
+
+def test_spoiled_benchmarks() -> None:
+    chance = random.Random("benchmark")
+    check_benchmark(spoiled_text(BENCHMARK, 10_000, chance))
+    for _ in range(300):
+        check_benchmark(spoiled_text(BENCHMARK, chance.randrange(8), chance))
+
+
+def test_spoiled_matches() -> None:
+    chance = random.Random("mat")
+    check_accounts(parse_mat(text := spoiled_text(MAT, 10_000, chance)), text)
+    for _ in range(300):
+        damage = chance.randrange(len(MAT))
+        text = b"".join([*MAT[:damage], spoiled(MAT[damage], chance), *MAT[damage + 1 :]])
+        file = parse_mat(text)
+        check_accounts(file, text)
+        written = b"".join(b"".join(format_mat(match)) for match in file.matches)
+        assert b"".join(b"".join(format_mat(match)) for match in parse_mat(written).matches) == written
+
+
+def test_spoiled_trees() -> None:
+    chance = random.Random("sgf")
+    for _ in range(2000):
+        text = spoiled(spoiled(test_sgf.EXAMPLE.encode(), chance), chance)
+        file = parse_sgf(text)
+        counts = file.counts
+        assert counts.lines == counts.rows + counts.quarantined
+        assert counts.rows == sum(len(match.games) for match in file.matches)
+        assert all(bad.reason.startswith("expected ") and bad.text.isprintable() for bad in file.quarantined)
+
+
+@pytest.mark.slow
+def test_a_million_spoiled_lines() -> None:
+    chance = random.Random(1)
+    check_again(spoiled_text(TRAINING, 500_000, chance), parse_gnubg_training, write_training)
+    check_benchmark(spoiled_text(BENCHMARK, 300_000, chance))
+    check_accounts(parse_mat(text := spoiled_text(MAT, 200_000, chance)), text)

@@ -1,0 +1,132 @@
+"""The readers of .mat and .sgf against gnubg, which plays matches and saves both."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bgdata.formats.mat import format_mat, read_mat
+from bgdata.formats.matches import Game, MatchFile, TurnKind
+from bgdata.formats.sgf import read_sgf
+from tests.oracles import find_gnubg_tool, needs_gnubg_tool
+
+PREAMBLE = """
+import gnubg
+def do(*commands):
+    for command in commands:
+        gnubg.command(command)
+def save(name):
+    do(f"export match mat {name}.mat", f"save match {name}.sgf")
+do("set rng mersenne", "set display off", "set automatic bearoff on", "set confirm new off", "set confirm save off")
+"""
+MATCHES = """
+for player in (0, 1):
+    do(f"set player {player} gnubg")
+    for part in ("chequerplay", "cubedecision"):
+        do(f"set player {player} {part} evaluation plies 0")
+do("set automatic game on", "set automatic roll on", "set automatic move on")
+names = [("alice", "bob"), ("Ann Lee", "B"), ("abcdefghijklmnopqrstuvwxyz01", "zzzzzzzzzzzzzzzzzzzzzzzzzz")]
+for number, (mine, yours) in enumerate(names):
+    do(f"set seed {number + 1}", f'set defaultnames "{mine}" "{yours}"', f"new match {3 + 2 * number}", "play")
+    save(f"match{number}")
+"""
+SESSION = """
+do("set player 0 human", "set player 1 human", "set automatic game off", "set automatic roll off")
+do("set automatic move off", "set seed 7", "set beavers 3", "new session")
+def play(turns):
+    for _ in range(turns):
+        if gnubg.posinfo()["dice"] == (0, 0):
+            do("roll")
+        board, dice = gnubg.board(), gnubg.posinfo()["dice"]
+        best = gnubg.findbestmove(board, gnubg.cubeinfo(), gnubg.evalcontext(0, 0, 1, 0, 0.0), dice)
+        do("move " + gnubg.movetupletostring(best, board))
+play(3); do("double", "redouble", "take"); play(3); do("resign 2", "agree", "new game")
+play(4); do("double", "drop", "new game")
+play(3); do("roll", "resign 1", "agree", "new game")
+play(4); do("resign 3", "agree", "new game"); play(3)
+save("session")
+"""
+
+
+def run_gnubg(folder: Path, script: str) -> None:
+    """Run a script inside gnubg; it exits with 0 whatever happens, so the last line must be reached."""
+    (folder / "script.py").write_text(f"{PREAMBLE}{script}\nprint('REACHED')\n")
+    gnubg = find_gnubg_tool("gnubg")
+    assert gnubg
+    answer = subprocess.run(
+        [gnubg, "-t", "-q", "-r", "-p", "script.py"],
+        cwd=folder,
+        env=os.environ | {"HOME": str(folder)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    assert b"REACHED" in answer.stdout, answer.stderr.decode()
+
+
+def summary(game: Game) -> tuple[object, ...]:
+    """What both formats know of a game; the order of checker moves differs between them."""
+    turns = [
+        (turn.player, turn.dice, sorted(move[:2] for move in turn.checker_moves), turn.kind, turn.cube_value)
+        if turn.kind is not TurnKind.ROLL
+        else (turn.player, turn.dice, [], TurnKind.PLAY, None)
+        for turn in game.turns
+        if turn.kind is not TurnKind.RESIGN
+    ]
+    return game.number, game.score, game.winner, game.points, turns
+
+
+def both(folder: Path, name: str) -> tuple[MatchFile, MatchFile]:
+    mat, sgf = read_mat(folder / f"{name}.mat"), read_sgf(folder / f"{name}.sgf")
+    assert mat.quarantined == sgf.quarantined == []
+    return mat, sgf
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with matches that gnubg played against itself."""
+    folder = tmp_path_factory.mktemp("played")
+    run_gnubg(folder, MATCHES)
+    return folder
+
+
+@needs_gnubg_tool("gnubg")
+def test_matches_that_gnubg_plays(played: Path) -> None:
+    for number in range(3):
+        mat, sgf = both(played, f"match{number}")
+        (match,), (other,) = mat.matches, sgf.matches
+        assert (match.players, match.length) == (other.players, other.length)
+        assert list(map(summary, match.games)) == list(map(summary, other.games))
+        assert max(match.games[-1].score) + (match.games[-1].points or 0) >= match.length
+        assert b"".join(format_mat(match)) == (played / f"match{number}.mat").read_bytes()
+
+
+@needs_gnubg_tool("gnubg")
+def test_a_session_with_beavers_drops_and_resignations(tmp_path: Path) -> None:
+    run_gnubg(tmp_path, SESSION)
+    mat, sgf = both(tmp_path, "session")
+    (match,), (other,) = mat.matches, sgf.matches
+    assert match.length == 0
+    assert len(match.games) == len(other.games) == 5
+    for game, other_game in zip(match.games[1:], other.games[1:], strict=True):
+        assert summary(game) == summary(other_game)
+    kinds = [turn.kind for turn in match.games[0].turns]
+    beaver = kinds.index(TurnKind.BEAVER)
+    assert (kinds[beaver - 1], match.games[0].turns[beaver].cube_value) == (TurnKind.DOUBLE, 4)
+    other_kinds = [turn.kind for turn in other.games[0].turns]
+    assert other_kinds.pop(beaver + 1) is TurnKind.TAKE, "gnubg does not write it to .mat"
+    assert other_kinds == [*kinds, TurnKind.RESIGN]
+    assert match.games[-1].winner is other.games[-1].winner is None
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_reads_what_we_write(tmp_path: Path, played: Path) -> None:
+    (match,) = read_mat(played / "match0.mat").matches
+    (tmp_path / "ours.mat").write_bytes(b"".join(format_mat(match)))
+    run_gnubg(tmp_path, "do('import mat ours.mat')\nsave('again')\n")
+    (again,) = read_sgf(tmp_path / "again.sgf").matches
+    assert list(map(summary, again.games)) == list(map(summary, match.games))
