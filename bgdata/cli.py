@@ -16,7 +16,7 @@ from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.warehouse import Warehouse
 
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
-COMPUTED = [kind for kind in all_kinds().values() if not kind.takes_files]
+COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
 PARAMETER_NAMES = sorted({name for kind in COMPUTED for name in kind.parameters.names()})
 
 
@@ -142,6 +142,26 @@ def import_(
 
     given = {key: value for key, value in (("class", class_), ("name", name)) if value is not None}
     import_files(warehouse, kind, files, given, strict=flags["strict"], force=flags["force"])
+
+
+@main.command()
+@click.argument("player")
+@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
+@click.option(
+    "--set", "sets", multiple=True, metavar="CLASS", help="contact, crashed or race.  [default: all imported]"
+)
+@click.option(
+    "--file", "files", multiple=True, type=click.Path(path_type=Path), help="A .bm file to import and score on."
+)
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@click.pass_obj
+def benchmark(
+    warehouse: Warehouse, player: str, ply: int, sets: tuple[str, ...], files: tuple[Path, ...], form: str
+) -> None:
+    """Score PLAYER (random, pubeval, or gnubg where installed) on imported benchmarks: 1000 x mean loss a decision."""
+    from bgdata.commands.benchmark import score_player
+
+    score_player(warehouse, player, ply, sets, files, form)
 
 
 @main.command()

@@ -41,6 +41,14 @@ class InvalidParameterError(UsageError):
     """A dataset parameter outside its range."""
 
 
+class UnknownPlayerError(UsageError, KeyError):
+    """No player has this name, or not on this machine."""
+
+
+class ExternalProgramError(BgdataError, RuntimeError):
+    """Another program did not answer as it should."""
+
+
 class MissingTableError(BgdataError, KeyError):
     """The warehouse holds no such dataset, variant or version."""
 

@@ -1,0 +1,1 @@
+"""Who says how good: evaluators and the players that choose by them."""

@@ -1,0 +1,56 @@
+"""The installed gnubg as an independent program: it is asked through its own Python, in a process of its own."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from bgdata.errors import ExternalProgramError, UnknownPlayerError
+
+GAMES_FOLDERS = ("/usr/games", "/usr/local/games")  # where distributions put gnubg, often not on PATH
+MARK = "@@"
+
+
+def find_gnubg_tool(name: str) -> str | None:
+    """Path of `gnubg`, `makebearoff`, `makehyper` or `bearoffdump`; None where it is not installed."""
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES_FOLDERS))
+
+
+def require_gnubg() -> str:
+    """Path of gnubg. Raises UnknownPlayerError where it is not installed."""
+    path = find_gnubg_tool("gnubg")
+    if path is None:
+        raise UnknownPlayerError("expected GNU Backgammon on this machine, found none (Debian package gnubg)")
+    return path
+
+
+@functools.cache
+def gnubg_version() -> str:
+    """Version that gnubg prints of itself, such as 1.07.001. Raises UnknownPlayerError where it is not installed."""
+    done = subprocess.run([require_gnubg(), "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"\d+\.\d+\.\d+", done.stdout)
+    return found[0] if found else "unknown"
+
+
+def ask_gnubg(script: str, folder: Path) -> list[str]:
+    """What a Python script tells from inside gnubg: it calls `tell(text)`, and here are the texts, one each.
+
+    gnubg mixes its own output with that of scripts and always exits with 0, so lines are marked, and so is the end.
+    Raises ExternalProgramError when the script does not come to its end.
+    """
+    path = folder / "script.py"
+    path.write_text(f"def tell(text):\n    print('{MARK}' + str(text))\n{script}\ntell('end')\n")
+    environment = os.environ | {"HOME": str(folder)}  # it writes settings there
+    done = subprocess.run(
+        [require_gnubg(), "-t", "-q", "-r", "-p", str(path)],
+        cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    told = [line.removeprefix(MARK) for line in done.stdout.splitlines() if line.startswith(MARK)]
+    if told[-1:] != ["end"]:
+        last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
+        raise ExternalProgramError(f"expected gnubg to answer every question, found: {last}")
+    return told[:-1]

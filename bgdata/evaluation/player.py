@@ -1,0 +1,75 @@
+"""Players: whoever chooses a play for a position and a roll."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import UnknownPlayerError
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.random import random_bits, random_stream
+from bgdata.kernel import kernel, prange
+
+BATCH = 1 << 14  # decisions whose plays are held at a time: bounds the memory
+
+
+class Player(Protocol):
+    """Chooses plays by cubeless equity; the same question always gets the same answer."""
+
+    @property
+    def label(self) -> str:
+        """Name and settings: letters, digits and `-`."""
+
+    @property
+    def version(self) -> str:
+        """Changes when the choices may."""
+
+    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+        """int8[n, 26]: for int8[n, 26] boards of the player on roll and int8[n, 2] rolls the position after the chosen
+        play, with the OPPONENT on roll."""
+
+
+class RandomPlayer:
+    """Every distinct play of a roll with the same chance, decided by a seed and the place in the batch."""
+
+    label = "random"
+    version = "1"
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+        """See Player."""
+        chosen = np.empty_like(boards)
+        for start in range(0, len(boards), BATCH):
+            rows = slice(start, min(len(boards), start + BATCH))
+            offsets, after_play = batch_plays(boards[rows], rolls[rows])
+            fill_random_choices(self.seed, start, offsets, after_play, chosen[rows])
+        return flip_boards(chosen)
+
+
+@kernel(parallel=True)
+def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after_play: Boards, chosen: Boards) -> None:
+    """Fills chosen[row] with one of after_play[offsets[row]:offsets[row + 1]], by (seed, first + row)."""
+    for row in prange(len(chosen)):
+        count = np.uint64(offsets[row + 1] - offsets[row])
+        number: Any = random_bits(random_stream(seed, first + row), 0) >> np.uint64(33)
+        chosen[row] = after_play[offsets[row] + np.int64(number % count)]
+
+
+def open_player(name: str, ply: int = 0) -> Player:
+    """A player by name: random, pubeval, or gnubg where it is installed. Raises UnknownPlayerError."""
+    from bgdata.evaluation.gnubg_player import GnubgPlayer
+    from bgdata.evaluation.pubeval import PubEval
+
+    if name == "gnubg":
+        return GnubgPlayer(ply)
+    players: dict[str, type[RandomPlayer] | type[PubEval]] = {"random": RandomPlayer, "pubeval": PubEval}
+    if name not in players:
+        raise UnknownPlayerError(f"expected a player among {', '.join([*players, 'gnubg'])}, got {name}")
+    if ply:
+        raise UnknownPlayerError(f"expected --ply 0 for {name}, which does not look ahead, got {ply}")
+    return players[name]()

@@ -1,0 +1,25 @@
+-- Scores of players on benchmarks, one row for each.
+create view benchmark_summary as
+select manifest->'parameters'->>'player' as player,
+       (manifest->'parameters'->>'ply')::integer as ply,
+       manifest->'parameters'->>'version' as player_version,
+       manifest->'parameters'->>'position_class' as class,
+       (manifest->>'rows')::integer as decisions,
+       (manifest->'statistics'->>'error_rate')::double as error_rate,
+       (manifest->'statistics'->>'error_rate_low')::double as error_rate_low,
+       (manifest->'statistics'->>'error_rate_high')::double as error_rate_high,
+       (manifest->'statistics'->>'unlisted_share')::double as unlisted_share,
+       (manifest->'statistics'->>'best_share')::double as best_share
+from manifests
+where manifest->>'dataset' = 'benchmark_scores' and is_current;
+comment on view benchmark_summary is 'Error rates of players on imported benchmarks: 1000 x mean loss over all decisions';
+comment on column benchmark_summary.player is 'Player';
+comment on column benchmark_summary.ply is 'Plies looked ahead, 0 for the static evaluation';
+comment on column benchmark_summary.player_version is 'Version of the player as he says it';
+comment on column benchmark_summary.class is 'Class of the benchmark: contact, crashed or race';
+comment on column benchmark_summary.decisions is 'Decisions';
+comment on column benchmark_summary.error_rate is '1000 x mean loss [thousandths of a point a decision]';
+comment on column benchmark_summary.error_rate_low is 'Lower end of the 95 % confidence interval [thousandths of a point a decision]';
+comment on column benchmark_summary.error_rate_high is 'Upper end of the 95 % confidence interval [thousandths of a point a decision]';
+comment on column benchmark_summary.unlisted_share is 'Share of choices that were not rolled out';
+comment on column benchmark_summary.best_share is 'Share of choices that lose nothing';

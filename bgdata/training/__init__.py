@@ -1,0 +1,1 @@
+"""Teaching players and scoring them."""
