@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,11 @@ def drop_root_rights() -> None:
         header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
         if ctypes.CDLL(None, use_errno=True).capset(header, (ctypes.c_uint32 * 6)()):
             raise OSError(ctypes.get_errno(), "capset")
+
+
+def bare_thread() -> ThreadPoolExecutor:
+    """A thread without root's rights; use as a context manager."""
+    return ThreadPoolExecutor(1, initializer=drop_root_rights)
 
 
 def die_at_change(root: Path, number: int) -> None:

@@ -9,8 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -46,15 +45,8 @@ class Slow(Silence):
         time.sleep(0.02 if count > 1 else 0)
 
 
-@pytest.fixture
-def bare_thread() -> Iterator[ThreadPoolExecutor]:
-    """A thread for which permissions count also when root runs the tests."""
-    with ThreadPoolExecutor(1, initializer=processes.drop_root_rights) as executor:
-        yield executor
-
-
 @pytest.mark.parametrize("force", [False, True])
-def test_killed_at_every_change_to_a_file(memory_path: Path, bare_thread: ThreadPoolExecutor, force: bool) -> None:
+def test_killed_at_every_change_to_a_file(memory_path: Path, force: bool) -> None:
     """Also when an old version is there to be replaced: then a whole one is there all the time."""
     expected = toy_warehouse(memory_path / "whole").build("squares", FEW).name
     exitcode: int | None = KILLED
@@ -66,7 +58,8 @@ def test_killed_at_every_change_to_a_file(memory_path: Path, bare_thread: Thread
         exitcode = processes.run(build, warehouse.root, "squares", FEW, force, kill_at)
         assert exitcode in (0, KILLED)
         assert whole_versions(warehouse) in ([expected], [] if not force else [expected])
-        bare_thread.submit(warehouse.build, "squares", FEW, force=force).result()
+        with processes.bare_thread() as thread:
+            thread.submit(warehouse.build, "squares", FEW, force=force).result()
         assert whole_versions(warehouse) == [expected], kill_at
         assert not [path for path in warehouse.staging.iterdir() if path.is_dir()], kill_at
         with warehouse.connect() as connection:
