@@ -8,12 +8,13 @@ import pytest
 
 from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.store.table import Table
-from tests.store.toy import Count, toy_warehouse
+from bgdata.store.warehouse import Warehouse
+from tests.store.toy import Count
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
-    return toy_warehouse(tmp_path).build("squares", Count(10))
+def table(toys: Warehouse) -> Table:
+    return toys.build("squares", Count(10))
 
 
 def test_open(table: Table) -> None:
