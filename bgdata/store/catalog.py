@@ -38,7 +38,7 @@ def write_catalog(warehouse: Warehouse) -> None:
                 fill_catalog(connection, warehouse)
                 connection.execute("use memory; detach catalog")
             partial.replace(warehouse.catalog)
-        except duckdb.IOException as error:
+        except duckdb.Error as error:
             raise StorageError(f"cannot write {warehouse.catalog}: {str(error).splitlines()[0]}") from error
         finally:
             partial.unlink(missing_ok=True)
