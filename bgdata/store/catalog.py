@@ -161,4 +161,4 @@ def is_stale(warehouse: Warehouse) -> bool:
     written = warehouse.catalog.stat().st_mtime_ns
     kinds = [warehouse.root / kind for kind in warehouse.kinds]
     variants = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
-    return any(folder.stat().st_mtime_ns > written for folder in kinds + variants if folder.is_dir())
+    return any(folder.stat().st_mtime_ns >= written for folder in kinds + variants if folder.is_dir())
