@@ -38,7 +38,7 @@ def write_catalog(warehouse: Warehouse) -> None:
                 fill_catalog(connection, warehouse)
                 connection.execute("use memory; detach catalog")
             partial.replace(warehouse.catalog)
-        except duckdb.IOException as error:
+        except duckdb.Error as error:
             raise StorageError(f"cannot write {warehouse.catalog}: {str(error).splitlines()[0]}") from error
         finally:
             partial.unlink(missing_ok=True)
@@ -179,4 +179,4 @@ def is_stale(warehouse: Warehouse) -> bool:
     written = warehouse.catalog.stat().st_mtime_ns
     kinds = [warehouse.root / kind for kind in warehouse.kinds]
     variants = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
-    return any(folder.stat().st_mtime_ns > written for folder in kinds + variants if folder.is_dir())
+    return any(folder.stat().st_mtime_ns >= written for folder in kinds + variants if folder.is_dir())

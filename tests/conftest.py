@@ -1,0 +1,44 @@
+"""What tests of the store, the commands and SQL share: a small warehouse to read, and copies of it to spoil."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.store.warehouse import Warehouse
+
+
+@pytest.fixture(scope="session")
+def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a warehouse with the smallest variant of every kind. Only to be read: `warehouse` is a copy."""
+    root = tmp_path_factory.mktemp("small") / "warehouse"
+    warehouse = bgdata.open_warehouse(root)
+    for kind in warehouse.kinds.values():
+        warehouse.build(kind.name, kind.smallest)
+    return root
+
+
+@pytest.fixture
+def warehouse(small_root: Path, tmp_path: Path) -> Warehouse:
+    """A copy of the small warehouse, with files that a test can write to."""
+    root = tmp_path / "warehouse"
+    shutil.copytree(small_root, root)
+    for path in root.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return bgdata.open_warehouse(root)
+
+
+@pytest.fixture
+def memory_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there can be one: builds by the dozen would wait for the disk most of the time."""
+    if os.access("/dev/shm", os.W_OK):
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+            yield Path(folder)
+    else:
+        yield tmp_path

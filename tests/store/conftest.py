@@ -1,0 +1,16 @@
+"""A warehouse of toy kinds, in memory where that can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bgdata.store.warehouse import Warehouse
+from tests.store.toy import toy_warehouse
+
+
+@pytest.fixture
+def toys(memory_path: Path) -> Warehouse:
+    """An empty warehouse that knows the toy kinds."""
+    return toy_warehouse(memory_path / "warehouse")

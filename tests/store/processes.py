@@ -1,0 +1,93 @@
+"""Other processes for tests: cheap ones that start with everything imported, and real command lines."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+_CAPABILITY_VERSION_3 = 0x20080522
+_CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod"}  # audit events, raised before each
+
+# every child is forked from a fresh process that has imported this and runs no threads
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    [
+        "pytest",
+        "tests.store.toy",
+        "bgdata.bearoff.race",
+        "bgdata.bearoff.two_sided",
+        "bgdata.sql.functions",
+        "bgdata.store.build",
+        "bgdata.store.catalog",
+        "bgdata.store.parquet",
+    ]
+)
+
+
+def start(function: Callable[..., None], *arguments: Any) -> BaseProcess:
+    """Run a function of a module in another process."""
+    process = _CONTEXT.Process(target=function, args=arguments)
+    process.start()
+    return process
+
+
+def run(function: Callable[..., None], *arguments: Any) -> int | None:
+    """Run a function in another process to the end; its exit code, negative for a signal."""
+    process = start(function, *arguments)
+    process.join(60)
+    assert process.exitcode is not None, "hangs"
+    return process.exitcode
+
+
+def barrier(parties: int) -> Any:
+    """Lets processes begin at the same moment."""
+    return _CONTEXT.Barrier(parties)
+
+
+def bgdata_command(*arguments: str | Path, bare: bool = False) -> list[str]:
+    """The command line of `bgdata`; `bare` takes root's rights away first, so that permissions count."""
+    drop = "from tests.store.processes import drop_root_rights; drop_root_rights(); " if bare else ""
+    return [sys.executable, "-c", f"{drop}from bgdata.cli import main; main()", *map(str, arguments)]
+
+
+def bgdata(*arguments: str | Path, bare: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run `bgdata` in a process of its own, with changed environment variables."""
+    command = bgdata_command(*arguments, bare=bare)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ | variables, check=False)
+
+
+def drop_root_rights() -> None:
+    """Give up this thread's capabilities (Linux), so that what permissions forbid is forbidden to root too."""
+    if os.geteuid() == 0:
+        header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+        if ctypes.CDLL(None, use_errno=True).capset(header, (ctypes.c_uint32 * 6)()):
+            raise OSError(ctypes.get_errno(), "capset")
+
+
+def bare_thread() -> ThreadPoolExecutor:
+    """A thread without root's rights; use as a context manager."""
+    return ThreadPoolExecutor(1, initializer=drop_root_rights)
+
+
+def die_at_change(root: Path, number: int) -> None:
+    """Kill this process right before its change number `number` (from 0) to a file below `root`."""
+    done = 0
+
+    def count(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal done
+        is_change = event in _CHANGES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR))
+        if is_change and str(arguments[0]).startswith(str(root)):
+            if done == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            done += 1
+
+    sys.addaudithook(count)

@@ -1,0 +1,242 @@
+"""Building versions: found by recipe, forced, refused when too large, by several at once, and after failures."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgdata.errors import CheckFailedError, InvalidParameterError, StorageError, TooLargeError
+from bgdata.store import build as build_module
+from bgdata.store.build import COMPUTED, readable_bytes
+from bgdata.store.job import Job
+from bgdata.store.manifest import FILE_NAME, Manifest
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+from tests.store import processes
+from tests.store.toy import Count, Notes, Squares, toy_warehouse, whole_versions
+
+TEN = Count(10)
+
+
+def test_a_version_and_its_inputs(toys: Warehouse) -> None:
+    notes = Notes()
+    table = toys.build("square_sums", TEN, progress=notes)
+    squares = toys.open("squares", "10")
+    assert table.folder == toys.root / "square_sums" / "10" / table.manifest.version
+    assert table.array("total").tolist() == np.cumsum(np.arange(10) ** 2).tolist()
+    assert table.manifest.inputs == {"terms": f"squares/10@{squares.manifest.digest}"}
+    assert [text.partition(",")[0] for text in notes.texts] == [
+        f"squares/10: built {squares.manifest.version}",
+        f"square_sums/10: built {table.manifest.version}",
+    ]
+    assert len(whole_versions(toys)) == 2
+    assert {path.name for path in toys.root.iterdir()} == {"squares", "square_sums", "catalog.duckdb", ".staging"}
+    assert list(toys.staging.iterdir()) == []
+
+
+def test_nothing_to_do_the_second_time(toys: Warehouse) -> None:
+    first = toys.build("squares", TEN)
+    before = {path: path.stat().st_mtime_ns for path in toys.root.rglob("*")}
+    notes = Notes()
+    assert toys.build("squares", TEN, progress=notes).folder == first.folder
+    assert notes.texts == [f"squares/10: already built ({first.folder.name})"]
+    assert {path: path.stat().st_mtime_ns for path in toys.root.rglob("*")} == before
+
+
+def test_force_builds_anew(toys: Warehouse) -> None:
+    first = toys.build("squares", TEN).manifest
+    second = toys.build("squares", TEN, force=True).manifest
+    assert second.created > first.created
+    assert second.digest == first.digest
+    assert whole_versions(toys) == [f"squares/10/{first.version}"]
+
+
+class MoreSquares(Squares):
+    """The next revision of the recipe."""
+
+    revision = 2
+
+    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+        job.save("square", np.arange(parameters.count) ** 2 + 1)
+
+
+def test_a_new_revision_is_built_beside_the_old_one(toys: Warehouse) -> None:
+    old = toys.build("square_sums", TEN)
+    newer = toy_warehouse(toys.root, squares=MoreSquares())
+    new = newer.build("square_sums", TEN)
+    assert newer.open("squares", "10").manifest.revision == 2
+    assert new.manifest.recipe_key != old.manifest.recipe_key
+    assert new.array("total").tolist() == np.cumsum(np.arange(10) ** 2 + 1).tolist()
+    assert len(whole_versions(newer)) == 4
+    with newer.connect() as connection:
+        assert connection.sql("select min(square) from squares_10").fetchall() == [(1,)]
+
+
+def test_damaged_versions_are_built_anew(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    for name in ("table.parquet", FILE_NAME):
+        (table.folder / name).unlink()
+        assert toys.build("squares", TEN).folder == table.folder
+        assert whole_versions(toys) == [table.name]
+
+
+@pytest.mark.parametrize(
+    ("function", "what"), [("virtual_memory", "memory"), ("disk_usage", "disk space")], ids=["memory", "disk"]
+)
+def test_too_large(toys: Warehouse, monkeypatch: pytest.MonkeyPatch, function: str, what: str) -> None:
+    module = build_module.psutil if what == "memory" else build_module.shutil
+    monkeypatch.setattr(module, function, lambda *_: SimpleNamespace(available=5000, free=5000))
+    message = rf"expected \d+ kB of free {what} for squares/10 \(10 rows, about .*\), found 5 kB; build fewer"
+    with pytest.raises(TooLargeError, match=message):
+        toys.build("squares", TEN)
+    assert not toys.root.exists()
+
+
+def test_a_warehouse_in_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    warehouse = toy_warehouse(tmp_path / "a" / "b" / "c")
+    assert warehouse.build("squares", TEN).folder.is_dir()
+
+
+def test_bad_parameters(toys: Warehouse) -> None:
+    with pytest.raises(InvalidParameterError, match="expected at least 1 number, got 0"):
+        toys.build("square_sums", Count(0))
+    assert not toys.root.exists()
+
+
+class WrongSquares(Squares):
+    """Breaks on its own statistics, as a failed check would."""
+
+    is_wrong = True
+    times = 0
+
+    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:
+        self.times += 1
+        super().compute(parameters, inputs, job)
+
+    def statistics(self, parameters: Count, arrays: Mapping[str, Any]) -> Mapping[str, float]:
+        if self.is_wrong:
+            raise CheckFailedError("expected other squares")
+        return super().statistics(parameters, arrays)
+
+
+def test_a_failed_check_publishes_nothing_and_is_computed_anew(toys: Warehouse) -> None:
+    kind = WrongSquares()
+    warehouse = toy_warehouse(toys.root, squares=kind)
+    for attempt in (1, 2):
+        with pytest.raises(CheckFailedError):
+            warehouse.build("squares", TEN)
+        assert kind.times == attempt
+        assert list(warehouse.versions()) == []
+    kind.is_wrong = False
+    table = warehouse.build("squares", TEN)
+    assert whole_versions(warehouse) == [table.name]
+
+
+def test_a_full_disk_keeps_what_is_computed(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> int:
+        raise StorageError("cannot write: the disk is full")
+
+    kind = WrongSquares()
+    kind.is_wrong = False
+    warehouse = toy_warehouse(toys.root, squares=kind)
+    monkeypatch.setattr("bgdata.store.parquet.write_parquet", full)
+    for _ in range(2):
+        with pytest.raises(StorageError, match="the disk is full"):
+            warehouse.build("squares", TEN)
+    assert [path.name for path in warehouse.staging.rglob(COMPUTED)] == [COMPUTED]
+    monkeypatch.undo()
+    notes = Notes()
+    warehouse.build("squares", TEN, progress=notes)
+    assert notes.texts[0] == "going on with squares/10 from finished arrays"
+    assert kind.times == 1
+
+
+def test_a_read_only_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_only(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, "read-only")
+
+    monkeypatch.setattr(Path, "mkdir", read_only)
+    with pytest.raises(StorageError, match=r"cannot lock .*: the file system is read-only; choose another place"):
+        toys.build("squares", TEN)
+
+
+def test_a_warehouse_without_permission(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    for folder in (toys.root, toys.staging):
+        folder.chmod(0o555)
+    with processes.bare_thread() as thread:
+        assert thread.submit(toys.build, "squares", TEN).result().array("square")[3] == 9
+        with pytest.raises(StorageError, match="permission denied; choose another place with --warehouse"):
+            thread.submit(toys.build, "squares", Count(11)).result()
+
+
+class SlowSquares(Squares):
+    """Slow enough for others to come along meanwhile."""
+
+    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:
+        import time
+
+        time.sleep(0.2)
+        super().compute(parameters, inputs, job)
+
+
+def build_together(root: Path, together: Any, force: bool, told: Path) -> None:
+    """In another process: build with others, and write down what was said."""
+    notes = Notes()
+    together.wait()
+    toy_warehouse(root, squares=SlowSquares()).build("square_sums", TEN, progress=notes, force=force)
+    told.write_text(json.dumps(notes.texts))
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_several_builders_of_the_same_version(toys: Warehouse, tmp_path: Path, force: bool) -> None:
+    together = processes.barrier(3)
+    children = [
+        processes.start(build_together, toys.root, together, force, tmp_path / f"{number}") for number in range(3)
+    ]
+    for child in children:
+        child.join(60)
+    assert [child.exitcode for child in children] == [0, 0, 0]
+    assert len(whole_versions(toys)) == 2
+    assert list(toys.staging.iterdir()) == []
+    texts = [text for number in range(3) for text in json.loads((tmp_path / f"{number}").read_text())]
+    assert sum("squares/10: built" in text for text in texts) == 1
+    assert sum("square_sums/10: built" in text for text in texts) == (3 if force else 1)
+    assert any("squares/10: another process is building it; waiting" in text for text in texts)
+
+
+def test_manifest(toys: Warehouse) -> None:
+    manifest = toys.build("squares", TEN).manifest
+    assert manifest == Manifest(
+        **vars(manifest)
+        | {
+            "dataset": "squares",
+            "variant": "10",
+            "revision": 1,
+            "parameters": {"count": 10},
+            "inputs": {},
+            "rows": 10,
+            "statistics": {"largest": 81.0},
+            "licence": "CC0-1.0",
+            "source": "Made up",
+        }
+    )
+    assert [entry.name for entry in manifest.files] == ["table.parquet", "square.npy"]
+    assert manifest.peak_memory_bytes > 10_000_000
+    assert str(os.cpu_count()) in manifest.machine
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1234, "1.23 kB"), (5e6, "5 MB"), (23.5e9, "23.5 GB"), (5e15, "5e+03 TB")],
+)
+def test_readable_bytes(count: float, text: str) -> None:
+    assert readable_bytes(count) == text

@@ -1,0 +1,218 @@
+"""The DuckDB file: derived, commented, readable without us, and right after every change."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import bgdata
+from bgdata.errors import MissingWarehouseError, StorageError
+from bgdata.store.catalog import write_catalog
+from bgdata.store.warehouse import Warehouse
+from tests.store import processes
+from tests.store.toy import Count, toy_warehouse
+
+TEN = Count(10)
+LARGEST = "select max(square) from squares"
+
+
+def answer(path: Path, sql: str, *before: str) -> Any:
+    """First value of a query in a plain DuckDB client."""
+    with duckdb.connect(str(path), read_only=True) as connection:
+        for statement in before:
+            connection.execute(statement)
+        row = connection.execute(sql).fetchone()
+        return row[0] if row else None
+
+
+def ours(warehouse: Warehouse, sql: str) -> Any:
+    """First value of a query through us."""
+    with warehouse.connect() as connection:
+        row = connection.execute(sql).fetchone()
+        return row[0] if row else None
+
+
+def test_plain_clients_read_it(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    assert answer(toys.catalog, LARGEST) == 81
+    assert answer(toys.catalog, "select variant from squares_10 where square = 49") == "10"
+    assert answer(toys.catalog, "select epc(6.0)") == 49
+
+
+def test_deleted_and_written_again(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    toys.catalog.unlink()
+    assert ours(toys, LARGEST) == 81
+    assert answer(toys.catalog, LARGEST) == 81
+
+
+def test_moved(toys: Warehouse, tmp_path: Path) -> None:
+    toys.build("squares", TEN)
+    place = tmp_path / "else where"
+    shutil.move(toys.root, place)
+    with pytest.raises(duckdb.IOException):
+        answer(place / "catalog.duckdb", LARGEST)
+    assert answer(place / "catalog.duckdb", LARGEST, f"set variable warehouse = '{place}'") == 81
+    moved = toy_warehouse(place)
+    assert ours(moved, LARGEST) == 81
+    write_catalog(moved)
+    assert answer(place / "catalog.duckdb", LARGEST) == 81
+
+
+def test_opened_by_a_relative_path(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(toys.root.parent)
+    relative = toy_warehouse(Path(toys.root.name))
+    relative.build("squares", TEN)
+    monkeypatch.chdir("/")
+    assert answer(toys.catalog, LARGEST) == 81
+
+
+@pytest.mark.parametrize("name", ["it's", "a [1] *", "zürich"])
+def test_folders_with_strange_names(memory_path: Path, name: str) -> None:
+    warehouse = toy_warehouse(memory_path / name)
+    warehouse.build("squares", TEN)
+    assert ours(warehouse, LARGEST) == 81
+    assert answer(warehouse.catalog, LARGEST) == 81
+
+
+def test_variants_are_seen_apart_and_together(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    toys.build("squares", Count(20))
+    assert ours(toys, "select max(square) from squares_20") == 361
+    assert ours(toys, "select string_agg(variant || ' ' || n, ', ' order by variant) from "
+                      "(select variant, count(*) as n from squares group by variant)") == "10 10, 20 20"  # fmt: skip
+
+
+def test_kinds_without_versions_are_empty_tables(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    columns = "select string_agg(column_name || ' ' || data_type, ', ') from duckdb_columns() where table_name = "
+    assert answer(toys.catalog, "select count(*) from square_sums") == 0
+    assert answer(toys.catalog, f"{columns} 'square_sums'") == "variant VARCHAR, number INTEGER, total BIGINT"
+    assert answer(toys.catalog, f"{columns} 'squares'") == "variant VARCHAR, number INTEGER, square BIGINT"
+
+
+@pytest.mark.parametrize("parent", [False, True])
+def test_deleted_versions_disappear(toys: Warehouse, parent: bool) -> None:
+    toys.build("squares", Count(20))
+    table = toys.build("squares", TEN)
+    shutil.rmtree(table.folder.parent if parent else table.folder)
+    assert ours(toys, "select string_agg(distinct variant, ' ') from squares") == "20"
+
+
+def test_damaged_versions_are_left_out(toys: Warehouse) -> None:
+    for count in (10, 20, 30, 40):
+        table = toys.build("squares", Count(count))
+        damaged = table.folder / ("manifest.json" if count == 30 else "table.parquet")
+        damaged.chmod(0o644)
+        if count == 10:
+            damaged.write_bytes(damaged.read_bytes()[:-4] + b"junk")
+        elif count == 20:
+            damaged.unlink()
+        elif count == 30:
+            damaged.write_text("{}")
+    write_catalog(toys)
+    assert ours(toys, "select string_agg(distinct variant, ' ') from squares") == "40"
+
+
+def test_builds_at_once_are_all_in_it(toys: Warehouse) -> None:
+    toys.root.mkdir()
+    together = processes.barrier(6)
+    children = [processes.start(build_one, toys.root, together, count) for count in range(10, 16)]
+    for child in children:
+        child.join(60)
+    assert [child.exitcode for child in children] == [0] * 6
+    assert answer(toys.catalog, "select count(distinct variant) from squares") == 6
+    assert answer(toys.catalog, "select count(*) from versions") == 6
+
+
+def build_one(root: Path, together: Any, count: int) -> None:
+    """In another process: build at the same time as others."""
+    together.wait()
+    toy_warehouse(root).build("squares", Count(count))
+
+
+def test_readers_see_a_whole_catalog_while_it_is_written(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    writer = processes.start(write_again_and_again, toys.root)
+    read = 0
+    while writer.is_alive() or not read:
+        assert answer(toys.catalog, LARGEST) == 81
+        assert ours(toys, LARGEST) == 81
+        assert toys.open("squares", "10").array("square")[9] == 81
+        read += 1
+    writer.join()
+    assert (writer.exitcode, read > 3) == (0, True)
+
+
+def write_again_and_again(root: Path) -> None:
+    for _ in range(10):
+        toy_warehouse(root).build("squares", TEN, force=True)
+
+
+def test_everything_has_a_comment(small_root: Path) -> None:
+    with duckdb.connect(str(small_root / "catalog.duckdb"), read_only=True) as connection:
+        for kind, source in {
+            "table": "duckdb_tables()",
+            "view": "duckdb_views()",
+            "column": "duckdb_columns()",
+            "function": "duckdb_functions()",
+        }.items():
+            silent = connection.sql(
+                f"select * from {source} where database_name = 'catalog' and not internal and comment is null"
+            ).fetchall()
+            assert silent == [], kind
+        counts = connection.sql(
+            "select (select count(*) from duckdb_views() where not internal), "
+            "(select count(*) from duckdb_columns() where not internal), "
+            "(select count(*) from duckdb_functions() where not internal and database_name = 'catalog')"
+        ).fetchall()[0]
+    kinds = bgdata.all_kinds()
+    assert counts[0] >= 2 * len(kinds) + 3
+    assert counts[1] >= sum(2 * len(kind.columns) for kind in kinds.values())
+    assert counts[2] >= 7
+
+
+def test_comments_come_from_the_declaration(small_root: Path) -> None:
+    kind = bgdata.all_kinds()["bearoff_one_sided"]
+    comment = "select comment from duckdb_columns() where table_name = 'bearoff_one_sided_3x15' and column_name = "
+    for column in kind.columns:
+        assert answer(small_root / "catalog.duckdb", f"{comment} '{column.name}'") == column.comment
+    views = "select comment from duckdb_views() where view_name = "
+    assert answer(small_root / "catalog.duckdb", f"{views} 'bearoff_one_sided'") == kind.summary
+
+
+def test_junk_in_its_place(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    toys.catalog.write_bytes(b"junk" * 1000)
+    with pytest.raises(StorageError, match=r"expected a DuckDB catalog in .*; delete it, it is rebuilt from the manif"):
+        toys.connect()
+    toys.catalog.unlink()
+    assert ours(toys, LARGEST) == 81
+
+
+def test_connections_cannot_write(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    with toys.connect() as connection, pytest.raises(duckdb.InvalidInputException, match="read-only"):
+        connection.execute("drop view squares")
+
+
+def test_without_permission(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    toys.catalog.unlink()
+    toys.root.chmod(0o555)
+    with processes.bare_thread() as thread, pytest.raises(StorageError, match=r"cannot write .*catalog\.duckdb"):
+        thread.submit(write_catalog, toys).result()
+
+
+def test_no_warehouse(tmp_path: Path) -> None:
+    with pytest.raises(MissingWarehouseError):
+        toy_warehouse(tmp_path / "none").connect()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder_is_an_empty_warehouse(tmp_path: Path) -> None:
+    assert ours(toy_warehouse(tmp_path), "select count(*) from versions") == 0

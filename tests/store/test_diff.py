@@ -1,0 +1,78 @@
+"""What changed between two tables, by how much and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from bgdata.store.dataset import Column
+from bgdata.store.diff import ColumnChange, column_changes, define_version
+from bgdata.store.warehouse import Warehouse
+from tests.store.toy import Count, Squares
+
+
+class Mixed(Squares):
+    """A column of each type that is compared in its own way."""
+
+    columns = (
+        Column("number", "INTEGER", "", "Number"),
+        Column("size", "FLOAT", "", "A number"),
+        Column("chances", "FLOAT[]", "", "A list"),
+        Column("name", "VARCHAR", "", "A text"),
+        Column("gone", "INTEGER", "", "Only in one of them"),
+    )
+
+
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def changes(connection: duckdb.DuckDBPyConnection, before: str, after: str) -> list[ColumnChange]:
+    """Compare rows given as VALUES (number, size, chances, name); only `before` has the column `gone`."""
+    connection.execute(
+        f"create view before as select *, 1 as gone from (values {before}) t(number, size, chances, name)"
+    )
+    connection.execute(f"create view after as select * from (values {after}) t(number, size, chances, name)")
+    return list(column_changes(connection, Mixed()))
+
+
+def test_equal_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = "(1, 0.5, [0, 1], 'a'), (2, null, null, null), (3, -1, [], '')"
+    assert changes(connection, rows, rows) == [
+        ColumnChange("size", 3, 0, 0, 0, ""),
+        ColumnChange("chances", 3, 0, 0, 0, ""),
+        ColumnChange("name", 3, 0, 0, 0, ""),
+    ]
+
+
+def test_how_much_and_where(connection: duckdb.DuckDBPyConnection) -> None:
+    found = changes(
+        connection,
+        "(1, 0.5, [0, 1], 'a'), (2, 1.5, [1], 'b'), (3, 1, [], 'c'), (4, 1, [], '')",
+        "(1, 0.25, [0, 1], 'a'), (2, 2.5, [0.5, 0.5], 'x'), (3, 1, [0], 'c'), (5, 1, [], '')",
+    )
+    assert found == [
+        ColumnChange("size", 3, 2, 1.0, pytest.approx(1.25 / 3), "2"),
+        ColumnChange("chances", 3, 2, 0.5, pytest.approx(0.5 / 3), "2"),
+        ColumnChange("name", 3, 1, 1, pytest.approx(1 / 3), "2"),
+    ]
+
+
+def test_no_row_in_common(connection: duckdb.DuckDBPyConnection) -> None:
+    assert {(c.rows_compared, c.rows_changed) for c in changes(connection, "(1, 0, [0], '')", "(2, 0, [0], '')")} == {
+        (0, 0)
+    }
+
+
+def test_versions(toys: Warehouse) -> None:
+    for count in (10, 20):
+        toys.build("squares", Count(count))
+    with toys.connect() as connection:
+        for name, count in (("before", 10), ("after", 20)):
+            define_version(connection, name, toys.kind("squares"), toys.open("squares", f"{count}"))
+        assert list(column_changes(connection, toys.kind("squares"))) == [ColumnChange("square", 10, 0, 0, 0, "")]
+        assert connection.sql("select count(*), min(variant) from after").fetchall() == [(20, "20")]

@@ -1,0 +1,48 @@
+"""warehouse.lock: read back, in a stable order, and damaged ones refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from bgdata.errors import ManifestFormatError, MissingTableError, StorageError
+from bgdata.store.lockfile import LockEntry, load_lock, save_lock
+from tests.store.test_manifest import MANIFEST
+
+OTHER = dataclasses.replace(MANIFEST, dataset="cubes")
+
+
+def test_round_trip_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "warehouse.lock"
+    save_lock(path, [MANIFEST, OTHER])
+    expected = [LockEntry(name, "10", "ab" * 32, "cd" * 32) for name in ("cubes", "squares")]
+    assert load_lock(path) == expected
+    written = path.read_bytes()
+    save_lock(path, [OTHER, MANIFEST])
+    assert path.read_bytes() == written
+
+
+def test_missing(tmp_path: Path) -> None:
+    with pytest.raises(MissingTableError, match=r"expected .*x\.lock, found no such file; try: bgdata lock"):
+        load_lock(tmp_path / "x.lock")
+    with pytest.raises(StorageError, match=r"cannot read .*: Is a directory"):
+        load_lock(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", "{}", '{"format": 1}', '{"format": "1", "entries": []}', '{"format": 1, "entries": [{}]}'],
+)
+def test_damaged(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.lock").write_text(content)
+    with pytest.raises(ManifestFormatError, match=r"expected a lock file in .*x\.lock, found: .*; restore it from ver"):
+        load_lock(tmp_path / "x.lock")
+
+
+def test_newer(tmp_path: Path) -> None:
+    (tmp_path / "x.lock").write_text(json.dumps({"format": 2, "things": []}))
+    with pytest.raises(ManifestFormatError, match=r"expected a lock of format 1 .*, found 2; upgrade bgdata"):
+        load_lock(tmp_path / "x.lock")

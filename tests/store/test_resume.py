@@ -1,0 +1,126 @@
+"""Builds killed at any moment: nothing half-published, and the next one goes on to the same digest."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.store.dataset import Parameters
+from bgdata.store.progress import Silence
+from bgdata.store.warehouse import Warehouse
+from tests.store import processes
+from tests.store.toy import Count, Notes, toy_warehouse, whole_versions
+
+KILLED = -signal.SIGKILL
+FEW = Count(3)
+
+
+def build(root: Path, kind: str, parameters: Parameters, force: bool = False, kill_at: int | None = None) -> None:
+    """In another process: build with a checkpoint after every step, and die at a change when told."""
+    from bgdata.store import job
+
+    job.CHECKPOINT_SECONDS = 0.0
+    processes.drop_root_rights()
+    if kill_at is not None:
+        processes.die_at_change(root, kill_at)
+    toy_warehouse(root).build(kind, parameters, progress=Slow(), force=force)
+
+
+class Slow(Silence):
+    """Every step takes its time, so that the parent can kill the build between any two."""
+
+    def advance(self, count: int) -> None:
+        time.sleep(0.02 if count > 1 else 0)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_killed_at_every_change_to_a_file(memory_path: Path, force: bool) -> None:
+    """Also when an old version is there to be replaced: then a whole one is there all the time."""
+    expected = toy_warehouse(memory_path / "whole").build("squares", FEW).name
+    exitcode: int | None = KILLED
+    kill_at = 0
+    while exitcode == KILLED:
+        warehouse = toy_warehouse(memory_path / str(kill_at))
+        if force:
+            shutil.copytree(memory_path / "whole", warehouse.root)
+        exitcode = processes.run(build, warehouse.root, "squares", FEW, force, kill_at)
+        assert exitcode in (0, KILLED)
+        assert whole_versions(warehouse) in ([expected], [] if not force else [expected])
+        with processes.bare_thread() as thread:
+            thread.submit(warehouse.build, "squares", FEW, force=force).result()
+        assert whole_versions(warehouse) == [expected], kill_at
+        assert not [path for path in warehouse.staging.iterdir() if path.is_dir()], kill_at
+        with warehouse.connect() as connection:
+            assert connection.sql("select max(square) from squares").fetchall() == [(4,)]
+        kill_at += 1
+    assert kill_at > 20  # else the changes are not noticed any more
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [("bearoff_two_sided", TwoSidedParameters(5, 6)), ("bearoff_one_sided", RaceParameters(5))],
+)
+def test_killed_at_random_moments(tmp_path: Path, kind: str, parameters: Parameters) -> None:
+    expected = bgdata.open_warehouse(tmp_path / "whole").build(kind, parameters).manifest.digest
+    warehouse = bgdata.open_warehouse(tmp_path / "killed")
+    moments = random.Random(20)
+    reached = 0
+    for _ in range(3):
+        process = processes.start(build, warehouse.root, kind, parameters)
+        wait_for_checkpoint(process.is_alive, warehouse, reached)
+        time.sleep(moments.uniform(0, 0.1))
+        process.kill()
+        process.join()
+        assert process.exitcode == KILLED
+        assert list(warehouse.versions()) == []
+        reached = checkpoint(warehouse)
+    notes = Notes()
+    assert warehouse.build(kind, parameters, progress=notes).manifest.digest == expected
+    resumed = re.fullmatch(rf"going on with {kind}/\w+ after step (\d+) of \d+", notes.texts[0])
+    assert resumed is not None, notes.texts
+    assert int(resumed[1]) == reached
+    assert len(whole_versions(warehouse)) == 1
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    """Ctrl-C: one line, exit code 130, and the next build goes on."""
+    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
+    command = ["--warehouse", warehouse.root, "build", "bearoff_two_sided", "--points", "5", "--checkers", "6"]
+    process = subprocess.Popen(
+        processes.bgdata_command(*command),
+        env=os.environ | {"BGDATA_CHECKPOINT_SECONDS": "0"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for_checkpoint(lambda: process.poll() is None, warehouse, 0)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert errors == "error: interrupted; nothing is lost, the same command goes on from here\n"
+    assert process.returncode == 130
+    notes = Notes()
+    warehouse.build("bearoff_two_sided", TwoSidedParameters(5, 6), progress=notes)
+    assert notes.texts[0].startswith("going on with bearoff_two_sided/5x6")
+
+
+def wait_for_checkpoint(is_running: Callable[[], bool], warehouse: Warehouse, before: int) -> None:
+    """Wait until a running build has a checkpoint after step `before`."""
+    while checkpoint(warehouse) <= before:
+        assert is_running(), f"ended without a checkpoint after step {before}"
+        time.sleep(0.001)
+
+
+def checkpoint(warehouse: Warehouse) -> int:
+    """Steps of the newest checkpoint; 0 without one."""
+    return max((int(path.name[-9:]) for path in warehouse.staging.glob("*/checkpoint-*")), default=0)

@@ -1,0 +1,205 @@
+"""Files written aside and renamed, folders published, locks across processes, and errors in one line."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bgdata.errors import CheckFailedError, StorageError
+from bgdata.store import storage
+from bgdata.store.arrays import ArrayWriter, save_array
+from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, write_file
+from tests.store import processes
+from tests.store.test_arrays import VALUES
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (errno.ENOSPC, "the disk is full; free some space and try again, finished parts are kept"),
+        (errno.EDQUOT, "the disk quota is used up; free some space and try again, finished parts are kept"),
+        (errno.EROFS, "the file system is read-only; choose another place with --warehouse"),
+        (errno.EACCES, "permission denied; choose another place with --warehouse"),
+        (errno.ENOTDIR, "part of the path is a file"),
+        (errno.EIO, "Input/output error"),
+    ],
+)
+def test_reasons(number: int, reason: str) -> None:
+    with pytest.raises(StorageError) as caught, storage_errors("write", Path("x/y")):
+        raise OSError(number, os.strerror(number))
+    assert str(caught.value) == f"cannot write x/y: {reason}"
+
+
+@pytest.mark.parametrize("error", [StorageError("first"), CheckFailedError("x"), ValueError("x"), OSError("no number")])
+def test_other_errors_pass(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught, storage_errors("write", Path("x")):
+        raise error
+    assert caught.value is error
+
+
+def test_write_file_replaces(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for data in (b"long before", b"after"):
+        write_file(path, data)
+        assert path.read_bytes() == data
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "open"])
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    path = tmp_path / "x"
+    write_file(path, b"before")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(*(storage.os, "fsync") if step == "fsync" else (Path, "open"), full)
+    with pytest.raises(StorageError, match=r"cannot write .*x: the disk is full"):
+        write_file(path, b"after")
+    monkeypatch.undo()
+    assert path.read_bytes() == b"before"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
+
+
+def write_too_much(folder: Path, writer: str) -> None:
+    """In another process: files may grow to 64 bytes; exit code 7 when the error is ours."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+    values = VALUES.repeat(10_000)
+    try:
+        if writer == "file":
+            write_file(folder / "x", values.tobytes())
+        elif writer == "array":
+            save_array(folder / "x.npy", values)
+        else:
+            with ArrayWriter(folder / "x.npy", values.dtype, values.shape) as rows:
+                rows.write(0, values)
+    except StorageError as error:
+        assert "the file would be larger than allowed here" in str(error) or "the disk is full" in str(error)  # noqa: PT017
+        os._exit(7)
+
+
+@pytest.mark.parametrize("writer", ["file", "array", "rows"])
+def test_files_that_may_not_grow(tmp_path: Path, writer: str) -> None:
+    assert processes.run(write_too_much, tmp_path, writer) == 7
+    assert not (tmp_path / "x").exists()
+
+
+def staged(tmp_path: Path, **files: str) -> Path:
+    folder = tmp_path / "staging"
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_folders_without_permission(tmp_path: Path) -> None:
+    staging = staged(tmp_path, a="1")
+    tmp_path.chmod(0o555)
+    try:
+        with processes.bare_thread() as thread:
+            for function, *arguments in (
+                (write_file, tmp_path / "x", b""),
+                (save_array, tmp_path / "x.npy", VALUES),
+                (publish, staging, tmp_path / "x"),
+            ):
+                with pytest.raises(StorageError, match=r"cannot (write|publish) .*: permission denied"):
+                    thread.submit(function, *arguments).result()
+    finally:
+        tmp_path.chmod(0o755)
+
+
+def test_publish_renames_and_protects(tmp_path: Path) -> None:
+    target = tmp_path / "kind" / "variant" / "r1-00000000"
+    staging = staged(tmp_path, a="1", b="2")
+    publish(staging, target)
+    assert not staging.exists()
+    assert {path.name: path.read_text() for path in target.iterdir()} == {"a": "1", "b": "2"}
+    assert {path.stat().st_mode & 0o777 for path in target.iterdir()} == {0o444}
+
+
+def test_publish_replaces_files_that_are_open(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    publish(staged(tmp_path, a="before"), target)
+    with (target / "a").open() as reader:
+        publish(staged(tmp_path, a="after", b="new"), target)
+        assert reader.read() == "before"
+    assert {path.name: path.read_text() for path in target.iterdir()} == {"a": "after", "b": "new"}
+    assert [path.name for path in tmp_path.iterdir()] == ["target"]
+
+
+def test_remove_folder(tmp_path: Path) -> None:
+    publish(staged(tmp_path, a="1"), tmp_path / "target")
+    remove_folder(tmp_path / "target")
+    remove_folder(tmp_path / "target")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_hash_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"abc" * 1000)
+    assert sha256_file(tmp_path / "x") == hashlib.sha256(b"abc" * 1000).hexdigest()
+    with pytest.raises(StorageError, match=r"cannot read .*y: No such file or directory"):
+        sha256_file(tmp_path / "y")
+
+
+def append_slowly(folder: Path, together: Any, rounds: int) -> None:
+    """In another process: make the number in a file one larger, each time under the lock."""
+    together.wait()
+    for _ in range(rounds):
+        with locked(folder / "lock"):
+            number = int((folder / "number").read_text())
+            time.sleep(0.001)
+            (folder / "number").write_text(str(number + 1))
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    """Also while holders remove the lock file and others wait for it."""
+    (tmp_path / "number").write_text("0")
+    together = processes.barrier(4)
+    children = [processes.start(append_slowly, tmp_path, together, 25) for _ in range(4)]
+    for child in children:
+        child.join(60)
+    assert [child.exitcode for child in children] == [0, 0, 0, 0]
+    assert (tmp_path / "number").read_text() == "100"
+    assert not (tmp_path / "lock").exists()
+
+
+def hold_and_die(path: Path) -> None:
+    with locked(path):
+        os._exit(3)
+
+
+def test_a_dead_holder_blocks_nobody(tmp_path: Path) -> None:
+    assert processes.run(hold_and_die, tmp_path / "lock") == 3
+    assert (tmp_path / "lock").exists()
+    waited = []
+    with locked(tmp_path / "lock", lambda: waited.append(1)):
+        assert waited == []
+
+
+def test_whoever_waits_is_told(tmp_path: Path) -> None:
+    waited = []
+
+    def release() -> None:
+        waited.append(1)
+        holder.__exit__(None, None, None)
+
+    holder = locked(tmp_path / "lock")
+    holder.__enter__()
+    with locked(tmp_path / "lock", release):
+        assert waited == [1]
+
+
+def test_locks_in_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(StorageError, match=r"cannot lock .*: (part of the path is a file|File exists)"),
+        locked(tmp_path / "file" / "lock"),
+    ):
+        pass

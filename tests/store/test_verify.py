@@ -1,0 +1,263 @@
+"""Whatever byte changes is found and named; what a repair builds is the same again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bgdata.commands.prove import repair_version
+from bgdata.errors import ManifestFormatError
+from bgdata.store.arrays import save_array
+from bgdata.store.lockfile import save_lock
+from bgdata.store.manifest import FileEntry
+from bgdata.store.progress import Silence
+from bgdata.store.storage import sha256_file
+from bgdata.store.table import Table
+from bgdata.store.verify import Finding, verify
+from bgdata.store.warehouse import Warehouse
+from tests.store.toy import Count, whole_versions
+
+TEN = Count(10)
+CHECKS = [
+    "manifest",
+    "file sizes",
+    "file hashes",
+    "values",
+    "Parquet equals the arrays",
+    "SQL checks",
+    "7 rows recomputed",
+    "lock",
+]
+
+
+def findings(warehouse: Warehouse, rows: int = 7, seed: int = 0) -> list[Finding]:
+    tables = list(warehouse.versions())
+    return list(verify(warehouse, tables, sample_rows=rows, seed=seed, progress=Silence()))
+
+
+def problem(warehouse: Warehouse) -> Finding:
+    """The only failed check."""
+    failed = [finding for finding in findings(warehouse) if finding.problem]
+    assert len(failed) == 1
+    return failed[0]
+
+
+def damage(path: Path, data: bytes) -> None:
+    path.chmod(0o644)
+    path.write_bytes(data)
+
+
+def flip(path: Path, generator: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
+    damage(path, data)
+
+
+def test_all_is_well(toys: Warehouse) -> None:
+    toys.build("square_sums", TEN)
+    assert [finding.check for finding in findings(toys)] == CHECKS * 2
+    assert [finding.problem for finding in findings(toys)] == [""] * 16
+
+
+def test_the_small_warehouse_is_well(small_root: Path, warehouse: Warehouse) -> None:
+    assert small_root.is_dir()
+    assert {finding.problem for finding in findings(warehouse, rows=20)} == {""}
+
+
+@pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
+def test_any_flipped_bit_is_found_and_named(toys: Warehouse, name: str) -> None:
+    toys.build("squares", Count(20))
+    table = toys.build("squares", TEN)
+    whole = (table.folder / name).read_bytes()
+    generator = random.Random(len(whole))
+    for _ in range(40):
+        flip(table.folder / name, generator)
+        found = problem(toys)
+        assert (found.table.name, found.check) == (table.name, "manifest" if "json" in name else "file hashes")
+        assert str(table.folder / name) in found.problem
+        damage(table.folder / name, whole)
+    assert {finding.problem for finding in findings(toys)} == {""}
+
+
+def test_the_smallest_tables_notice_any_flipped_bit(warehouse: Warehouse) -> None:
+    generator = random.Random(3)
+    for table in warehouse.versions():
+        for path in sorted(table.folder.iterdir()):
+            whole = path.read_bytes()
+            flip(path, generator)
+            found = list(verify(warehouse, [Table(table.folder)], sample_rows=0, seed=0, progress=Silence()))
+            assert str(path) in found[-1].problem
+            damage(path, whole)
+
+
+@pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
+@pytest.mark.parametrize("how", ["missing", "truncated", "longer"])
+def test_files_that_are_not_whole(toys: Warehouse, name: str, how: str) -> None:
+    table = toys.build("squares", TEN)
+    path = table.folder / name
+    if how == "missing":
+        path.unlink()
+    else:
+        damage(path, path.read_bytes() + b"x" if how == "longer" else path.read_bytes()[:-1])
+    found = problem(toys)
+    assert found.check == ("manifest" if "json" in name else "file sizes")
+    assert str(table.folder) in found.problem
+
+
+def reseal(table: Table) -> Table:
+    """A version whose manifest fits its files again, as a careful forger would leave it."""
+    files = [
+        FileEntry(entry.name, (table.folder / entry.name).stat().st_size, sha256_file(table.folder / entry.name))
+        for entry in table.manifest.files
+    ]
+    dataclasses.replace(table.manifest, files=files).save(table.folder)
+    return Table(table.folder)
+
+
+def test_values_with_a_manifest_to_match(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    values = table.array("square").copy()
+    values[3] += 1
+    (table.folder / "square.npy").unlink()
+    save_array(table.folder / "square.npy", values)
+    reseal(table)
+    found = problem(toys)
+    assert found.check == "values"
+    assert f"expected the value digest {table.manifest.digest} in {table.name}, found" in found.problem
+
+
+def test_parquet_with_a_manifest_to_match(toys: Warehouse) -> None:
+    table, other = toys.build("squares", TEN), toys.build("squares", Count(20))
+    damage(table.parquet, other.parquet.read_bytes())
+    reseal(table)
+    found = problem(toys)
+    assert found.check == "Parquet equals the arrays"
+    assert f"expected {table.parquet} to equal the arrays, found a difference after row 8" in found.problem
+    damage(table.parquet, b"no Parquet at all")
+    reseal(table)
+    assert "expected a readable Parquet file" in problem(toys).problem
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dataset": "cubes"}, "expected a dataset among"),
+        ({"dataset": "square_sums"}, "expected the folder square_sums/10/"),
+        ({"parameters": {"count": 11}}, "expected the folder squares/11/"),
+        ({"parameters": {"size": 11}}, r"expected the parameters count, found {'size': 11}"),
+        ({"revision": 2}, "expected the folder squares/10/r2-"),
+        ({"digest": "0" * 64}, "expected the folder squares/10/r1-00000000"),
+    ],
+)
+def test_manifests_of_another_table(toys: Warehouse, changes: dict[str, object], message: str) -> None:
+    table = toys.build("squares", TEN)
+    manifest = dataclasses.replace(table.manifest, **changes)  # type: ignore[arg-type]
+    (table.folder / "manifest.json").unlink()
+    manifest.save(table.folder)
+    assert problem(toys).check == "manifest"
+    assert message in problem(toys).problem
+
+
+def test_wrong_values_from_the_start_are_found_by_the_sample(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is consistent then; only recomputing rows tells."""
+    monkeypatch.setattr("tests.store.toy.np.zeros", lambda count, _: WrongArray(count))
+    table = toys.build("squares", TEN)
+    monkeypatch.undo()
+    assert table.array("square")[4] == 17
+    assert {finding.problem for finding in findings(toys, rows=0)} == {""}
+    failed = [finding for finding in findings(toys, rows=100) if finding.problem]
+    assert [(finding.check, finding.problem) for finding in failed] == [
+        ("100 rows recomputed", "expected 16 at 4, found 17")
+    ]
+
+
+class WrongArray(np.ndarray):
+    """Puts one too many at 4."""
+
+    def __new__(cls, count: int) -> WrongArray:
+        return np.empty(count, np.int64).view(cls)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        super().__setitem__(key, value + (key == 4))  # type: ignore[operator, call-overload]
+
+
+def test_the_seed_chooses_the_sample(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    toys.build("squares", TEN)
+    seen = []
+    monkeypatch.setattr(
+        type(toys.kind("squares")), "check_sample", lambda *arguments: seen.append(arguments[-1].integers(0, 10**6))
+    )
+    for seed in (1, 1, 2):
+        findings(toys, seed=seed)
+    assert seen[0] == seen[1] != seen[2]
+
+
+def test_a_missing_input_is_named(toys: Warehouse) -> None:
+    sums = toys.build("square_sums", TEN)
+    squares = toys.open("squares", "10")
+    digest = squares.manifest.digest
+    squares.folder.rename(squares.folder.with_name("r1-00000000"))
+    failed = [finding for finding in findings(toys) if finding.problem]
+    assert [(f.table.folder.name, f.check) for f in failed] == [
+        (sums.folder.name, "7 rows recomputed"),
+        ("r1-00000000", "manifest"),
+    ]
+    assert f"expected squares/10@{digest} in" in failed[0].problem
+
+
+def test_another_digest_than_the_lock_states(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    save_lock(toys.lock, [table.manifest, dataclasses.replace(table.manifest, recipe_key="0", digest="1")])
+    assert {finding.problem for finding in findings(toys)} == {""}
+    save_lock(toys.lock, [dataclasses.replace(table.manifest, digest="ab" * 32)])
+    found = problem(toys)
+    assert found.check == "lock"
+    assert f"expected the digest abababababababab... of {table.name}" in found.problem
+    toys.lock.write_text("junk")
+    assert "expected a lock file" in problem(toys).problem
+
+
+@pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
+def test_repair(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Twice, since what was damaged before is kept aside."""
+    table = toys.build("squares", TEN)
+    digest = table.manifest.digest
+    for number in (1, 2):
+        damage(table.folder / name, b"junk %d" % number)
+        repair_version(toys, Table(table.folder))
+        assert whole_versions(toys) == [table.name]
+        assert toys.open("squares", "10").manifest.digest == digest
+        aside = toys.staging / f"damaged-squares-10-{table.folder.name}"
+        assert (aside / name).read_bytes() == b"junk %d" % number
+        assert f"repaired {table.name}; the damaged files are in {aside}" in capsys.readouterr().out
+
+
+def test_repair_among_other_damaged_versions(toys: Warehouse) -> None:
+    tables = [toys.build("squares", Count(count)) for count in (10, 20, 30)]
+    for table in tables:
+        damage(table.parquet, b"junk")
+    for table in tables:
+        repair_version(toys, Table(table.folder))
+    assert len(whole_versions(toys)) == 3
+
+
+def test_repair_without_knowing_the_parameters(toys: Warehouse) -> None:
+    """The manifest says them; without one only default variants are known by name."""
+    table = toys.build("squares", Count(11))
+    damage(table.folder / "manifest.json", b"{}")
+    with pytest.raises(
+        ManifestFormatError, match=rf"expected the parameters of {table.name} in its manifest, which is"
+    ):
+        repair_version(toys, Table(table.folder))
+    assert (table.folder / "manifest.json").read_bytes() == b"{}"
+
+
+def test_a_manifest_of_json_that_is_none(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    damage(table.folder / "manifest.json", json.dumps({"format": 7}).encode())
+    assert "found format 7; upgrade bgdata" in problem(toys).problem

@@ -1,0 +1,122 @@
+"""Finding and opening versions, also among damaged ones and other people's files."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bgdata.errors import MissingTableError, MissingWarehouseError, UnknownKindError
+from bgdata.store.storage import publish
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+from tests.store.toy import Count, toy_warehouse
+
+TEN = Count(10)
+
+
+def add_version(table: Table, **changes: Any) -> Table:
+    """A copy of a version with another manifest, published beside it."""
+    manifest = dataclasses.replace(table.manifest, **changes)
+    staging = table.folder.with_name("staging")
+    shutil.copytree(table.folder, staging)
+    manifest.save(staging)
+    target = table.folder.with_name(manifest.version)
+    publish(staging, target)
+    return Table(target)
+
+
+def test_versions_and_variants(toys: Warehouse) -> None:
+    names = [toys.build("squares", Count(count)).name for count in (10, 20)] + [toys.build("square_sums", TEN).name]
+    assert sorted(table.name for table in toys.versions()) == sorted(names)
+    assert [table.name for table in toys.versions("squares")] == names[:2]
+    assert [table.name for table in toys.versions("squares", "20")] == names[1:2]
+    assert [table.name for table in toys.current()] == sorted(names, key=lambda name: name.split("/")[:2])
+    assert toys.variants("squares") == ["10", "20"]
+    assert toys.variants("bearoff_one_sided") == []
+    assert list(toys.versions("squares", "30")) == []
+
+
+def test_the_newest_version_of_the_highest_revision_is_current(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    later = add_version(table, digest="1" * 64, created="9999")
+    assert toys.open("squares", "10").folder == later.folder
+    assert [found.folder for found in toys.current()] == [later.folder]
+    newer = add_version(table, digest="0" * 64, revision=2, created="0000")
+    assert toys.open("squares", "10").folder == newer.folder
+    assert toys.open("squares", "10", table.folder.name).folder == table.folder
+
+
+def test_the_newest_version_of_a_recipe_is_found(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    later = add_version(table, digest="1" * 64, created="9999")
+    found = toys.find(toys.kind("squares"), TEN)
+    assert found is not None
+    assert found.folder == later.folder
+    add_version(table, digest="2" * 64, created="9999-2", recipe_key="0" * 64)
+    assert toys.find(toys.kind("squares"), TEN) is not None
+    (later.folder / "square.npy").unlink()
+    found = toys.find(toys.kind("squares"), TEN)
+    assert found is not None
+    assert found.folder == table.folder
+
+
+def test_nothing_is_found_without_the_inputs(toys: Warehouse) -> None:
+    sums = toys.kind("square_sums")
+    assert toys.find(sums, TEN) is None
+    assert toys.recipe_key(sums, TEN) is None
+    table = toys.build("square_sums", TEN)
+    assert toys.recipe_key(sums, TEN) == table.manifest.recipe_key
+    shutil.rmtree(toys.root / "squares")
+    assert toys.find(sums, TEN) is None
+
+
+def test_damaged_manifests_are_no_current_version(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    later = add_version(table, digest="1" * 64, created="9999")
+    (later.folder / "manifest.json").chmod(0o644)
+    (later.folder / "manifest.json").write_text("{")
+    assert toys.open("squares", "10").folder == table.folder
+
+
+@pytest.mark.parametrize("name", ["r1-0123abcd.zip", "r1-0123abcd (copy)", "r1-old", "notes", ".DS_Store"])
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_other_files_are_no_versions(toys: Warehouse, name: str, is_folder: bool) -> None:
+    table = toys.build("squares", TEN)
+    for folder in (toys.root, toys.root / "squares", table.folder.parent):
+        path = folder / name
+        path.mkdir() if is_folder else path.touch()
+    assert [found.name for found in toys.versions()] == [table.name]
+    assert toys.open("squares", "10").name == table.name
+    with toys.connect() as connection:
+        assert connection.sql("select count(*) from versions").fetchall() == [(1,)]
+
+
+def test_what_is_not_there(toys: Warehouse) -> None:
+    with pytest.raises(
+        MissingWarehouseError, match=r"expected a warehouse in .*, found no such folder; try: bgdata bu"
+    ):
+        toys.open("squares", "10")
+    with pytest.raises(MissingWarehouseError):
+        toys.connect()
+    toys.build("squares", TEN)
+    with pytest.raises(MissingTableError, match=r"no squares/7 in .* \(have: 10\); try: bgdata build squares"):
+        toys.open("squares", "7")
+    with pytest.raises(MissingTableError, match=r"no squares/10/r1-00000000 in .* \(have: 10\)"):
+        toys.open("squares", "10", "r1-00000000")
+    with pytest.raises(MissingTableError, match=r"no square_sums/7 in .* \(have: none\)"):
+        toys.open("square_sums", "7")
+    with pytest.raises(UnknownKindError, match=r"expected a dataset among bearoff_error, .*, got cubes"):
+        toys.open("cubes", "10")
+
+
+def test_moved_warehouses_are_found_again(toys: Warehouse, tmp_path: Path) -> None:
+    toys.build("square_sums", TEN)
+    moved = toy_warehouse(Path(shutil.move(toys.root, tmp_path / "it's [moved]")))
+    assert moved.open("squares", "10").array("square")[9] == 81
+    assert moved.find(moved.kind("square_sums"), TEN) is not None
+    with moved.connect() as connection:
+        assert connection.sql("select sum(square), max(total) from squares, square_sums").fetchall() == [(2850, 285)]

@@ -1,0 +1,144 @@
+"""Two tiny kinds without backgammon: the store's tests build them in milliseconds and break them at will."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.datasets import all_kinds
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.store.arrays import Array
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.job import Job
+from bgdata.store.progress import Silence
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+
+@dataclass(frozen=True)
+class Count(Parameters):
+    """Numbers below `count`."""
+
+    count: int = 20
+
+
+class Toy(Dataset[Count]):
+    """A column of integers, and one array of the same name."""
+
+    value: ClassVar[str]
+    revision = 1
+    source = "Made up"
+    key = ("number",)
+    row_group_rows = 8
+    parameters = Count
+    defaults = (Count(), Count(30))
+    smallest = Count(10)
+
+    def slug(self, parameters: Count) -> str:
+        return f"{parameters.count}"
+
+    def check_parameters(self, parameters: Count) -> None:
+        if parameters.count < 1:
+            raise InvalidParameterError(f"expected at least 1 number, got {parameters.count}")
+
+    def estimate(self, parameters: Count) -> Estimate:
+        return Estimate(parameters.count, 1000 * parameters.count, 10_000 * parameters.count)
+
+    def batches(self, parameters: Count, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        for start in range(0, parameters.count, self.row_group_rows):
+            values = arrays[self.value][start : start + self.row_group_rows]
+            numbers = np.arange(start, start + len(values), dtype=np.int32)
+            yield pa.record_batch({"number": numbers, self.value: np.ascontiguousarray(values)})
+
+
+class Squares(Toy):
+    """Computed in steps with checkpoints."""
+
+    name = "squares"
+    value = "square"
+    summary = "Squares of the first numbers."
+    columns = (Column("number", "INTEGER", "", "Number"), Column("square", "BIGINT", "units", "Its square"))
+    arrays = (FlatArray("square", "int64", "number", "Squares"),)
+
+    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+        count = parameters.count
+        state = {"done": np.zeros(count, np.int64)}
+        for number in job.steps(f"squares/{count}", "numbers", range(count), [1] * count, state):
+            state["done"][number] = number**2
+        job.save("square", state["done"])
+
+    def statistics(self, parameters: Count, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+        return {"largest": float(arrays["square"].max())}
+
+    def check_sample(
+        self,
+        table: Table,
+        inputs: Mapping[str, Table],  # noqa: ARG002
+        rows: int,
+        generator: np.random.Generator,
+    ) -> None:
+        squares = table.array("square")
+        for number in generator.integers(0, len(squares), rows).tolist():
+            if squares[number] != number**2:
+                raise CheckFailedError(f"expected {number**2} at {number}, found {squares[number]}")
+
+
+class SquareSums(Toy):
+    """Computed from the squares, written row by row."""
+
+    name = "square_sums"
+    value = "total"
+    summary = "Running sums of squares."
+    columns = (Column("number", "INTEGER", "", "Number"), Column("total", "BIGINT", "units", "Sum of squares up to it"))
+    arrays = (FlatArray("total", "int64", "number", "Sums"),)
+
+    def inputs(self, parameters: Count) -> Mapping[str, tuple[str, Parameters]]:
+        return {"terms": ("squares", parameters)}
+
+    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:
+        totals = np.cumsum(inputs["terms"].array("square"))
+        with job.create("total", np.int64, (parameters.count,)) as writer:
+            for number, total in enumerate(totals):
+                writer.write(number, total)
+
+
+class Notes(Silence):
+    """Progress that remembers its notes and counts."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.total = self.done = 0
+
+    def start(self, label: str, total: int, unit: str) -> None:  # noqa: ARG002
+        self.total, self.done = total, 0
+
+    def advance(self, count: int) -> None:
+        self.done += count
+
+    def note(self, text: str) -> None:
+        self.texts.append(text)
+
+
+def toy_warehouse(root: Path, **changes: Dataset[Count]) -> Warehouse:
+    """A warehouse that knows the toys too; `changes` puts another declaration in place of one."""
+    return Warehouse(root, {**all_kinds(), "squares": Squares(), "square_sums": SquareSums(), **changes})
+
+
+def whole_versions(warehouse: Warehouse) -> list[str]:
+    """Names of all versions, each holding exactly the files of its manifest, with their hashes."""
+    from bgdata.store.verify import check_hashes, check_manifest, check_values
+
+    names = []
+    for table in warehouse.versions():
+        check_manifest(warehouse, table)
+        check_hashes(table)
+        check_values(table)
+        expected = {entry.name for entry in table.manifest.files} | {"manifest.json"}
+        assert {path.name for path in table.folder.iterdir()} == expected
+        names.append(table.name)
+    return names
