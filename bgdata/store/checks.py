@@ -42,7 +42,8 @@ def run_sql_checks(kind: Dataset[Any], parameters: Parameters, folder: Path) -> 
             for claim, query in sql_checks(shape.name):
                 rows = connection.sql(query).limit(1).fetchall()
                 if rows:
+                    table = "" if shape == kind.tables[0] else f"{shape.name} of "
                     raise CheckFailedError(
-                        f"expected {claim.replace('_', ' ')} in every row of {shape.name} of "
-                        f"{kind.name}/{kind.slug(parameters)}, found {rows[0]}; the table is not published"
+                        f"expected {claim.replace('_', ' ')} in every row of "
+                        f"{table}{kind.name}/{kind.slug(parameters)}, found {rows[0]}; the table is not published"
                     )
