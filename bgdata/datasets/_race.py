@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
 
 CHANCE_ERROR = 6e-8  # rounding once a roll in units of 2^-30, and once to float32
+MOMENT_ERROR = 1e-5  # of the mean and the variance that float32 chances give
 TIE_ROLLS = 1e-7  # plays this close may have been chosen the other way round
 
 
@@ -122,6 +123,7 @@ class RaceDataset(Dataset[RaceParameters]):
         layouts = all_layouts(reader.points, MAX_CHECKERS)
         for index in generator.integers(max(reader.first_index, 1), len(layouts), rows).tolist():
             check_row(reader, index, layouts)
+            check_moments(reader, index)
 
 
 def check_row(reader: Any, index: int, layouts: Array) -> None:
@@ -146,6 +148,20 @@ def check_row(reader: Any, index: int, layouts: Array) -> None:
         raise CheckFailedError(
             f"expected position {index} of {reader.table.name} to follow from its plays within {4 * CHANCE_ERROR}, "
             f"found it off by {off_by:.3g}"
+        )
+
+
+def check_moments(reader: Any, index: int) -> None:
+    """Recompute the mean and the standard deviation of one row from its chances; raises CheckFailedError."""
+    chances = reader.probe_chances(index)
+    rolls = np.arange(len(chances))
+    mean = float(chances @ rolls)
+    variance = float(chances @ (rolls - mean) ** 2)
+    found = reader.probe_mean_rolls(index), reader.probe_sd_rolls(index)
+    if abs(found[0] - mean) > MOMENT_ERROR or abs(found[1] ** 2 - variance) > MOMENT_ERROR:
+        raise CheckFailedError(
+            f"expected mean {mean:.6f} and standard deviation {variance**0.5:.6f} rolls at position {index} of "
+            f"{reader.table.name}, found {found[0]:.6f} and {found[1]:.6f}"
         )
 
 

@@ -136,11 +136,18 @@ class BearoffError(Dataset[ErrorParameters]):
         from bgdata.bearoff.combine import win_chance
 
         one_sided, exact = RaceTable(inputs["one_sided"]), TwoSidedTable(inputs["two_sided"])
-        difference = table.array("difference")
+        difference, codes = table.array("difference"), table.array("exact")
         for on_roll, opponent in generator.integers(1, len(difference) + 1, (rows, 2)).tolist():
             chance = win_chance(one_sided.probe_chances(on_roll), one_sided.probe_chances(opponent))
             found = float(difference[on_roll - 1, opponent - 1])
-            expected = 2 * chance - 1 - exact.probe(on_roll, opponent).cubeless
+            equity = exact.probe(on_roll, opponent).cubeless
+            expected = 2 * chance - 1 - equity
+            stored = float(codes[on_roll - 1, opponent - 1]) / STEPS - 1
+            if abs(stored - equity) > 1 / STEPS:
+                raise CheckFailedError(
+                    f"expected the exact equity {equity:.6f} at {on_roll} against {opponent} in {table.name}, "
+                    f"found {stored:.6f}"
+                )
             if abs(found - expected) > 1e-6:
                 raise CheckFailedError(
                     f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "

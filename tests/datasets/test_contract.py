@@ -1,0 +1,270 @@
+"""What every dataset kind promises. Kinds are discovered: one that is added is held to all of this."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import defaultdict
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets import bearoff_two_sided
+from bgdata.errors import CheckFailedError, InvalidParameterError, ManifestFormatError, MissingTableError
+from bgdata.kernel import threads
+from bgdata.store.checks import run_sql_checks, select_columns
+from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+from tests.datasets.rows import ROWS
+
+KINDS = bgdata.all_kinds()
+HEADERS_BYTES = 4000  # .npy headers and Parquet footers, which weigh in the smallest tables only
+each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+
+# words of DESIGN.md, section 4, that names must not have, and why not for whole names only
+WRONG_WORDS = {
+    *("piece", "man", "white", "black", "player", "move", "action", "value", "score", "drop", "fold", "tp"),
+    *("sim", "n", "se", "os", "ts", "num", "idx", "prob", "avg", "std", "pos", "cnt", "eq", "tmp", "utils"),
+}
+# units that the name of a column ends with, unless it is one of those that the design names
+UNIT_ENDINGS = {"rolls": ("_rolls",), "pips": ("_pips", "pip_count"), "seconds": ("_seconds",), "bytes": ("_bytes",)}
+
+
+def small(root: Path, kind: Dataset[Any]) -> Table:
+    """The smallest version of a kind in the shared warehouse."""
+    return bgdata.open_warehouse(root).open(kind.name, kind.slug(kind.smallest))
+
+
+def inputs_of(root: Path, kind: Dataset[Any]) -> dict[str, Table]:
+    return bgdata.open_warehouse(root).find_inputs(kind, kind.smallest) or {}
+
+
+def test_there_are_kinds() -> None:
+    assert len(KINDS) >= 4
+    assert list(KINDS) == sorted(KINDS)
+
+
+@each_kind
+def test_declaration(kind: Dataset[Any]) -> None:
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", kind.name)
+    assert kind.revision >= 1
+    assert kind.summary.endswith(".")
+    assert kind.source
+    assert kind.licence
+    assert kind.defaults
+    for parameters in (*kind.defaults, kind.smallest):
+        assert isinstance(parameters, kind.parameters)
+        kind.check_parameters(parameters)
+    names = [column.name for column in kind.columns]
+    assert len(set(names)) == len(names)
+    assert set(kind.key) <= set(names)
+
+
+@each_kind
+def test_every_column_and_array_is_explained(kind: Dataset[Any]) -> None:
+    for column in kind.columns:
+        assert column.meaning[0].isupper() or column.meaning.startswith(tuple(c.name for c in kind.columns))
+        assert not column.meaning.endswith(".")
+        assert column.unit or column.name in kind.key, f"{column.name} has no unit"
+        assert column.comment == (f"{column.meaning} [{column.unit}]" if column.unit else column.meaning)
+    for array in kind.arrays:
+        assert array.axes
+        assert array.meaning[0].isupper()
+        assert np.dtype(array.dtype).str[0] in "<|"
+
+
+@each_kind
+def test_names(kind: Dataset[Any]) -> None:
+    columns = [column.name for column in kind.columns]
+    for name in (kind.name, *columns, *kind.parameters.names(), *(array.name for array in kind.arrays)):
+        assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)
+        assert not set(name.split("_")) & WRONG_WORDS, name
+    for column in kind.columns:
+        assert column.name.endswith(UNIT_ENDINGS.get(column.unit, "")), f"{column.name} in {column.unit}"
+
+
+def test_the_same_name_has_the_same_unit_and_type_everywhere() -> None:
+    found = defaultdict(set)
+    for kind in KINDS.values():
+        for column in kind.columns:
+            found[column.name].add((column.type, column.unit))
+    assert {name: uses for name, uses in found.items() if len(uses) > 1} == {}
+
+
+@each_kind
+def test_parquet_has_the_declared_columns_in_order_of_the_key(small_root: Path, kind: Dataset[Any]) -> None:
+    table = small(small_root, kind)
+    with duckdb.connect() as connection:
+        rows = connection.sql(f"select {select_columns(kind, kind.smallest)} from '{table.parquet}'")
+        shown = [(name, str(type_)) for name, type_ in zip(rows.columns, rows.types, strict=True)]
+        assert shown == [("variant", "VARCHAR"), *((column.name, column.type) for column in kind.columns)]
+        keys = rows.select(*kind.key).fetchall()
+        (footer,) = connection.sql(f"select * from parquet_kv_metadata('{table.parquet}') where key = 'bgdata.digest'"
+                                   ).select("value").fetchall()  # fmt: skip
+    assert keys == sorted(set(keys))
+    assert footer[0].decode() == table.manifest.digest
+
+
+@each_kind
+def test_parquet_shows_the_arrays(small_root: Path, kind: Dataset[Any]) -> None:
+    assert set(ROWS) == set(KINDS), "every kind has its rows in tests/datasets/rows.py"
+    check_rows(small(small_root, kind), kind, kind.smallest)
+
+
+def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+    with duckdb.connect() as connection:
+        found = connection.sql(f"select {select_columns(kind, parameters)} from '{table.parquet}'").fetchall()
+    arrays = table.arrays()
+    assert len(found) == table.manifest.rows
+    for number, values in enumerate(found):
+        expected = ROWS[kind.name](parameters, arrays, number)
+        assert values[0] == kind.slug(parameters)
+        for column, value in zip(kind.columns, values[1:], strict=True):
+            assert value == pytest.approx(expected[column.name], abs=1e-7), (number, column.name)
+
+
+def test_rounded_tables_show_their_codes(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large two-sided tables are rounded to 16 bits; here a small one is."""
+    kind = KINDS["bearoff_two_sided"]
+    exact = bgdata.open_warehouse(memory_path / "exact").build(kind.name, kind.smallest)
+    monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
+    rounded = bgdata.open_warehouse(memory_path / "rounded").build(kind.name, kind.smallest)
+    assert rounded.array("equities").dtype == np.uint16
+    check_rows(rounded, kind, kind.smallest)
+    codes = np.rint((exact.array("equities").astype(np.float64) + 1) * 32767.5)
+    assert (rounded.array("equities") == codes).all()
+    kind.check_sample(rounded, {}, 500, np.random.default_rng(1))
+
+
+@each_kind
+def test_arrays_are_as_declared(small_root: Path, kind: Dataset[Any]) -> None:
+    arrays = small(small_root, kind).arrays()
+    assert {name: values.dtype.name for name, values in arrays.items()} == {a.name: a.dtype for a in kind.arrays}
+
+
+@each_kind
+def test_digest_does_not_depend_on_the_number_of_threads(
+    small_root: Path, memory_path: Path, kind: Dataset[Any]
+) -> None:
+    expected = small(small_root, kind).manifest.digest
+    for count in (1, 2):
+        warehouse = bgdata.open_warehouse(memory_path / str(count))
+        with threads(count):
+            assert warehouse.build(kind.name, kind.smallest).manifest.digest == expected
+
+
+@each_kind
+def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
+    manifest = small(small_root, kind).manifest
+    may_be_empty = {"source_commit"} | ({"inputs"} if not kind.inputs(kind.smallest) else set())
+    for field in dataclasses.fields(manifest):
+        assert getattr(manifest, field.name) or field.name in may_be_empty, field.name
+    assert (manifest.dataset, manifest.variant) == (kind.name, kind.slug(kind.smallest))
+    assert manifest.parameters == vars(kind.smallest)
+    assert set(manifest.inputs) == set(kind.inputs(kind.smallest))
+    assert {entry.name for entry in manifest.files} == {"table.parquet", *(f"{a.name}.npy" for a in kind.arrays)}
+    assert any("error" in name for name in manifest.statistics), "no error bound is stated"
+    assert all(np.isfinite(figure) for figure in manifest.statistics.values())
+    assert set(manifest.software) == {"bgdata", "numpy", "numba", "pyarrow", "duckdb", "python"}
+
+
+@each_kind
+def test_estimate(small_root: Path, kind: Dataset[Any]) -> None:
+    estimate, manifest = kind.estimate(kind.smallest), small(small_root, kind).manifest
+    assert estimate.rows == manifest.rows
+    actual = sum(entry.bytes for entry in manifest.files)
+    assert estimate.disk_bytes / 4 <= actual <= estimate.disk_bytes + HEADERS_BYTES
+    assert estimate.memory_bytes > estimate.disk_bytes / 2
+    for smaller, larger in zip((kind.smallest, *kind.defaults), kind.defaults, strict=False):
+        assert kind.estimate(smaller) <= kind.estimate(larger)
+
+
+@each_kind
+def test_a_sample_of_rows_follows_from_the_others(small_root: Path, kind: Dataset[Any]) -> None:
+    kind.check_sample(small(small_root, kind), inputs_of(small_root, kind), 50, np.random.default_rng(0))
+    run_sql_checks(kind, kind.smallest, small(small_root, kind).parquet)
+
+
+@pytest.mark.parametrize("title", [f"{kind.name}.{array.name}" for kind in KINDS.values() for array in kind.arrays])
+def test_a_spoiled_value_in_any_array_is_found(small_root: Path, title: str) -> None:
+    name, _, array = title.partition(".")
+    kind = KINDS[name]
+    generator = np.random.default_rng(5)
+    table = Spoiled(small(small_root, kind).folder)
+    for _ in range(3):
+        values = np.array(Table(table.folder).array(array))
+        # not the last of the offsets, nor a row of a finished game, which nothing follows from
+        place = tuple(int(generator.integers(size // 3, size - 1)) for size in values.shape)
+        values[place] += 1 if values.dtype.kind in "iu" and values.dtype != np.uint16 else spoil(values.dtype)
+        table.spoil(array, values)
+        with pytest.raises(CheckFailedError, match=f"in {table.name}|of {table.name}"):
+            kind.check_sample(table, inputs_of(small_root, kind), 8 * table.manifest.rows, generator)
+
+
+def spoil(dtype: np.dtype[Any]) -> Any:
+    """A change of about a hundredth."""
+    return np.uint16(300) if dtype == np.uint16 else 0.01
+
+
+class Spoiled(Table):
+    """A version with one array replaced in memory."""
+
+    def spoil(self, name: str, values: np.ndarray[Any, Any]) -> None:
+        self._arrays = {name: values}
+
+
+@each_kind
+def test_slugs_are_unique_and_safe(kind: Dataset[Any]) -> None:
+    slugs = set()
+    several = [
+        kind.parameters(**dict(zip(kind.parameters.names(), values, strict=True)))
+        for values in product(range(1, 19), repeat=len(kind.parameters.names()))
+    ]
+    for parameters in several:
+        slug = kind.slug(parameters)
+        assert re.fullmatch(r"[a-z0-9x-]+", slug)
+        slugs.add(slug)
+    assert len(slugs) == len(several)
+
+
+@each_kind
+def test_defaults_are_found_by_their_slug(kind: Dataset[Any]) -> None:
+    for parameters in kind.defaults:
+        assert kind.default(kind.slug(parameters)) == parameters
+    with pytest.raises(MissingTableError, match=f"expected a default variant of {kind.name}: .*, got none"):
+        kind.default("none")
+
+
+@each_kind
+def test_parameters_come_back_from_the_manifest(small_root: Path, kind: Dataset[Any]) -> None:
+    recorded = small(small_root, kind).manifest.parameters
+    assert kind.parameters.from_manifest(recorded) == kind.smallest
+    for wrong in ({}, {**recorded, "colour": 1}, {"colour": 1}):
+        with pytest.raises(ManifestFormatError, match="expected the parameters "):
+            kind.parameters.from_manifest(wrong)
+
+
+@each_kind
+def test_bad_parameters_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
+    warehouse = Warehouse(memory_path / "warehouse", KINDS)
+    for name in kind.parameters.names():
+        for value in (0, -1, 1000):
+            parameters = kind.smallest.with_changes({name: value})
+            with pytest.raises(InvalidParameterError, match=f"expected 1 to .* got .*{value}"):
+                warehouse.build(kind.name, parameters)
+    with pytest.raises(InvalidParameterError, match=r"expected a parameter among .*, got colour"):
+        kind.smallest.with_changes({"colour": 1})
+    assert not warehouse.root.exists()
+
+
+@each_kind
+def test_inputs_are_kinds(kind: Dataset[Any]) -> None:
+    for name, parameters in kind.inputs(kind.smallest).values():
+        KINDS[name].check_parameters(parameters)
+        assert KINDS[name].slug(parameters)
