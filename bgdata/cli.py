@@ -15,6 +15,7 @@ from bgdata.errors import BgdataError, UsageError
 from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.warehouse import Warehouse
 
+TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollouts", "position-list", "mat"]
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
 PARAMETER_NAMES = sorted({name for kind in COMPUTED for name in kind.parameters.names()})
@@ -142,6 +143,23 @@ def import_(
 
     given = {key: value for key, value in (("class", class_), ("name", name)) if value is not None}
     import_files(warehouse, kind, files, given, strict=flags["strict"], force=flags["force"])
+
+
+@main.command()
+@click.argument("source", type=click.Choice(["gnubg"]))
+@click.argument("names", nargs=-1)
+@click.option("--address", metavar="URL", help="A mirror that has the files side by side.")
+@click.pass_obj
+def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: str | None) -> None:  # noqa: ARG001
+    """Download the files that a SOURCE publishes, all or those with the given NAMES; goes on where it stopped."""
+    from bgdata.commands import fetch as fetching
+
+    files = fetching.published_files(address)
+    known = [file.name for file in files]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"expected a file among {', '.join(known)}, got {name}")
+    fetching.fetch(warehouse, [file for file in files if not names or file.name in names])
 
 
 @main.command()
@@ -305,6 +323,19 @@ def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> N
     kind, _, variant = table.partition("/")
     warehouse.open(kind, variant)
     run_query(warehouse, f"select * from {kind}_{variant.replace('-', '_')}", form, output)
+
+
+@export.command(name="text")
+@click.argument("table")
+@click.option("--format", "form", required=True, type=click.Choice(TEXT_FORMATS), help="Format of the file.")
+@click.option("-o", "--output", required=True, type=OUTPUT, help="File to write; packed if it ends in .gz or .bz2.")
+@click.pass_obj
+def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
+    """Write a table of positions, a benchmark or matches as other programs read them."""
+    from bgdata.commands.export_text import write_text
+
+    kind, _, variant = table.partition("/")
+    click.echo(write_text(warehouse.open(kind, variant), form, output))
 
 
 if __name__ == "__main__":

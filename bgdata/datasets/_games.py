@@ -57,5 +57,6 @@ GAME_ARRAYS = (
 TURN_ARRAYS = (
     FlatArray("turn_boards", "int8", "turn, 26 integers", "Board of the player on roll before the turn"),
     FlatArray("turn_classes", "uint8", "turn", "Class of the position, numbered as by gnubg"),
+    FlatArray("turn_moves", "int8", "turn, 4 checker moves, (from, to, hits)", "As written; -1: none, or unknown"),
     FlatArray("turns", "int32", "turn, (player, action, on roll, die 1, die 2, cube, owner)", "Indexes; 0 for no die"),
 )

@@ -372,4 +372,23 @@ def text_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     yield pa.record_batch({"line": lines[order].astype(np.int32), "text": texts.take(pa.array(order))})
 
 
+def benchmark_of(arrays: Mapping[str, Array]) -> Benchmark:
+    """The tables of the reader again, to be written as a file."""
+    from bgdata.formats import gnubg_benchmark_tables as tables
+    from bgdata.formats.lines import Ledger, split_lines
+
+    types = {
+        "seeds": tables.Seeds, "decisions": tables.Decisions, "plays": tables.Plays, "rollouts": tables.Rollouts,
+        "evaluations": tables.Evaluations, "cube_rollouts": tables.CubeRollouts, "best_plays": tables.BestPlays,
+    }  # fmt: skip
+    found: dict[str, Any] = {
+        name: type_(**{entry.name: np.asarray(arrays[f"{name}_{entry.name}"]) for entry in fields(type_)})
+        for name, type_ in types.items()
+    }
+    for name in TEXTS:
+        texts = text_column(arrays, name).to_pylist()
+        found[name] = tuple(map(tables.Text, arrays[f"{name}_lines"].tolist(), texts))
+    return tables.Benchmark(ledger=Ledger(split_lines(b"")), **found)
+
+
 DATASET = GnubgBenchmark()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -89,14 +89,6 @@ class GnubgTraining(PositionImport[ClassParameters]):
         path = folder / "contact-train-data"
         path.write_text(SAMPLE)
         return [path]
-
-    def text(self, arrays: Mapping[str, Array]) -> Iterator[bytes]:
-        """The rows as a training file: `bgdata export gnubg-training`."""
-        from bgdata.formats.gnubg_training import format_gnubg_training
-
-        comments = text_column(arrays, "comments").to_pylist()
-        index = np.asarray(arrays["comment_index"])
-        return format_gnubg_training(arrays["boards"], arrays["chances"], comment_index=index, comments=comments)
 
 
 DATASET = GnubgTraining()

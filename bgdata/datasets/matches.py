@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +26,13 @@ from bgdata.store.dataset import TableShape
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.formats.matches import Game, Match, MatchFile
+    from bgdata.formats.matches import Game, Match, MatchFile, Turn
     from bgdata.store.arrays import Array
 
 ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
 OWNERS = ("centered", "on_roll", "opponent")
+MOST_MOVES = 4
+NO_MOVE = (-1, -1, -1)
 SAMPLE = """ 1 point match
 
  Game 1
@@ -48,6 +51,7 @@ class Collected:
     first_turns: list[int] = field(default_factory=lambda: [0])
     boards: list[tuple[int, ...]] = field(default_factory=list)
     turns: list[tuple[int, ...]] = field(default_factory=list)
+    moves: list[list[tuple[int, int, int]]] = field(default_factory=list)  # as written
     plays: list[str] = field(default_factory=list)
 
     def add(self, number: int, match: Match, game: Game) -> None:
@@ -58,6 +62,8 @@ class Collected:
             die1, die2 = entry.turn.dice or (0, 0)
             action, owner = ACTIONS.index(entry.turn.kind), OWNERS.index(entry.cube.owner)
             self.boards.append(entry.position.board)
+            moves = [(m.from_point, m.to_point, -1 if m.is_hit is None else m.is_hit) for m in entry.turn.checker_moves]
+            self.moves.append([*moves, *[NO_MOVE] * (MOST_MOVES - len(moves))])
             self.turns.append((entry.turn.player, action, entry.on_roll, die1, die2, entry.cube.value, owner))
             self.plays.append(str(entry.play) if entry.play else "")
         unknown = [-1 if value is None else int(value) for value in (game.is_crawford, game.winner, game.points)]
@@ -81,6 +87,7 @@ class Matches(FileImport[NamedParameters]):
         *text_declarations("players", "game x 2", "Names of the players of each game"),
         *TURN_ARRAYS,
         *text_declarations("plays", "turn", "Checker moves in the usual notation, empty without"),
+        *text_declarations("infos", "match", "What else the file says of the match, as JSON"),
         *text_declarations("sources", "file", "Names of the files"),
         *QUARANTINE_ARRAYS,
     )
@@ -128,9 +135,11 @@ class Matches(FileImport[NamedParameters]):
             "first_turns": np.array(rows.first_turns, np.int64),
             "turn_boards": boards,
             "turn_classes": position_classes(boards).astype(np.uint8),
+            "turn_moves": np.array(rows.moves, np.int8).reshape(-1, MOST_MOVES, 3),
             "turns": np.array(rows.turns, np.int32).reshape(-1, 7),
             **text_arrays("players", [name for names in rows.players for name in names]),
             **text_arrays("plays", rows.plays),
+            **text_arrays("infos", [json.dumps(match.info) for intake in intakes for match in intake.matches]),
         }
 
     def batches(self, parameters: NamedParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
@@ -192,6 +201,43 @@ def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
             "cube_owner": pa.DictionaryArray.from_arrays(pa.array(owner), pa.array(OWNERS)),
         }
     )
+
+
+def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
+    """The matches again, to be written as files."""
+    from bgdata.formats.matches import Game, Match
+
+    names = text_column(arrays, "players").to_pylist()
+    rows = arrays["games"].tolist()
+    for number, info in enumerate(text_column(arrays, "infos").to_pylist()):
+        games = [index for index, row in enumerate(rows) if row[0] == number]
+        if not games:
+            continue
+        found = []
+        for index in games:
+            _, game_number, _, score_0, score_1, crawford, winner, points = rows[index]
+            known = [None if value < 0 else value for value in (winner, points, crawford)]
+            is_crawford = None if known[2] is None else bool(known[2])
+            found.append(
+                Game(game_number, (score_0, score_1), turns_of(arrays, index), known[0], known[1], is_crawford)
+            )
+        players = (names[2 * games[0]], names[2 * games[0] + 1])
+        yield Match(players, rows[games[0]][2], tuple(found), tuple(map(tuple, json.loads(info))))
+
+
+def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:
+    """The turns of one game again."""
+    from bgdata.formats.matches import CheckerMove, Turn, TurnKind
+
+    found = []
+    start, end = arrays["first_turns"][game : game + 2].tolist()
+    for row, moves in zip(arrays["turns"][start:end].tolist(), arrays["turn_moves"][start:end].tolist(), strict=True):
+        player, action, _, die1, die2, cube, _ = row
+        kind = TurnKind(ACTIONS[action])
+        written = [CheckerMove(a, b, None if hits < 0 else bool(hits)) for a, b, hits in moves if a >= 0]
+        offered = 2 * cube if kind in (TurnKind.DOUBLE, TurnKind.BEAVER) else None
+        found.append(Turn(player, kind, (die1, die2) if die1 else None, tuple(written), offered))
+    return tuple(found)
 
 
 DATASET = Matches()

@@ -1,0 +1,62 @@
+"""Files from the network: resumed where an earlier download stopped, and put into place only when whole."""
+
+from __future__ import annotations
+
+import http.client
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from bgdata.errors import DownloadError
+from bgdata.store.progress import Progress
+from bgdata.store.storage import storage_errors, sync
+
+CHUNK = 1 << 18
+TIMEOUT_SECONDS = 30
+HAVE_ALL = 416  # range not satisfiable: there is nothing behind what we have
+
+
+def download(address: str, path: Path, progress: Progress) -> Path:
+    """Download to `path`, on from a `.partial` file where there is one; nothing happens when the file is there.
+
+    Raises DownloadError, which says that nothing else is blocked, and StorageError.
+    """
+    if path.exists():
+        return path
+    partial = path.with_name(f"{path.name}.partial")
+    with storage_errors("write", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            append(address, partial, progress)
+        except urllib.error.HTTPError as error:
+            if error.code != HAVE_ALL:
+                raise DownloadError(
+                    f"cannot download {address}: the server says {error.code} {error.reason}"
+                ) from error
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            reason = getattr(error, "reason", error)
+            raise DownloadError(
+                f"cannot download {address}: {reason}; nothing else needs the network, and the same command goes on later"
+            ) from error
+        sync(partial)
+        partial.rename(path)
+    return path
+
+
+def append(address: str, partial: Path, progress: Progress) -> None:
+    """Add what is missing to a partial file."""
+    have = partial.stat().st_size if partial.exists() else 0
+    request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
+    with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
+        is_rest = answer.status == http.client.PARTIAL_CONTENT
+        left = int(answer.headers.get("Content-Length") or 0)
+        progress.start(partial.stem, left + (have if is_rest else 0), "bytes")
+        progress.advance(have if is_rest else 0)
+        with partial.open("ab" if is_rest else "wb") as file:
+            received = 0
+            while chunk := answer.read(CHUNK):
+                file.write(chunk)
+                received += len(chunk)
+                progress.advance(len(chunk))
+        if left and received < left:
+            raise http.client.IncompleteRead(b"", left - received)
