@@ -93,5 +93,9 @@ class StorageError(BgdataError, OSError):
     """A folder cannot be read or written: missing, read-only or full."""
 
 
+class DownloadError(BgdataError, OSError):
+    """A file cannot be downloaded: no connection, or the server refuses."""
+
+
 class QueryError(BgdataError, ValueError):
     """DuckDB refused the SQL."""

@@ -36,7 +36,8 @@ def download(address: str, path: Path, progress: Progress) -> Path:
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             reason = getattr(error, "reason", error)
             raise DownloadError(
-                f"cannot download {address}: {reason}; nothing else needs the network, and the same command goes on later"
+                f"cannot download {address}: {reason}; "
+                "nothing else needs the network, and the same command goes on later"
             ) from error
         sync(partial)
         partial.rename(path)

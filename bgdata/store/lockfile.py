@@ -24,8 +24,28 @@ class LockEntry:
     digest: str
 
 
+@dataclass(frozen=True)
+class PinnedFile:
+    """A downloaded file as it was when it was first trusted."""
+
+    name: str
+    address: str
+    bytes: int
+    sha256: str
+
+
 def load_lock(path: Path) -> list[LockEntry]:
-    """Read a lock file. Raises MissingTableError when there is none, ManifestFormatError when it is damaged."""
+    """The locked variants. Raises MissingTableError when there is no lock, ManifestFormatError when it is damaged."""
+    return read_lock(path)[0]
+
+
+def load_pins(path: Path) -> list[PinnedFile]:
+    """The pinned files, none where there is no lock. Raises ManifestFormatError when it is damaged."""
+    return read_lock(path)[1] if path.exists() else []
+
+
+def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
+    """Both parts of the lock; see `load_lock`."""
     with storage_errors("read", path):
         try:
             written = path.read_bytes()
@@ -37,7 +57,8 @@ def load_lock(path: Path) -> list[LockEntry]:
             raise ManifestFormatError(
                 f"expected a lock of format {FORMAT} in {path}, found {data['format']}; upgrade bgdata"
             )
-        return [LockEntry(**entry) for entry in data["entries"]]
+        pins = [PinnedFile(**entry) for entry in data.get("files", [])]
+        return [LockEntry(**entry) for entry in data["entries"]], pins
     except (ValueError, KeyError, TypeError) as error:
         raise ManifestFormatError(
             f"expected a lock file in {path}, found: {error!r}; restore it from version control"
@@ -45,7 +66,21 @@ def load_lock(path: Path) -> list[LockEntry]:
 
 
 def save_lock(path: Path, manifests: list[Manifest]) -> None:
-    """Write the lock of these versions, sorted, so that changes make small diffs."""
+    """Write the lock of these versions, sorted, so that changes make small diffs; pinned files stay."""
     entries = [LockEntry(m.dataset, m.variant, m.recipe_key, m.digest) for m in manifests]
-    entries.sort(key=lambda entry: (entry.dataset, entry.variant))
-    write_file(path, canonical_json({"format": FORMAT, "entries": [asdict(entry) for entry in entries]}, indent=2))
+    write_lock(path, entries, load_pins(path))
+
+
+def save_pin(path: Path, pin: PinnedFile) -> None:
+    """Pin a file, or pin it anew; the locked variants stay."""
+    entries, pins = read_lock(path) if path.exists() else ([], [])
+    write_lock(path, entries, [*(other for other in pins if other.name != pin.name), pin])
+
+
+def write_lock(path: Path, entries: list[LockEntry], pins: list[PinnedFile]) -> None:
+    """Write both parts, sorted."""
+    entries = sorted(entries, key=lambda entry: (entry.dataset, entry.variant))
+    lock: dict[str, object] = {"format": FORMAT, "entries": [asdict(entry) for entry in entries]}
+    if pins:
+        lock["files"] = [asdict(pin) for pin in sorted(pins, key=lambda pin: pin.name)]
+    write_file(path, canonical_json(lock, indent=2))
