@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
-P = TypeVar("P", bound=Parameters)
 FILE_CLASSES = ("contact", "crashed", "race")
 SOURCE_COLUMNS = (
     Column("source", "VARCHAR", "", "Name of the file that the row was read from"),
@@ -81,48 +80,78 @@ CHANCES_ARRAY = FlatArray(
 
 
 @dataclass(frozen=True)
-class NamedParameters(Parameters):
-    """A name for what is imported; letters, digits, `-`."""
+class FileParameters(Parameters):
+    """Base of the parameters of imported kinds: they come from the files' names, or from what the user says."""
 
-    name: str = "unnamed"
+    @property
+    @abstractmethod
+    def slug(self) -> str:
+        """Name of the variant."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise InvalidParameterError when no such variant can exist."""
+
+    @classmethod
+    @abstractmethod
+    def of_files(cls, files: Sequence[Path], given: Mapping[str, str]) -> Self:
+        """The variant that these files are. Raises InvalidParameterError."""
 
 
 @dataclass(frozen=True)
-class ClassParameters(Parameters):
+class NamedParameters(FileParameters):
+    """A name for what is imported; small letters, digits, single `-`."""
+
+    name: str = "unnamed"
+
+    @property
+    def slug(self) -> str:
+        """The name."""
+        return self.name
+
+    def check(self) -> None:
+        """A name is part of paths and views."""
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name):
+            raise InvalidParameterError(f"expected a name of small letters, digits and single -, got {self.name!r}")
+
+    @classmethod
+    def of_files(cls, files: Sequence[Path], given: Mapping[str, str]) -> Self:
+        """The name that is given, or that of the first file."""
+        text = given.get("name") or files[0].name.split(".")[0]
+        return cls(re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed")
+
+
+@dataclass(frozen=True)
+class ClassParameters(FileParameters):
     """The class of positions that the files promise: contact, crashed or race."""
 
     position_class: str = "contact"
 
+    @property
+    def slug(self) -> str:
+        """The class."""
+        return self.position_class
 
-def name_of(files: Sequence[Path], given: Mapping[str, str]) -> NamedParameters:
-    """The name that is given, or that of the first file."""
-    text = given.get("name") or files[0].name.split(".")[0]
-    return NamedParameters(re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed")
+    def check(self) -> None:
+        """Only some classes have files."""
+        if self.position_class not in FILE_CLASSES:
+            raise InvalidParameterError(f"expected a class of {', '.join(FILE_CLASSES)}, got {self.position_class}")
 
-
-def class_of(files: Sequence[Path], given: Mapping[str, str]) -> ClassParameters:
-    """The class that is given, or that begins the name of every file. Raises InvalidParameterError."""
-    if "class" in given:
-        return ClassParameters(given["class"])
-    found = {entry for entry in FILE_CLASSES for path in files if path.name.lower().startswith(entry)}
-    if len(found) != 1:
-        raise InvalidParameterError(
-            f"expected a file name that begins with {', '.join(FILE_CLASSES)}, got {files[0].name}; "
-            "try: --class contact"
-        )
-    return ClassParameters(found.pop())
-
-
-def check_class(parameters: ClassParameters) -> None:
-    """Raise InvalidParameterError for a class that no file has."""
-    if parameters.position_class not in FILE_CLASSES:
-        raise InvalidParameterError(f"expected a class of {', '.join(FILE_CLASSES)}, got {parameters.position_class}")
+    @classmethod
+    def of_files(cls, files: Sequence[Path], given: Mapping[str, str]) -> Self:
+        """The class that is given, or that begins the name of every file."""
+        if "class" in given:
+            return cls(given["class"])
+        found = {entry for entry in FILE_CLASSES for path in files if path.name.lower().startswith(entry)}
+        if len(found) != 1:
+            raise InvalidParameterError(
+                f"expected a file name that begins with {', '.join(FILE_CLASSES)}, got {files[0].name}; "
+                "try: --class contact"
+            )
+        return cls(found.pop())
 
 
-def check_name(parameters: NamedParameters) -> None:
-    """Raise InvalidParameterError for a name that is no part of a path or view."""
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", parameters.name):
-        raise InvalidParameterError(f"expected a name of small letters, digits and single -, got {parameters.name!r}")
+P = TypeVar("P", bound=FileParameters)
 
 
 class FileImport(ImportedDataset[P]):
@@ -130,7 +159,16 @@ class FileImport(ImportedDataset[P]):
 
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
     defaults: tuple[P, ...] = ()
-    row_bytes: ClassVar[int] = 100  # of memory and disk a row, for the estimate
+
+    def slug(self, parameters: P) -> str:
+        return parameters.slug
+
+    def check_parameters(self, parameters: P) -> None:
+        parameters.check()
+
+    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> P:
+        found: P = self.parameters.of_files(files, given)
+        return found
 
     @abstractmethod
     def read(self, path: Path, parameters: P) -> Intake:

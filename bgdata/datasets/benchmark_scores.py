@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bgdata.datasets._columns import position_columns
-from bgdata.datasets._imports import ClassParameters, check_class
+from bgdata.datasets._imports import ClassParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 
@@ -61,7 +61,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         return f"{parameters.player}-{parameters.ply}ply-{parameters.position_class}"
 
     def check_parameters(self, parameters: ScoreParameters) -> None:
-        check_class(ClassParameters(parameters.position_class))
+        ClassParameters(parameters.position_class).check()
         if not parameters.player.replace("-", "").isalnum():
             raise InvalidParameterError(f"expected the name of a player, got {parameters.player!r}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.datasets._imports import NamedParameters, PositionImport, check_name, name_of
+from bgdata.datasets._imports import NamedParameters, PositionImport
 from bgdata.store.dataset import Column, FlatArray
 
 if TYPE_CHECKING:
@@ -48,15 +48,6 @@ class Bgsage(PositionImport[NamedParameters]):
     )
     parameters = NamedParameters
     smallest = NamedParameters("sample")
-
-    def slug(self, parameters: NamedParameters) -> str:
-        return parameters.name
-
-    def check_parameters(self, parameters: NamedParameters) -> None:
-        check_name(parameters)
-
-    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> NamedParameters:
-        return name_of(files, given)
 
     def read(self, path: Path, parameters: NamedParameters) -> BgsageRollouts:  # noqa: ARG002
         from bgdata.formats.bgsage_rollouts import read_bgsage_entries, read_bgsage_rollouts

@@ -25,8 +25,6 @@ from bgdata.datasets._imports import (
     QUARANTINE_ARRAYS,
     ClassParameters,
     FileImport,
-    check_class,
-    class_of,
     is_class,
 )
 from bgdata.errors import UsageError
@@ -191,16 +189,10 @@ class GnubgBenchmark(FileImport[ClassParameters]):
     parameters = ClassParameters
     smallest = ClassParameters()
 
-    def slug(self, parameters: ClassParameters) -> str:
-        return parameters.position_class
-
-    def check_parameters(self, parameters: ClassParameters) -> None:
-        check_class(parameters)
-
     def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> ClassParameters:
         if len(files) != 1:
             raise UsageError(f"expected one benchmark file, got {len(files)}; its tables refer to each other by row")
-        return class_of(files, given)
+        return super().parameters_of(files, given)
 
     def provenance(self, path: Path, file: RawFile) -> RawFile:
         return replace(super().provenance(path, file), address=ADDRESS)

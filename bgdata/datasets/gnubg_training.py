@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bgdata.datasets._columns import chosen_texts, text_arrays, text_column, text_declarations
-from bgdata.datasets._imports import ClassParameters, PositionImport, check_class, class_of, is_class
+from bgdata.datasets._imports import ClassParameters, PositionImport, is_class
 from bgdata.store.dataset import Column, FlatArray
 from bgdata.store.manifest import RawFile
 
@@ -49,15 +49,6 @@ class GnubgTraining(PositionImport[ClassParameters]):
     )
     parameters = ClassParameters
     smallest = ClassParameters()
-
-    def slug(self, parameters: ClassParameters) -> str:
-        return parameters.position_class
-
-    def check_parameters(self, parameters: ClassParameters) -> None:
-        check_class(parameters)
-
-    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> ClassParameters:
-        return class_of(files, given)
 
     def provenance(self, path: Path, file: RawFile) -> RawFile:
         return replace(super().provenance(path, file), address=ADDRESS)

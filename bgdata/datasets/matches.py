@@ -17,8 +17,6 @@ from bgdata.datasets._imports import (
     QUARANTINE_ARRAYS,
     FileImport,
     NamedParameters,
-    check_name,
-    name_of,
 )
 from bgdata.errors import InvalidGameError
 from bgdata.store.dataset import TableShape
@@ -97,15 +95,6 @@ class Matches(FileImport[NamedParameters]):
     @property
     def tables(self) -> tuple[TableShape, ...]:
         return GAMES, TURNS, QUARANTINE
-
-    def slug(self, parameters: NamedParameters) -> str:
-        return parameters.name
-
-    def check_parameters(self, parameters: NamedParameters) -> None:
-        check_name(parameters)
-
-    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> NamedParameters:
-        return name_of(files, given)
 
     def read(self, path: Path, parameters: NamedParameters) -> MatchFile:  # noqa: ARG002
         from bgdata.formats.mat import read_mat

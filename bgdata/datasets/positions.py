@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,6 @@ from bgdata.datasets._imports import (
     SOURCE_COLUMNS,
     NamedParameters,
     PositionImport,
-    check_name,
-    name_of,
 )
 
 if TYPE_CHECKING:
@@ -39,15 +36,6 @@ class Positions(PositionImport[NamedParameters]):
     arrays = (*SOURCE_ARRAYS, *POSITION_ARRAYS, *QUARANTINE_ARRAYS)
     parameters = NamedParameters
     smallest = NamedParameters("sample")
-
-    def slug(self, parameters: NamedParameters) -> str:
-        return parameters.name
-
-    def check_parameters(self, parameters: NamedParameters) -> None:
-        check_name(parameters)
-
-    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> NamedParameters:
-        return name_of(files, given)
 
     def read(self, path: Path, parameters: NamedParameters) -> PositionList:  # noqa: ARG002
         from bgdata.formats.position_list import read_position_list

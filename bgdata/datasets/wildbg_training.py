@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bgdata.datasets._imports import NamedParameters, PositionImport, check_name, name_of
+from bgdata.datasets._imports import NamedParameters, PositionImport
 
 if TYPE_CHECKING:
     from bgdata.formats.wildbg_csv import WildbgData
@@ -28,15 +27,6 @@ class WildbgTraining(PositionImport[NamedParameters]):
     licence = "as published by the wildbg project; see the licence file of its training repository"
     parameters = NamedParameters
     smallest = NamedParameters("sample")
-
-    def slug(self, parameters: NamedParameters) -> str:
-        return parameters.name
-
-    def check_parameters(self, parameters: NamedParameters) -> None:
-        check_name(parameters)
-
-    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> NamedParameters:
-        return name_of(files, given)
 
     def read(self, path: Path, parameters: NamedParameters) -> WildbgData:  # noqa: ARG002
         from bgdata.formats.wildbg_csv import read_wildbg_csv
