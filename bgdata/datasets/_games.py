@@ -21,7 +21,7 @@ GAMES = TableShape(
         Column("score_1", "SMALLINT", "points", "Score of player 1 before the game"),
         Column("is_crawford", "BOOLEAN", "", "Whether this is the Crawford game, null where the record does not say"),
         Column("winner", "TINYINT", "", "0 or 1, null for a game that was not finished"),
-        Column("points", "SMALLINT", "points", "Points won, the cube included"),
+        Column("points_won", "SMALLINT", "points", "Points won, the cube included"),
         Column("n_turns", "INTEGER", "turns", "Rows of the game in `turns`"),
     ),
     key=("game",),
@@ -50,7 +50,10 @@ TURNS = TableShape(
 )
 GAME_ARRAYS = (
     FlatArray(
-        "games", "int32", "game, (match, number, length, scores 0 and 1, crawford, winner, points)", "-1: unknown"
+        "games",
+        "int32",
+        "game, (match, number, length, scores 0 and 1, crawford, winner, points)",
+        "As recorded; -1: unknown",
     ),
     FlatArray("first_turns", "int64", "game, and one past the last", "Where the game's turns begin"),
 )

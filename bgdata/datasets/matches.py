@@ -148,7 +148,7 @@ class Matches(FileImport[NamedParameters]):
                 "score_1": score_1.astype(np.int16),
                 "is_crawford": pa.array(crawford == 1, mask=crawford < 0),
                 "winner": pa.array(winner.astype(np.int8), mask=winner < 0),
-                "points": pa.array(points.astype(np.int16), mask=points < 0),
+                "points_won": pa.array(points.astype(np.int16), mask=points < 0),
                 "n_turns": np.diff(arrays["first_turns"]).astype(np.int32),
             }
         )
