@@ -49,6 +49,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for parameters in kind.defaults:
             warehouse.build(kind.name, parameters)
     shutil.copy(built.lock, folder / "warehouse")
+    for name, text in re.findall(r"```text (\S+)\n(.*?)```", README, re.DOTALL):
+        (folder / name).write_text(text)
     return folder
 
 
