@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from duckdb.func import ARROW
+from duckdb.func import ARROW, SPECIAL
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
@@ -38,7 +38,7 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
     functions: dict[str, Callable[..., Any]] = {"bearoff_index": bearoff_index, "pip_count": pip_count}
     for name, function in functions.items():
         connection.create_function(
-            f"fast_{name}", function, ["INTEGER[]"], "INTEGER", type=ARROW, null_handling="special"
+            f"fast_{name}", function, ["INTEGER[]"], "INTEGER", type=ARROW, null_handling=SPECIAL
         )
         connection.execute(f"create temp macro {name}(points) as fast_{name}(points::integer[])")
 
