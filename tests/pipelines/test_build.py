@@ -1,0 +1,1 @@
+"""The Prefect flow builds what the library builds. (being written)"""

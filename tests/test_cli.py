@@ -1,0 +1,1 @@
+"""The command line: what every command says and how it exits. (being written)"""
