@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
 import bgdata
+from bgdata.cli import main
+from bgdata.commands import report
 from tests.commands.command_line import run, succeeds
 
 
@@ -53,6 +57,19 @@ def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> 
     succeeds(memory_path, "build")
     names = [[table.name for table in bgdata.open_warehouse(root).versions()] for root in (memory_path, small_root)]
     assert names[0] == names[1]
+
+
+@pytest.mark.parametrize(("answer", "options", "is_built"), [("n", [], False), ("y", [], True), ("", ["--yes"], True)])
+def test_large_builds_are_asked_about(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, options: list[str], is_built: bool
+) -> None:
+    monkeypatch.setattr(report, "LARGE_BYTES", 0)
+    monkeypatch.setattr(report, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    arguments = ["--warehouse", str(memory_path / "w"), "build", "bearoff_gammon", "--points", "1", *options]
+    result = CliRunner().invoke(main, arguments, input=answer)
+    assert result.exit_code == (0 if is_built else 1)
+    assert ("build it? [y/N]" in result.stderr) == (not options)
+    assert (memory_path / "w").exists() == is_built
 
 
 def test_large_builds_say_what_they_need(tmp_path: Path) -> None:
