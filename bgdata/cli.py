@@ -71,8 +71,14 @@ def threads_option(function: Callable[..., None]) -> Callable[..., None]:
 
 def gnubg_option(function: Callable[..., None]) -> Callable[..., None]:
     """Files of gnubg to look into beside our tables."""
-    option = click.option("--bd", "gnubg_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE")
-    return option(function)
+    return click.option(
+        "--bd",
+        "gnubg_files",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="A bearoff file of gnubg to look into as well; can be given several times.",
+    )(function)
 
 
 def chosen(kind: Dataset[Any], options: dict[str, int | None]) -> Parameters:
@@ -199,7 +205,12 @@ def probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path, ...])
 @main.command()
 @click.argument("sql")
 @click.option(
-    "--format", "form", type=click.Choice(["table", "csv", "json", "parquet"]), default="table", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json", "parquet"]),
+    default="table",
+    show_default=True,
+    help="Form of the rows.",
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to a file (needed for parquet).")
 @gnubg_option
@@ -313,7 +324,14 @@ def gnubg_bd(threads: int | None, **options: Any) -> None:
 
 @export.command(name="table")
 @click.argument("table")
-@click.option("--format", "form", type=click.Choice(["csv", "json", "parquet"]), default="parquet", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "json", "parquet"]),
+    default="parquet",
+    show_default=True,
+    help="Form of the rows.",
+)
 @click.option("-o", "--output", required=True, type=OUTPUT, help="File to write.")
 @click.pass_obj
 def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> None:

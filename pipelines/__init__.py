@@ -15,8 +15,8 @@ SETTINGS = {
     "DO_NOT_TRACK": "1",
     "PREFECT_HOME": str(HOME),
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_LOGGING_LEVEL": "WARNING",
-    "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL",
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # failures are raised too: `main` prints one line of them, not two tracebacks
+    "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
 } | {f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _SERVICES}
 for _name, _value in SETTINGS.items():

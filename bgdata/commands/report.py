@@ -45,6 +45,7 @@ def print_kind(kind: Dataset[Any], parameters: Parameters) -> None:
     """The declaration of a kind, and what a variant of it would need."""
     from bgdata.store.build import estimate_text
 
+    kind.check_parameters(parameters)
     click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.\n")
     for shape in kind.tables:
         click.echo(f"columns of {shape.name} (variant, then)")
@@ -62,8 +63,7 @@ def print_kind(kind: Dataset[Any], parameters: Parameters) -> None:
         for claim, _ in sql_checks(shape.name):
             click.echo(f"  {claim.replace('_', ' ')}")
     for role, (name, wanted) in kind.inputs(parameters).items():
-        click.echo(f"\ninput {role}: {name}/{wanted.names()[0]}={getattr(wanted, wanted.names()[0])}")
-    kind.check_parameters(parameters)
+        click.echo(f"\ninput {role}: {name} with {', '.join(f'{key} {value}' for key, value in vars(wanted).items())}")
     click.echo(f"\na build of {kind.slug(parameters)}: {estimate_text(kind.estimate(parameters))}")
 
 

@@ -32,15 +32,25 @@ class Function(NamedTuple):
     result: str
 
 
+class Lists(NamedTuple):
+    """A list column, flat: the values, the row of each and its place there, and the length of each row (0 for NULL)."""
+
+    values: NDArray[np.int64]  # 0 for NULL
+    is_null: NDArray[np.bool_]
+    row: NDArray[np.int64]
+    place: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
 def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the position functions of this connection vectorised."""
     from bgdata.sql import positions
 
-    board, position_id = ("board", "TINYINT[]"), ("position_id", "VARCHAR")
+    board, position_id = ("board", "INTEGER[]"), ("position_id", "VARCHAR")
     roll = (position_id, ("die1", "INTEGER"), ("die2", "INTEGER"))
     functions = {
-        "bearoff_index": Function(bearoff_index, (("points", "TINYINT[]"),), "INTEGER"),
-        "pip_count": Function(pip_count, (board,), "INTEGER"),
+        "bearoff_index": Function(bearoff_index, (("points", "INTEGER[]"),), "INTEGER"),
+        "pip_count": Function(pip_count, (("board", "INTEGER[]"),), "INTEGER"),
         "board": Function(positions.board, (position_id,), "TINYINT[]"),
         "position_id": Function(positions.position_id, (board,), "VARCHAR"),
         "flip": Function(positions.flip, (board,), "TINYINT[]"),
@@ -59,49 +69,54 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def bearoff_index(points: pa.Array) -> pa.Array:
-    """Position index of each layout (a list of checkers, the ace point first)."""
-    checkers, row, place, lengths, missing = flattened(points)
-    above = reversed_sums(checkers, row, len(lengths))
-    column = lengths[row] - place
-    valid = (above >= 0) & (above <= MAX_CHECKERS) & (lengths[row] <= MAX_POINTS)
+    """Position index of each layout (a list of checkers, the ace point first); NULL for a list that is none."""
+    lists = flattened(points)
+    above = reversed_sums(lists)
+    lengths = lists.lengths[lists.row]
+    column = lengths - lists.place
+    valid = ~lists.is_null & (lists.values >= 0) & (lengths <= MAX_POINTS) & (above >= 0) & (above <= MAX_CHECKERS)
     terms = BINOMIAL[np.where(valid, above + column - 1, 0), np.where(valid, column, 1)]
-    return sums_by_row(terms, row, len(lengths), missing, wrong=row[~valid])
+    is_none = lists.lengths == 0
+    is_none[lists.row[~valid]] = True
+    return sums_by_row(terms, lists, is_none)
 
 
 def pip_count(points: pa.Array) -> pa.Array:
-    """Pips to bear off each layout; of 26 integers, a board, those of the player on roll."""
-    checkers, row, place, lengths, missing = flattened(points)
-    is_board = lengths[row] == BOARD_SLOTS
-    pips = np.where(is_board, np.maximum(checkers, 0) * place, checkers * (place + 1))
-    return sums_by_row(pips, row, len(lengths), missing, wrong=row[:0])
+    """Pips to bear off each layout, or of the player on roll of a board of 26; NULL for a list without numbers."""
+    lists = flattened(points)
+    is_none = np.bincount(lists.row, weights=~lists.is_null, minlength=len(lists.lengths)) == 0
+    is_board = lists.lengths[lists.row] == BOARD_SLOTS
+    pips = np.where(is_board, np.maximum(lists.values, 0) * lists.place, lists.values * (lists.place + 1))
+    return sums_by_row(pips, lists, is_none)
 
 
-def flattened(
-    points: pa.Array,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """(checkers, row, place in the row, lengths, missing): the values of a list column with where they stand."""
+def flattened(points: pa.Array) -> Lists:
+    """The values of a list column with where they stand."""
     if isinstance(points, pa.ChunkedArray):
         points = points.combine_chunks()
     lengths = points.value_lengths().fill_null(0).to_numpy().astype(np.int64)
     row = np.repeat(np.arange(len(lengths)), lengths)
     place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    checkers = points.flatten().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return checkers, row, place, lengths, points.is_null().to_numpy(zero_copy_only=False)
+    values = points.flatten()
+    return Lists(
+        values=values.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64),
+        is_null=values.is_null().to_numpy(zero_copy_only=False),
+        row=row,
+        place=place,
+        lengths=lengths,
+    )
 
 
-def reversed_sums(values: NDArray[np.int64], row: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+def reversed_sums(lists: Lists) -> NDArray[np.int64]:
     """For each value the sum of it and all later ones of its row."""
-    totals = np.bincount(row, weights=values, minlength=rows).astype(np.int64)
-    until = np.cumsum(values)
-    before = np.concatenate([[0], np.cumsum(totals)])[row]
-    later: NDArray[np.int64] = totals[row] - (until - values - before)
+    totals = np.bincount(lists.row, weights=lists.values, minlength=len(lists.lengths)).astype(np.int64)
+    until = np.cumsum(lists.values)
+    before = np.concatenate([[0], np.cumsum(totals)])[lists.row]
+    later: NDArray[np.int64] = totals[lists.row] - (until - lists.values - before)
     return later
 
 
-def sums_by_row(
-    terms: NDArray[np.int64], row: NDArray[np.int64], rows: int, missing: NDArray[np.bool_], wrong: NDArray[np.int64]
-) -> pa.Array:
-    """The sum of each row's terms; NULL where the list is, and for wrong rows."""
-    null = missing.copy()
-    null[wrong] = True
-    return pa.array(np.bincount(row, weights=terms, minlength=rows).astype(np.int32), mask=null)
+def sums_by_row(terms: NDArray[np.int64], lists: Lists, is_none: NDArray[np.bool_]) -> pa.Array:
+    """The sum of each row's terms; NULL where it is none."""
+    sums = np.bincount(lists.row, weights=terms, minlength=len(lists.lengths))
+    return pa.array(sums.astype(np.int32), mask=is_none)

@@ -29,7 +29,8 @@ def boards_of(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     is_board = (lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False) == SLOTS).astype(np.bool_)
     found = lists.filter(pa.array(is_board)).flatten()
     boards = np.zeros((len(lists), SLOTS), np.int8)
-    boards[is_board] = found.fill_null(-128).to_numpy(zero_copy_only=False).reshape(-1, SLOTS)
+    values = found.fill_null(-128).to_numpy(zero_copy_only=False).reshape(-1, SLOTS)
+    boards[is_board] = np.clip(values, -128, 127)
     is_legal = is_board & (board_flaws(boards) == 0)
     boards[~is_legal] = 0
     return boards, is_legal

@@ -149,12 +149,20 @@ def quoted(text: str) -> str:
 
 
 def connect(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
-    """A read-only connection to the catalog, rebuilt first where it is missing or older than a version."""
+    """A read-only connection to the catalog, rebuilt first where it is missing or older than a version.
+
+    A warehouse that cannot be written is read with the catalog that it came with. Raises MissingWarehouseError or
+    StorageError.
+    """
     from bgdata.sql.functions import register_functions
 
     warehouse.require()
     if is_stale(warehouse):
-        write_catalog(warehouse)
+        try:
+            write_catalog(warehouse)
+        except StorageError:
+            if not warehouse.catalog.exists():
+                raise
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,18 @@ def test_without_permission(toys: Warehouse) -> None:
     toys.root.chmod(0o555)
     with processes.bare_thread() as thread, pytest.raises(StorageError, match=r"cannot write .*catalog\.duckdb"):
         thread.submit(write_catalog, toys).result()
+
+
+def test_read_only_copies_keep_their_catalog(toys: Warehouse) -> None:
+    """Copying changes the times of folders, so that the catalog looks old."""
+    folder = toys.build("squares", TEN).folder.parent
+    os.utime(folder)
+    for path in (toys.root, toys.staging):
+        path.chmod(0o555)
+    written = toys.catalog.stat().st_mtime_ns
+    with processes.bare_thread() as thread:
+        assert thread.submit(ours, toys, LARGEST).result() == 81
+    assert toys.catalog.stat().st_mtime_ns == written
 
 
 def test_no_warehouse(tmp_path: Path) -> None:

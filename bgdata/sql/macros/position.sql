@@ -1,16 +1,20 @@
 -- Positions that work in any DuckDB client. A board is 26 integers: the opponent's bar, points 1 to 24 of the player on
 -- roll (the opponent's checkers negative), the own bar. Through bgdata the same names are vectorised and faster.
+-- No `if(...)`, as in bearoff.sql.
 
 create macro own_points(board) as
     list_transform(range(1, 26), lambda point: greatest(board[point + 1], 0)::tinyint);
 comment on macro own_points is 'Checkers of the player on roll on his points 1 to 24 and, last, his bar';
 
 create macro opponent_points(board) as
-    list_transform(range(1, 26), lambda point: if(point = 25, board[1], greatest(-board[26 - point], 0))::tinyint);
+    list_transform(range(1, 26), lambda point:
+        case when point = 25 then board[1] else greatest(-board[26 - point], 0) end::tinyint);
 comment on macro opponent_points is 'Checkers of the opponent on his own points 1 to 24 and, last, his bar';
 
 create macro flip(board) as
-    if(board is null, null, list_transform(range(0, 26), lambda slot: if(slot in (0, 25), board[26 - slot], -board[26 - slot])::tinyint));
+    case when board is not null then
+        list_transform(range(0, 26), lambda slot:
+            case when slot in (0, 25) then board[26 - slot] else -board[26 - slot] end::tinyint) end;
 comment on macro flip is 'The same position with the other player on roll: the board seen by him';
 
 create macro pip_count(board) as
@@ -20,7 +24,7 @@ create macro pip_count(board) as
 comment on macro pip_count is 'Pips of the player on roll of a board of 26 integers, or to bear off a layout of up to 18 points';
 
 create macro rearmost(points) as
-    coalesce(list_max(list_transform(points, lambda checkers, point: if(checkers > 0, point, 0))), 0);
+    coalesce(list_max(list_transform(points, lambda checkers, point: case when checkers > 0 then point else 0 end)), 0);
 comment on macro rearmost is 'Highest point that holds a checker, 0 for none; 25 is the bar';
 
 create macro is_crashed(points) as
@@ -34,13 +38,14 @@ comment on macro is_crashed is 'Whether at most 6 checkers are left to play with
 create macro class_of_points(own, opponent) as
     list_transform([{'own': own, 'opponent': opponent, 'sum': rearmost(own) + rearmost(opponent)}], lambda sides:
         case when rearmost(sides.own) = 0 or rearmost(sides.opponent) = 0 then 'over'
-             when sides.sum > 24 then if(is_crashed(sides.own) or is_crashed(sides.opponent), 'crashed', 'contact')
+             when sides.sum > 24 and (is_crashed(sides.own) or is_crashed(sides.opponent)) then 'crashed'
+             when sides.sum > 24 then 'contact'
              when greatest(rearmost(sides.own), rearmost(sides.opponent)) <= 6 then 'bearoff'
              else 'race' end)[1];
 comment on macro class_of_points is 'position_class from own_points and opponent_points';
 
 create macro position_class(board) as
-    if(board is null, null, class_of_points(own_points(board), opponent_points(board)));
+    case when board is not null then class_of_points(own_points(board), opponent_points(board)) end;
 comment on macro position_class is 'over, bearoff, race, crashed or contact, as gnubg defines them';
 
 create macro base64_letters() as 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -101,6 +106,6 @@ comment on macro is_position is 'Whether the counts of counts_of_id can occur: c
 
 create macro board(position_id) as
     list_transform(
-        [if(regexp_full_match(position_id, '[A-Za-z0-9+/]{13}[AQgw]'), counts_of_id(position_id), null)],
-        lambda counts: if(counts is not null and is_position(counts), board_of_counts(counts), null))[1];
+        [case when regexp_full_match(position_id, '[A-Za-z0-9+/]{13}[AQgw]') then counts_of_id(position_id) end],
+        lambda counts: case when counts is not null and is_position(counts) then board_of_counts(counts) end)[1];
 comment on macro board is 'Board of a Position ID: 26 integers; null for a text that is none';

@@ -1,0 +1,42 @@
+"""Running `bgdata` in this process, and what is expected of its output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from bgdata.cli import main
+from bgdata.game.position import Position
+
+ON_ROLL, OPPONENT = [0, 2, 1], [0, 1, 2]
+
+
+def position_id(opponent: list[int], on_roll: list[int]) -> str:
+    """Position ID of two layouts, without checkers elsewhere."""
+    return Position.from_rows(*(side + [0] * (25 - len(side)) for side in (opponent, on_roll))).id
+
+
+POSITION = position_id(OPPONENT, ON_ROLL)
+
+
+def run(root: Path, *arguments: str | Path) -> Result:
+    """Run a command on a warehouse, in this process."""
+    return CliRunner().invoke(main, ["--warehouse", str(root), *map(str, arguments)])
+
+
+def succeeds(root: Path, *arguments: str | Path) -> str:
+    """What a command prints that must succeed."""
+    result = run(root, *arguments)
+    assert (result.exit_code, result.exception) == (0, None), result.output
+    return result.stdout
+
+
+def error_of(result: Result, code: int) -> str:
+    """The one line that a failed command says on standard error, without the word error."""
+    assert result.exit_code == code, result.output
+    assert isinstance(result.exception, SystemExit), result.exception
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("error: ")
+    return lines[0].removeprefix("error: ")

@@ -1,0 +1,92 @@
+"""`bgdata verify`, `lock` and `rebuild`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.store.warehouse import Warehouse
+from tests.commands.command_line import error_of, run, succeeds
+
+
+def test_verify(warehouse: Warehouse) -> None:
+    result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
+    assert result.exit_code == 0
+    assert result.stdout == "4 versions, 32 checks passed, 0 versions failed\n"
+    assert result.stderr.count("ok     ") == 4
+    assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").startswith(
+        "1 versions, 8 checks passed"
+    )
+
+
+def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
+    tables = {
+        kind: warehouse.open(kind, slug) for kind, slug in (("bearoff_gammon", "3x15"), ("bearoff_two_sided", "3x3"))
+    }
+    damaged = {tables["bearoff_gammon"]: "chances.npy", tables["bearoff_two_sided"]: "table.parquet"}
+    digests = [table.manifest.digest for table in warehouse.versions()]
+    for table, name in damaged.items():
+        data = bytearray((table.folder / name).read_bytes())
+        data[-5] ^= 1
+        (table.folder / name).write_bytes(data)
+    result = run(warehouse.root, "verify", "--sample", "5")
+    assert result.exit_code == 1
+    assert result.stdout == "4 versions, 20 checks passed, 2 versions failed\n"
+    for table, name in damaged.items():
+        assert re.search(
+            rf"FAILED {table.name}: file hashes: expected SHA-256 .* of {table.folder / name}", result.stderr
+        )
+    shown = succeeds(warehouse.root, "verify", "--sample", "5", "--repair")
+    assert len(re.findall(r"repaired bearoff_\w+/\w+/r1-\w+; the damaged files are in ", shown)) == 2
+    assert "0 versions failed" in succeeds(warehouse.root, "verify", "--sample", "5")
+    assert [table.manifest.digest for table in warehouse.versions()] == digests
+
+
+def test_verify_of_nothing(tmp_path: Path) -> None:
+    assert "expected at least one version in" in error_of(run(tmp_path, "verify"), 1)
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_lock_diff_and_rebuild(warehouse: Warehouse) -> None:
+    root = warehouse.root
+    assert succeeds(root, "lock") == f"wrote {warehouse.lock}: 4 variants\n"
+    assert succeeds(root, "diff").count(", same\n") == 4
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*.*") if path != warehouse.staging}
+    assert succeeds(root, "rebuild", "--check").count("same   bearoff_") == 4
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert list(warehouse.staging.iterdir()) == []
+    locked = json.loads(warehouse.lock.read_text())
+    locked["entries"][1]["digest"] = "0" * 64
+    warehouse.lock.write_text(json.dumps(locked))
+    for arguments, verdict in (
+        (["diff"], r"bearoff_gammon/3x15: locked 0{16}, DIFFERS: \w+"),
+        (["rebuild", "bearoff_gammon", "--check"], r"DIFFERS bearoff_gammon/3x15: locked 0{16}, rebuilt \w+"),
+    ):
+        result = run(root, *arguments)
+        assert result.exit_code == 1
+        assert re.search(verdict, result.stdout)
+    assert "FAILED bearoff_gammon/3x15/" not in run(root, "verify", "bearoff_error", "--sample", "0").stderr
+    assert (
+        "lock: expected the digest 0000000000000000..." in run(root, "verify", "bearoff_gammon", "--sample", "0").stderr
+    )
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_rebuild_in_place(warehouse: Warehouse) -> None:
+    before = warehouse.open("bearoff_gammon", "3x15").manifest
+    succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--threads", "1")
+    after = warehouse.open("bearoff_gammon", "3x15").manifest
+    assert (after.digest, after.created > before.created) == (before.digest, True)
+
+
+def test_rebuild_of_a_lock_from_elsewhere(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        for kind in bgdata.all_kinds().values():
+            patch.setattr(type(kind), "defaults", (kind.smallest,))
+        succeeds(warehouse.root, "lock")
+    message = error_of(run(warehouse.root, "rebuild", "bearoff_gammon", "--check"), 1)
+    assert message == "expected a default variant of bearoff_gammon: 6x15, 10x15, got 3x15"

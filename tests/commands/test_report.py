@@ -1,0 +1,80 @@
+"""`bgdata list`, `explain` and `build`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+import bgdata
+from bgdata.cli import main
+from bgdata.commands import report
+from tests.commands.command_line import run, succeeds
+
+
+def test_list(small_root: Path, tmp_path: Path) -> None:
+    shown = succeeds(small_root, "list")
+    for table in bgdata.open_warehouse(small_root).versions():
+        assert re.search(rf"{table.manifest.variant} +{table.folder.name} +{table.manifest.rows:,} rows", shown)
+    assert succeeds(tmp_path / "none", "list").endswith(f"no warehouse in {tmp_path}/none yet; try: bgdata build\n")
+
+
+@pytest.mark.parametrize("name", bgdata.all_kinds())
+def test_explain(tmp_path: Path, name: str) -> None:
+    kind = bgdata.all_kinds()[name]
+    options = [text for key, value in vars(kind.smallest).items() for text in (f"--{key}", str(value))]
+    shown = succeeds(tmp_path, "explain", name, *options)
+    assert kind.summary in shown
+    for column in kind.columns:
+        assert re.search(rf"{column.name} +{re.escape(column.type)} +{re.escape(column.comment)}", shown)
+    for array in kind.arrays:
+        assert array.meaning in shown
+    rows = kind.estimate(kind.smallest).rows
+    assert f"a build of {kind.slug(kind.smallest)}: {rows:,} rows, about" in shown
+    for wanted, parameters in kind.inputs(kind.smallest).values():
+        assert f"{wanted} with " + ", ".join(f"{key} {value}" for key, value in vars(parameters).items()) in shown
+
+
+def test_build(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    arguments = ("build", "bearoff_gammon", "--points", "2", "--threads", "1")
+    result = run(root, *arguments)
+    (table,) = bgdata.open_warehouse(root).versions()
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert re.fullmatch(rf"bearoff_gammon/2x15: built {table.folder.name}, 16 rows in .* s\n", result.stderr)
+    created = table.manifest.created
+    assert run(root, *arguments).stderr == f"bearoff_gammon/2x15: already built ({table.folder.name})\n"
+    assert run(root, *arguments, "--force").exit_code == 0
+    (table,) = bgdata.open_warehouse(root).versions()
+    assert table.manifest.created > created
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> None:
+    succeeds(memory_path, "build")
+    names = [[table.name for table in bgdata.open_warehouse(root).versions()] for root in (memory_path, small_root)]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize(("answer", "options", "is_built"), [("n", [], False), ("y", [], True), ("", ["--yes"], True)])
+def test_large_builds_are_asked_about(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, options: list[str], is_built: bool
+) -> None:
+    monkeypatch.setattr(report, "LARGE_BYTES", 0)
+    monkeypatch.setattr(report, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    arguments = ["--warehouse", str(memory_path / "w"), "build", "bearoff_gammon", "--points", "1", *options]
+    result = CliRunner().invoke(main, arguments, input=answer)
+    assert result.exit_code == (0 if is_built else 1)
+    assert ("build it? [y/N]" in result.stderr) == (not options)
+    assert (memory_path / "w").exists() == is_built
+
+
+def test_large_builds_say_what_they_need(tmp_path: Path) -> None:
+    result = run(tmp_path, "build", "bearoff_two_sided", "--points", "18", "--checkers", "15", "--yes")
+    assert result.exit_code == 1
+    assert re.match(
+        r"bearoff_two_sided/18x15: .* rows, about .* TB on disk and .* TB of memory\nerror: ", result.stderr
+    )

@@ -1,0 +1,223 @@
+"""The Prefect flow builds what the library builds, quietly, offline, and says in one line what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+import pytest
+
+import bgdata
+from tests.pipelines.flows import MARK
+
+ROOT = Path(__file__).parents[2]
+# refuses whatever leaves this machine; every process of ours loads it, Prefect's server too
+OFFLINE = """
+import os, sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+def refuse(event, arguments):
+    if event in {"socket.connect", "socket.sendto"}:
+        host = arguments[1][0] if isinstance(arguments[1], tuple) else "localhost"
+    elif event == "socket.getaddrinfo":
+        host = arguments[0]
+    else:
+        return
+    host = host.decode() if isinstance(host, bytes) else host
+    if host not in {None, "", "localhost", "127.0.0.1", "::1", "0.0.0.0"}:
+        with (FOLDER / "refused").open("a") as file:
+            file.write(f"{host}\\n")
+        raise OSError(f"{host} is elsewhere")
+
+sys.addaudithook(refuse)
+(FOLDER / f"offline-{os.getpid()}").touch()
+"""
+
+
+class Case(NamedTuple):
+    """What one case of `flows` printed, and its result."""
+
+    output: str
+    errors: str
+    result: Any
+
+
+class Run(NamedTuple):
+    """All cases of one process, the folder that it ran in, and the processes that belonged to it."""
+
+    cases: dict[str, Case]
+    folder: Path
+    started: list[int]
+
+
+def split(text: str) -> dict[str, str]:
+    """What stands below the mark of each case."""
+    parts = [part.partition("\n") for part in re.split(f"^{MARK}", text, flags=re.MULTILINE)]
+    return {name: below for name, _, below in parts[1:]}
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Variables of a process that starts from nothing: no setting of Prefect, a home two levels down, offline."""
+    (folder / "offline").mkdir()
+    (folder / "offline" / "sitecustomize.py").write_text(OFFLINE)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    kept.pop("DO_NOT_TRACK", None)
+    return kept | {
+        "PREFECT_HOME": str(folder / "home" / "prefect"),
+        "PYTHONPATH": os.pathsep.join([str(folder / "offline"), str(ROOT)]),
+    }
+
+
+@pytest.fixture(scope="module")
+def flows(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One run of all cases: starting Prefect's server takes seconds."""
+    folder = tmp_path_factory.mktemp("flows")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.pipelines.flows", str(folder)],
+        capture_output=True, text=True, timeout=240, cwd=folder, env=environment(folder), check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    cases, errors = {}, split(done.stderr)
+    for name, text in split(done.stdout).items():
+        *output, result = text.splitlines()
+        cases[name] = Case("\n".join(output), errors[name], json.loads(result))
+    started = [int(path.name.removeprefix("offline-")) for path in (folder / "offline").glob("offline-*")]
+    return Run(cases, folder, started)
+
+
+def digests(root: Path) -> dict[str, str]:
+    """Digest of every version by name."""
+    return {table.name: table.manifest.digest for table in bgdata.open_warehouse(root).versions()}
+
+
+@pytest.mark.prefect
+def test_the_flow_builds_what_the_library_builds(flows: Run, small_root: Path) -> None:
+    fresh = flows.cases["fresh"]
+    assert fresh.result == 0
+    assert fresh.output == f"{flows.folder / 'warehouse'}: built"
+    assert digests(flows.folder / "warehouse") == digests(small_root)
+    for name in digests(small_root):
+        kind, variant, version = name.split("/")
+        assert re.search(rf"{kind}/{variant}: built {version}, [\d,]+ rows", fresh.errors)
+
+
+@pytest.mark.prefect
+def test_some_kinds_alone(flows: Run, small_root: Path) -> None:
+    expected = {name: digest for name, digest in digests(small_root).items() if name.startswith("bearoff_gammon/")}
+    assert flows.cases["one kind"].result == list(expected)
+    assert digests(flows.folder / "one") == expected
+
+
+@pytest.mark.prefect
+def test_the_report_names_every_version(flows: Run, small_root: Path) -> None:
+    lines = flows.cases["report"].result.splitlines()[2:]
+    tables = list(bgdata.open_warehouse(small_root).current())
+    assert lines == [f"| {t.name} | {t.manifest.rows:,} | {t.manifest.digest[:16]} |" for t in tables]
+
+
+@pytest.mark.prefect
+def test_what_is_built_is_compared_with_the_lock(flows: Run) -> None:
+    same = flows.cases["locked"]
+    assert same.result == 0
+    *verdicts, last = same.output.splitlines()
+    assert len(verdicts) == 4
+    assert all(verdict.endswith(", same") for verdict in verdicts)
+    assert last == f"{flows.folder / 'warehouse'}: built and equal to its lock"
+    assert same.errors.count("already built") == same.errors.count("\n")
+
+
+@pytest.mark.prefect
+def test_another_digest_than_the_lock_fails(flows: Run) -> None:
+    other = flows.cases["other lock"]
+    assert other.result == 1
+    assert len(re.findall("^bearoff_.*: locked 0{16}, DIFFERS: [0-9a-f]{16}$", other.output, re.MULTILINE)) == 1
+    assert "equal to its lock" not in other.output
+
+
+@pytest.mark.prefect
+def test_a_failing_build_says_one_line(flows: Run) -> None:
+    failed = flows.cases["file in its place"]
+    assert failed.result == 1
+    assert failed.output == ""
+    assert re.fullmatch(r"error: cannot .*/file/.*: part of the path is a file\n", failed.errors)
+    assert (flows.folder / "file").read_text() == "not a folder"
+
+
+@pytest.mark.prefect
+def test_nothing_but_our_own_notes_is_printed(flows: Run) -> None:
+    for name, case in flows.cases.items():
+        for line in case.errors.splitlines():
+            assert re.match(r"error: cannot |bearoff_\w+/\d+x\d+: (built|already built)", line), (name, line)
+
+
+@pytest.mark.prefect
+def test_no_process_stays_behind(flows: Run) -> None:
+    assert len(flows.started) > 1, "expected Prefect's server to be a process of its own"
+    assert flows.cases["children"].result
+    left = [psutil.Process(pid) for pid in flows.started if psutil.pid_exists(pid)]
+    _, alive = psutil.wait_procs(left, timeout=10)
+    assert alive == []
+
+
+@pytest.mark.prefect
+def test_no_machine_elsewhere_is_asked(flows: Run) -> None:
+    assert flows.cases["refused"].result == "example.invalid is elsewhere"
+    assert (flows.folder / "offline" / "refused").read_text() == "example.invalid\n"
+
+
+@pytest.mark.prefect
+def test_settings_are_known_to_prefect_and_hold(flows: Run) -> None:
+    """Prefect passes over a misspelt setting in silence."""
+    settings = flows.cases["settings"].result
+    expected = flows.cases["environment"].result
+    assert expected.pop("DO_NOT_TRACK") == "1"
+    assert expected.pop("PREFECT_HOME") == settings.pop("PREFECT_HOME") == str(flows.folder / "home" / "prefect")
+    assert expected
+    for name, value in expected.items():
+        assert settings[name].lower() == value.lower(), name
+
+
+@pytest.mark.prefect
+def test_all_of_prefect_stays_in_its_home(flows: Run) -> None:
+    assert {path.name for path in flows.folder.iterdir()} == {"file", "home", "offline", "one", "other", "warehouse"}
+    assert (flows.folder / "home" / "prefect" / "prefect.db").is_file()
+
+
+def settings_after_import(folder: Path, **variables: str) -> dict[str, str]:
+    """The environment of a new process after `import pipelines`, which must not load Prefect itself."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    kept.pop("DO_NOT_TRACK", None)
+    program = (
+        "import pipelines, os, json, sys\nassert 'prefect' not in sys.modules\nprint(json.dumps(dict(os.environ)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True, text=True, timeout=60, cwd=folder, env=kept | variables, check=True,
+    )  # fmt: skip
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def test_importing_pipelines_sets_prefect_quiet_local_and_offline(tmp_path: Path) -> None:
+    found = settings_after_import(tmp_path)
+    assert found["PREFECT_HOME"] == str(tmp_path / ".bgdata" / "prefect")
+    assert (tmp_path / ".bgdata" / "prefect").is_dir()
+    assert found["DO_NOT_TRACK"] == "1"
+    assert found["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+    assert found["PREFECT_LOGGING_LEVEL"] == "CRITICAL"
+    assert "PREFECT_API_URL" not in found
+
+
+def test_settings_of_the_user_are_left_alone(tmp_path: Path) -> None:
+    mine = {"PREFECT_HOME": str(tmp_path / "mine"), "PREFECT_LOGGING_LEVEL": "DEBUG"}
+    found = settings_after_import(tmp_path, **mine)
+    assert {name: found[name] for name in mine} == mine
+    assert not (tmp_path / ".bgdata").exists()

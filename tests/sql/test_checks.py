@@ -1,0 +1,199 @@
+"""Every SQL check finds nothing in good tables, and the row in tables that were spoiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import pytest
+
+import bgdata
+from bgdata.datasets import all_kinds
+from bgdata.store.checks import SQL, select_columns, sql_checks
+
+FILES = {path.stem: path for path in sorted((SQL / "checks").glob("*.sql"))}
+
+
+class Spoiler(NamedTuple):
+    """Damage to one row of a table, and the row that the check must return: its key, or what tells of it."""
+
+    damage: str
+    row: dict[str, object]
+
+
+def changed(table: str, change: str, **key: int) -> Spoiler:
+    """A changed value in the row with this key."""
+    where = " and ".join(f"{column} = {value}" for column, value in key.items())
+    return Spoiler(f"update {table} set {change} where {where}", dict(key))
+
+
+def pair(table: str, change: str, on_roll: int = 5, opponent: int = 7) -> Spoiler:
+    """A changed value of one pair."""
+    return changed(table, change, on_roll_index=on_roll, opponent_index=opponent)
+
+
+SPOILERS: dict[str, list[Spoiler]] = {
+    "bearoff_error__difference_is_one_sided_minus_exact": [
+        pair("bearoff_error", "difference = difference + 0.00001"),
+        pair("bearoff_error", "one_sided_equity = one_sided_equity - 0.00001"),
+        pair("bearoff_error", "exact_equity = 'nan'"),
+    ],
+    "bearoff_error__difference_is_small": [
+        pair("bearoff_error", "difference = 0.11"),
+        pair("bearoff_error", "difference = -0.11"),
+        pair("bearoff_error", "difference = 'nan'"),
+    ],
+    "bearoff_error__equities_within_one_point": [
+        pair("bearoff_error", "one_sided_equity = 1.00001"),
+        pair("bearoff_error", "exact_equity = -1.00001"),
+    ],
+    "bearoff_gammon__all_15_checkers_on_the_board": [
+        changed("bearoff_gammon", "points = [13, 0, 1]", position_index=700),
+        changed("bearoff_gammon", "points = [14, 1, 1]", position_index=700),
+    ],
+    "bearoff_gammon__at_least_one_roll": [
+        changed("bearoff_gammon", "chances = list_prepend(0.1, chances[2:])", position_index=700),
+        changed("bearoff_gammon", "mean_rolls = 0.99", position_index=700),
+    ],
+    "bearoff_gammon__chances_sum_to_one": [
+        changed("bearoff_gammon", "chances = list_append(chances, 0.00001)", position_index=700),
+        changed("bearoff_gammon", "chances = list_append(chances, 'nan'::float)", position_index=700),
+    ],
+    "bearoff_one_sided__chances_sum_to_one": [
+        changed("bearoff_one_sided", "chances = list_append(chances, 0.00001)", position_index=400),
+        changed("bearoff_one_sided", "chances = chances[:-2]", position_index=400),
+    ],
+    "bearoff_one_sided__every_position_once": [
+        Spoiler("delete from bearoff_one_sided where position_index = 0", {"variant": "3x15", "rows": 815}),
+        Spoiler("delete from bearoff_one_sided where position_index = 400", {"variant": "3x15", "rows": 815}),
+        Spoiler(
+            "insert into bearoff_one_sided from bearoff_one_sided where position_index = 400",
+            {"variant": "3x15", "rows": 817},
+        ),
+        Spoiler(
+            "update bearoff_one_sided set position_index = 401 where position_index = 400",
+            {"variant": "3x15", "rows": 816},
+        ),
+        Spoiler(
+            "update bearoff_one_sided set position_index = -1 where position_index = 400",
+            {"variant": "3x15", "rows": 816},
+        ),
+    ],
+    # a sample of rows, of which a table on three points has only the first: others are put into it
+    "bearoff_one_sided__index_is_the_rank_of_the_points": [
+        Spoiler(
+            "update bearoff_one_sided set position_index = 1009 where position_index = 8", {"position_index": 1009}
+        ),
+        changed("bearoff_one_sided", "points = [0, 0, 1]", position_index=0),
+        changed("bearoff_one_sided", "checkers = 1", position_index=0),
+        changed("bearoff_one_sided", "pip_count = 1", position_index=0),
+    ],
+    "bearoff_one_sided__mean_follows_from_the_chances": [
+        changed("bearoff_one_sided", "mean_rolls = mean_rolls + 0.0001", position_index=400),
+        changed("bearoff_one_sided", "mean_rolls = 'nan'", position_index=400),
+        changed("bearoff_one_sided", "chances = list_prepend(0, chances)", position_index=400),
+    ],
+    "bearoff_two_sided__equities_within_two_points": [
+        pair("bearoff_two_sided", f"{column} = {value}")
+        for column in ("cubeless", "owned", "centered", "opponent_owned")
+        for value in ("2.001", "-2.001", "'nan'")
+    ],
+    "bearoff_two_sided__every_pair_once": [
+        Spoiler(
+            "delete from bearoff_two_sided where on_roll_index = 5 and opponent_index = 7",
+            {"variant": "3x3", "on_roll_index": 5, "pairs": 19},
+        ),
+        Spoiler(
+            "insert into bearoff_two_sided from bearoff_two_sided where on_roll_index = 5 and opponent_index = 7",
+            {"variant": "3x3", "on_roll_index": 5, "pairs": 21},
+        ),
+        # as many pairs as there should be, but one twice and one missing
+        Spoiler(
+            "update bearoff_two_sided set opponent_index = 8 where on_roll_index = 5 and opponent_index = 7",
+            {"on_roll_index": 5, "pairs": 20},
+        ),
+        Spoiler(
+            "update bearoff_two_sided set opponent_index = 8 where on_roll_index = 5 and opponent_index in (7, 9)",
+            {"on_roll_index": 5, "pairs": 20},
+        ),
+        Spoiler(
+            "update bearoff_two_sided set opponent_index = -1 where on_roll_index = 5 and opponent_index = 0",
+            {"on_roll_index": 5, "pairs": 20},
+        ),
+    ],
+    "bearoff_two_sided__finished_games_are_decided": [
+        pair("bearoff_two_sided", "cubeless = 0.999", 0, 7),
+        pair("bearoff_two_sided", "cubeless = -0.999", 5, 0),
+        pair("bearoff_two_sided", "cubeless = -1", 0, 0),
+    ],
+    "bearoff_two_sided__owning_the_cube_never_hurts": [
+        pair("bearoff_two_sided", "owned = centered - 0.001"),
+        pair("bearoff_two_sided", "centered = opponent_owned - 0.001"),
+        pair("bearoff_two_sided", "owned = cubeless - 0.001"),
+        pair("bearoff_two_sided", "opponent_owned = cubeless + 0.001"),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The smallest variant of every kind as tables that can be changed; nothing else is loaded than before a build."""
+    warehouse = bgdata.open_warehouse(small_root)
+    with duckdb.connect() as connection:
+        for path in sorted((SQL / "macros").glob("*.sql")):
+            connection.execute(path.read_text())
+        for kind in warehouse.kinds.values():
+            parquet = warehouse.open(kind.name, kind.slug(kind.smallest)).parquet
+            columns = select_columns(kind, kind.smallest)
+            connection.execute(f"create table {kind.name} as select {columns} from read_parquet('{parquet}')")
+        yield connection
+
+
+@pytest.fixture
+def spoiled(tables: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The tables, put right again after the test."""
+    tables.begin()
+    yield tables
+    tables.rollback()
+
+
+@pytest.mark.parametrize("check", FILES)
+def test_good_tables_pass(connection: duckdb.DuckDBPyConnection, check: str) -> None:
+    assert connection.sql(f"select count(*) from {check.partition('__')[0]}").fetchall() > [(0,)]
+    assert connection.sql(FILES[check].read_text()).fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("check", "spoiler"),
+    [
+        pytest.param(check, spoiler, id=f"{check}-{number}")
+        for check, spoilers in SPOILERS.items()
+        for number, spoiler in enumerate(spoilers)
+    ],
+)
+def test_spoiled_rows_are_found(spoiled: duckdb.DuckDBPyConnection, check: str, spoiler: Spoiler) -> None:
+    query = FILES[check].read_text()
+    assert spoiled.sql(query).fetchall() == []
+    spoiled.execute(spoiler.damage)
+    found = spoiled.sql(query)
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    assert [{name: row[name] for name in spoiler.row} for row in rows] == [spoiler.row]
+
+
+@pytest.mark.parametrize("check", FILES)
+def test_the_variant_is_named_first(tables: duckdb.DuckDBPyConnection, check: str) -> None:
+    assert tables.sql(FILES[check].read_text()).columns[0] == "variant"
+
+
+def test_every_check_has_a_spoiler() -> None:
+    assert sorted(SPOILERS) == sorted(FILES)
+    assert [check for check, spoilers in SPOILERS.items() if not spoilers] == []
+
+
+def test_every_check_belongs_to_a_kind_and_every_kind_has_one() -> None:
+    """A check whose name begins with no kind would never run."""
+    run = [f"{kind}__{claim}" for kind in all_kinds() for claim, _ in sql_checks(kind)]
+    assert sorted(run) == sorted(FILES)
+    assert {check.partition("__")[0] for check in FILES} == set(all_kinds())

@@ -1,0 +1,271 @@
+"""SQL's formulas against Python's, as plain macros and as the vectorised functions of our own connections."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from itertools import product
+from math import comb
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bgdata.bearoff.combine import win_chance
+from bgdata.bearoff.index import layout_at, position_index
+from bgdata.bearoff.tables import Equities
+from bgdata.commands.probe import cube_action
+from bgdata.errors import InvalidPositionError
+from bgdata.store.checks import SQL
+from tests.reference.bearoff import ROLLS, cube_value, layouts, one_sided_win_chance, race
+from tests.reference.bearoff import equities as exact_equities
+
+Connection = duckdb.DuckDBPyConnection
+some = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def one(connection: Connection, sql: str, *values: Any) -> Any:
+    ((value,),) = connection.execute(f"select {sql}", list(values)).fetchall()
+    return value
+
+
+def column(connection: Connection, expression: str, lists: list[list[int]]) -> list[Any]:
+    """The expression of each list, called `points`, in order."""
+    rows = connection.execute(
+        f"select {expression} from (select unnest(?::tinyint[][]) as points, unnest(range(?)) as n) order by n",
+        [lists, len(lists)],
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def test_epc(connection: Connection) -> None:
+    assert one(connection, "epc(6)") == 49
+    assert one(connection, "epc(mean) from (values (1.5)) t(mean)") == pytest.approx(12.25)
+    average_roll = sum(Fraction(sum(dice) * (1 if weight == 2 else 2) * weight, 36) for dice, weight in ROLLS)
+    assert one(connection, "epc(1)") == pytest.approx(float(average_roll), abs=1e-15)
+
+
+def test_binomial(connection: Connection) -> None:
+    found = connection.sql("select n, r, binomial(n, r) from range(0, 50) a(n), range(0, 60) b(r)").fetchall()
+    assert {(n, r): value for n, r, value in found} == {(n, r): comb(n, r) for n in range(50) for r in range(60)}
+    assert one(connection, "binomial(3, -1)") == one(connection, "binomial(-3, 2)") == 0
+    assert one(connection, "[binomial(null, 2), binomial(2, null), binomial(null, 0)]") == [None] * 3
+
+
+def test_index_of_every_small_layout(connection: Connection) -> None:
+    enumerated = [list(layout) for layout in layouts(3, 15)]
+    assert column(connection, "bearoff_index(points)", enumerated) == list(range(816))
+
+
+@some
+@given(data=st.data())
+def test_index_and_pip_count_of_any_layout(connection: Connection, data: st.DataObject) -> None:
+    points = data.draw(st.lists(st.integers(1, 18), min_size=1, max_size=30))
+    drawn = [layout_at(data.draw(st.integers(0, comb(count + 15, 15) - 1)), count) for count in points]
+    assert column(connection, "bearoff_index(points)", drawn) == [position_index(layout) for layout in drawn]
+    pips = [sum(point * count for point, count in enumerate(layout, start=1)) for layout in drawn]
+    assert column(connection, "pip_count(points)", drawn) == pips
+
+
+def test_lists_among_nulls_stay_apart(connection: Connection) -> None:
+    """Also in one batch of rows of different lengths."""
+    found = connection.sql(
+        "select bearoff_index(points), pip_count(points) from "
+        "(values (1, [0, 1]), (2, null), (3, [0, 0, 15]), (4, null), (5, [2])) t(n, points) order by n"
+    ).fetchall()
+    assert found == [(position_index([0, 1]), 2), (None, None), (815, 45), (None, None), (2, 2)]
+
+
+@pytest.mark.parametrize("points", ["[16]", "[8, 8]", "[-1, 1]", "[null, 1]", "[]", f"{[0] * 19}"])
+def test_no_index_for_impossible_layouts(connection: Connection, points: str) -> None:
+    assert one(connection, f"bearoff_index({points})") is None
+
+
+def index_or_none(points: list[int | None] | None) -> int | None:
+    """The index of a layout, None for what is none."""
+    try:
+        return (
+            position_index([count for count in points if count is not None]) if points and None not in points else None
+        )
+    except InvalidPositionError:
+        return None
+
+
+def pips_or_none(points: list[int | None] | None) -> int | None:
+    """The sum of the pips that are known, None for none at all, as SQL's sums have it."""
+    known = [point * count for point, count in enumerate(points or [], start=1) if count is not None]
+    return sum(known) if known else None
+
+
+@some
+@given(st.lists(st.none() | st.lists(st.none() | st.integers(-2, 4) | st.sampled_from([15, 16, 300]), max_size=20)))
+def test_whatever_is_no_layout(connection: Connection, lists: list[list[int | None] | None]) -> None:
+    """Plain and vectorised alike, and no list disturbs its neighbours."""
+    rows = connection.execute(
+        "select bearoff_index(points), pip_count(points) "
+        "from (select unnest(?::integer[][]) as points, unnest(range(?)) as n) order by n",
+        [lists, len(lists)],
+    ).fetchall()
+    assert rows == [(index_or_none(points), pips_or_none(points)) for points in lists]
+
+
+def test_order_of_many_rows(connection: Connection) -> None:
+    """More rows than fit into one of DuckDB's vectors, short and long ones in turn."""
+    enumerated = [list(layout_at(n % 816, 3 + n % 16)) for n in range(6000)]
+    assert column(connection, "bearoff_index(points)", enumerated) == [n % 816 for n in range(6000)]
+
+
+@pytest.mark.parametrize("type_", ["tinyint[]", "smallint[]", "integer[]", "bigint[]", "tinyint[6]"])
+def test_any_type_of_integers(connection: Connection, type_: str) -> None:
+    assert one(connection, f"bearoff_index([0, 0, 0, 0, 0, 15]::{type_})") == 54_263
+    assert one(connection, f"pip_count([0, 0, 0, 0, 0, 15]::{type_})") == 90
+
+
+def test_index_of_the_columns_of_a_table(connection: Connection, small_root: Any) -> None:
+    found = connection.execute(
+        f"select count(*), count(*) filter (bearoff_index(points) = position_index and pip_count(points) = pip_count) "
+        f"from read_parquet('{small_root}/bearoff_one_sided/3x15/*/table.parquet')"
+    ).fetchall()
+    assert found == [(816, 816)]
+
+
+def test_win_chance(connection: Connection) -> None:
+    small = [race(layout, 0) for layout in layouts(6, 2)]
+    for first, second in product(small[::3], small[::4]):
+        lists = [[float(chances.get(n, 0)) for n in range(max(chances) + 1)] for chances in (first, second)]
+        found = one(connection, "win_chance(?::double[], ?::double[])", *lists)
+        assert found == pytest.approx(float(one_sided_win_chance(first, second)), abs=1e-14)
+        assert found == pytest.approx(win_chance(*map(np.array, lists)), abs=1e-14)
+
+
+def test_win_chance_of_every_pair_of_a_table(connection: Connection) -> None:
+    """Within half a step of the 16-bit exact equity that the table adds its difference to."""
+    wrong = connection.sql(
+        "select count(*), count(*) filter (abs(2 * win_chance(a.chances, b.chances) - 1 - one_sided_equity) > 1.6e-5) "
+        "from bearoff_error join bearoff_one_sided a on a.position_index = on_roll_index "
+        "join bearoff_one_sided b on b.position_index = opponent_index"
+    ).fetchall()
+    assert wrong == [(19 * 19, 0)]
+
+
+def test_win_chance_of_lists_of_any_length(connection: Connection) -> None:
+    assert one(connection, "win_chance([1], [1])") == 1  # both are off: the player on roll was first
+    assert one(connection, "win_chance([0, 0, 0, 1], [0, 1])") == 0
+    assert one(connection, "win_chance([0, 1], [0, 0, 0, 1])") == 1
+    assert one(connection, "win_chance([0, 0.5, 0.5], [0, 0.5, 0.5])") == 0.75
+    assert one(connection, "[win_chance(null, [1]), win_chance([1], null)]") == [None, None]
+
+
+eighths = st.integers(-16, 16).map(lambda n: Fraction(n, 8))  # ties are common, and floats hold them
+
+
+@some
+@given(st.lists(st.tuples(eighths, eighths), min_size=1))
+def test_cube_value(connection: Connection, pairs: list[tuple[Fraction, Fraction]]) -> None:
+    rows = connection.execute(
+        "select cube_value(unnest(?::double[]), unnest(?::double[]))",
+        [[float(equity) for equity in side] for side in zip(*pairs, strict=True)],
+    ).fetchall()
+    assert [Fraction(row[0]) for row in rows] == [cube_value(*pair) for pair in pairs]
+
+
+def cube_decision(owner: str, no_double: Fraction, opponent_owned: Fraction) -> str:
+    """The right action from what each is worth to the player on roll; ties double, and the opponent takes below 1."""
+    if owner == "opponent":
+        return "no double"
+    verb = {"centered": "double", "on_roll": "redouble"}[owner]
+    worth = {f"{verb}, take": 2 * opponent_owned, f"{verb}, pass": Fraction(1)}
+    answer = min(worth, key=lambda action: (worth[action], action != f"{verb}, pass"))
+    if worth[answer] >= no_double:
+        return answer
+    return "too good to double" if no_double > 1 else "no double"
+
+
+def check_cube_actions(connection: Connection, positions: list[tuple[Fraction, ...]]) -> set[str]:
+    """Compare SQL's actions with those from the four equities of each position, for every owner; returns them."""
+    columns = [[float(equity) for equity in column] for column in zip(*positions, strict=True)]
+    seen = set()
+    for owner in ("centered", "on_roll", "opponent"):
+        found = connection.execute(
+            "select best_cube_action(a, b, c, d, cube_owner := $owner) from (select unnest($a::double[]) as a, "
+            "unnest($b::double[]) as b, unnest($c::double[]) as c, unnest($d::double[]) as d, unnest(range($n)) as n) "
+            "order by n",
+            {"owner": owner, "n": len(positions), **dict(zip("abcd", columns, strict=True))},
+        ).fetchall()
+        expected = [
+            cube_decision(owner, owned if owner == "on_roll" else centered, opponent_owned)
+            for _, owned, centered, opponent_owned in positions
+        ]
+        assert [row[0] for row in found] == expected
+        seen |= set(expected)
+    return seen
+
+
+ACTIONS = {"no double", "double, take", "double, pass", "redouble, take", "redouble, pass", "too good to double"}
+
+
+def test_cube_actions_of_every_combination(connection: Connection) -> None:
+    steps = [Fraction(n, 4) for n in range(-5, 6)]
+    positions = [(Fraction(0), *equities) for equities in product(steps, repeat=3)]
+    assert check_cube_actions(connection, positions) == ACTIONS
+
+
+def test_cube_actions_of_exact_positions(connection: Connection) -> None:
+    """Ties of exact equities stay ties as doubles."""
+    small = layouts(3, 3)[1:]
+    positions = [exact_equities(on_roll, opponent) for on_roll in small for opponent in small]
+    assert check_cube_actions(connection, positions) == ACTIONS - {"too good to double"}
+
+
+@pytest.mark.parametrize(
+    ("equities", "owner", "expected"),
+    [
+        ((0.0, 0.3, 0.2, 0.05), "centered", "no double"),
+        ((0.0, 0.3, 0.2, 0.15), "centered", "double, take"),
+        ((0.0, 0.3, 0.2, 0.1), "centered", "double, take"),  # a tie doubles
+        ((0.6, 0.9, 0.8, 0.6), "centered", "double, pass"),
+        ((0.6, 0.9, 0.8, 0.5), "centered", "double, pass"),
+        ((0.9, 1.3, 1.1, 0.9), "centered", "too good to double"),
+        ((0.0, 0.3, 0.2, 0.14), "on_roll", "no double"),
+        ((0.0, 0.3, 0.2, 0.16), "on_roll", "redouble, take"),
+        ((0.6, 0.9, 0.8, 0.6), "on_roll", "redouble, pass"),
+        ((0.9, 1.3, 0.8, 0.9), "on_roll", "too good to double"),
+        ((0.6, 0.9, 0.8, 0.6), "opponent", "no double"),
+    ],
+)
+def test_best_cube_action(connection: Connection, equities: tuple[float, ...], owner: str, expected: str) -> None:
+    assert one(connection, f"best_cube_action(?, ?, ?, ?, cube_owner := '{owner}')", *equities) == expected
+    if owner == "centered":
+        assert one(connection, "best_cube_action(?, ?, ?, ?)", *equities) == expected
+        assert cube_action(equities[2], Equities(*equities)).partition(":")[0] == expected
+
+
+@pytest.mark.parametrize("call", ["best_cube_action(0, 0, 0, null)", "cube_value(null, 1)", "cube_value(1, null)"])
+def test_nothing_follows_from_nothing(connection: Connection, call: str) -> None:
+    assert one(connection, call) is None
+
+
+def test_owners_that_there_are_not(connection: Connection) -> None:
+    with pytest.raises(duckdb.InvalidInputException, match=r"expected a cube_owner among centered, .*, got white"):
+        one(connection, "best_cube_action(0, 0, 0, 0, cube_owner := 'white')")
+
+
+def test_cube_action_of_every_position_is_that_of_python(connection: Connection, small_root: Any) -> None:
+    rows = connection.execute(
+        "select cubeless, owned, centered, opponent_owned, best_cube_action(cubeless, owned, centered, opponent_owned) "
+        f"from read_parquet('{small_root}/bearoff_two_sided/3x3/*/table.parquet')"
+    ).fetchall()
+    assert len({row[4] for row in rows}) >= 3
+    for *equities, action in rows:
+        assert cube_action(equities[2], Equities(*equities)).partition(":")[0] == action, equities
+
+
+def test_macros_run_in_older_clients() -> None:
+    """DuckDB 2 stores `if(...)` as a function; the clients before it have none, they read it as CASE."""
+    texts = [path.read_text() for folder in ("macros", "views") for path in sorted((SQL / folder).glob("*.sql"))]
+    code = re.sub(r"--.*|'[^']*'", "", "\n".join(texts))
+    assert "create macro best_cube_action" in code
+    assert re.findall(r"\bif\s*\(", code) == []

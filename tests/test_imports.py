@@ -1,0 +1,235 @@
+"""Which module may import which, read from the source; and what a player's process really loads."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata import errors
+from bgdata.errors import BgdataError
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("dask", "duckdb", "numba", "pandas", "prefect", "pyarrow")
+
+# what a folder or module of ours may import of ours, itself included; its own package is always allowed
+MAY_IMPORT = {
+    "bgdata": {"bgdata.bearoff", "bgdata.datasets", "bgdata.store"},  # the public API
+    "bgdata.errors": set(),
+    "bgdata.kernel": set(),
+    "bgdata.game": {"bgdata.errors", "bgdata.kernel"},
+    "bgdata.bearoff": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.store.table"},
+    "bgdata.formats": {"bgdata.errors", "bgdata.game", "bgdata.bearoff.index"},
+    "bgdata.store": {"bgdata.errors"},  # knows no backgammon
+    "bgdata.sql": {"bgdata.bearoff.index"},
+    "bgdata.datasets": {
+        "bgdata.errors",
+        "bgdata.kernel",
+        "bgdata.game",
+        "bgdata.bearoff",
+        "bgdata.formats",
+        "bgdata.store",
+    },
+    "bgdata.commands": {"bgdata"},
+    "bgdata.cli": {"bgdata"},
+    "pipelines": {"bgdata"},
+}
+EXCEPTIONS = {
+    ("bgdata.store.build", "bgdata.kernel"): "manifests record the fingerprint of the kernels",
+    ("bgdata.store.catalog", "bgdata.sql.functions"): "connections get the vectorised position functions",
+}
+EXCEPTION_CLASSES = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
+# other people's packages, by the modules of ours that may import them
+ONLY_IN = {
+    "numba": {"bgdata.kernel"},
+    "prefect": {"pipelines"},
+    "pyarrow": {"bgdata.store.parquet", "bgdata.sql", "bgdata.datasets", "bgdata.store.dataset", "bgdata.commands"},
+    "duckdb": {"bgdata.store", "bgdata.sql", "bgdata.commands"},
+    "click": {"bgdata.cli", "bgdata.commands"},
+    "rich": {"bgdata.commands"},
+    "psutil": {"bgdata.store"},
+}
+
+
+def is_within(module: str, packages: set[str]) -> bool:
+    """Whether a module is one of some packages, or in one."""
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def sources() -> Iterator[tuple[str, Path]]:
+    """(module, file) of everything that is installed."""
+    for path in sorted([*(ROOT / "bgdata").rglob("*.py"), *(ROOT / "pipelines").rglob("*.py")]):
+        yield ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), path
+
+
+def imports(module: str, path: Path) -> Iterator[str]:
+    """Full name of whatever a file imports at any depth, also for types only; `from a import b` gives a.b."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            yield from (".".join([*above, *filter(None, [node.module]), alias.name]) for alias in node.names)
+
+
+def home(module: str) -> str:
+    """The line of MAY_IMPORT that holds for a module."""
+    parts = module.split(".")
+    return parts[0] if parts[0] == "pipelines" else ".".join(parts[:2])
+
+
+SOURCES = dict(sources())
+IMPORTS = sorted({(module, name) for module, path in SOURCES.items() for name in imports(module, path)})
+OURS = [(module, name) for module, name in IMPORTS if is_within(name, {"bgdata", "pipelines"})]
+
+
+def is_allowed(module: str, name: str) -> bool:
+    """Whether the table lets a module import a name."""
+    itself = {home(module)} - {"bgdata"}
+    return is_within(name, MAY_IMPORT[home(module)] | itself)
+
+
+def test_every_import_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "example.py"
+    path.write_text(
+        "import a.b as c\nfrom d import e, f\n"
+        "from . import g\nfrom .h import i\nfrom ..j import k\n"
+        "if TYPE_CHECKING:\n    import l\n"
+        "def late():\n    from m.n import o\n"
+    )
+    expected = {"a.b", "d.e", "d.f", "p.q.g", "p.q.h.i", "p.j.k", "l", "m.n.o"}
+    assert set(imports("p.q.example", path)) == expected
+
+
+def test_every_module_has_a_line_of_what_it_may_import() -> None:
+    assert {"bgdata.store.build", "bgdata.bearoff.race", "pipelines.build"} < set(SOURCES)
+    assert [module for module in SOURCES if home(module) not in MAY_IMPORT] == []
+    assert [line for line in MAY_IMPORT if line not in SOURCES] == []
+
+
+def test_imports_run_one_way() -> None:
+    wrong = [
+        f"{module} imports {name}"
+        for module, name in OURS
+        if not is_allowed(module, name) and not any(module == by and is_within(name, {what}) for by, what in EXCEPTIONS)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("bgdata.store.table", "bgdata.bearoff.index"),
+        ("bgdata.store.table", "bgdata.kernel.kernel"),
+        ("bgdata.game.position", "bgdata.store.table"),
+        ("bgdata.bearoff.tables", "bgdata.store.catalog"),
+        ("bgdata.bearoff.tables", "bgdata.datasets._race"),
+        ("bgdata.formats.gnubg_bearoff", "bgdata.bearoff.tables"),
+        ("bgdata.datasets._race", "bgdata.cli"),
+        ("bgdata.errors", "bgdata.kernel"),
+        ("bgdata", "bgdata.commands.probe"),
+        ("bgdata.cli", "pipelines.build"),
+    ],
+)
+def test_imports_against_the_directions_are_noticed(module: str, name: str) -> None:
+    assert not is_allowed(module, name)
+
+
+@pytest.mark.parametrize(("module", "name"), EXCEPTIONS)
+def test_exceptions_are_still_needed(module: str, name: str) -> None:
+    assert [found for by, found in OURS if by == module and is_within(found, {name})]
+    assert not is_allowed(module, name)
+
+
+@pytest.mark.parametrize("package", ONLY_IN)
+def test_packages_of_others_stay_where_they_belong(package: str) -> None:
+    users = {module for module, name in IMPORTS if is_within(name, {package})}
+    assert users
+    assert [module for module in sorted(users) if not is_within(module, ONLY_IN[package])] == []
+
+
+def test_pipelines_name_steps_only() -> None:
+    """No formula, no Parquet, no column name."""
+    used = {name.partition(".")[0] for module, name in IMPORTS if is_within(module, {"pipelines"})}
+    assert used <= {"bgdata", "pipelines", "prefect", *sys.stdlib_module_names}
+
+
+def run_python(program: str) -> list[str]:
+    """Run a program in a new process; the modules loaded at its end."""
+    ending = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program + ending], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    loaded: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return loaded
+
+
+def heavy(modules: list[str]) -> set[str]:
+    return {module.partition(".")[0] for module in modules} & {*HEAVY, "pipelines"}
+
+
+def test_players_load_numpy_alone(small_root: Path) -> None:
+    loaded = run_python(
+        "import bgdata\n"
+        f"one_sided = bgdata.open_one_sided({str(small_root)!r}, 3)\n"
+        "assert abs(one_sided.probe_mean_rolls([0, 0, 1]) - 1.0) < 0.2\n"
+        "assert abs(one_sided.probe_chances([0, 0, 1]).sum() - 1.0) < 1e-6\n"
+        f"gammon = bgdata.open_gammon({str(small_root)!r}, 3)\n"
+        "assert gammon.probe_mean_rolls([15, 0, 0]) == 1.0\n"
+        f"two_sided = bgdata.open_two_sided({str(small_root)!r}, 3, 3)\n"
+        "assert two_sided.probe([0, 0, 1], [1, 0, 0]).cubeless > 0\n"
+        "assert two_sided.probe_many([1, 2], [1, 1]).shape == (2, 4)\n"
+    )
+    assert "bgdata.bearoff.tables" in loaded
+    assert "numpy" in loaded
+    assert heavy(loaded) == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["build", "--help"], ["--version"]])
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    loaded = run_python(
+        "import contextlib\n"
+        "from bgdata.cli import main\n"
+        f"with contextlib.suppress(SystemExit):\n    main({arguments})\n"
+    )
+    assert "bgdata.cli" in loaded
+    assert heavy(loaded) == set()
+
+
+def test_what_is_loaded_is_noticed(small_root: Path) -> None:
+    program = f"import bgdata\nbgdata.open_warehouse({str(small_root)!r}).connect().close()"
+    assert {"duckdb", "pyarrow"} <= heavy(run_python(program))
+
+
+def test_exceptions_live_in_one_file() -> None:
+    modules = [import_module(name) for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
+    assert len(modules) == len([name for name in SOURCES if name.startswith("bgdata.")])
+    classes = {value for module in modules for value in vars(module).values() if inspect.isclass(value)}
+    raised = {
+        value for value in classes if issubclass(value, BaseException) and is_within(value.__module__, {"bgdata"})
+    }
+    assert raised == set(EXCEPTION_CLASSES.values())
+    assert {value.__module__ for value in raised} == {errors.__name__}
+    assert len(raised) >= 10
+
+
+@pytest.mark.parametrize("name", sorted(set(EXCEPTION_CLASSES) - {"BgdataError"}))
+def test_exceptions_are_ours_and_built_in(name: str) -> None:
+    error = EXCEPTION_CLASSES[name]
+    assert issubclass(error, BgdataError)
+    built_in = [base for base in error.__mro__ if base.__module__ == "builtins" and issubclass(base, Exception)]
+    assert [base for base in built_in if base is not Exception], f"a lazy caller of {name} has nothing to catch"
+    assert error.__doc__
+    assert error.__doc__ != BgdataError.__doc__
+    assert "\n" not in error.__doc__.strip()
+    assert str(error("expected this, got that")) == "expected this, got that"
+    assert str(error()) == ""
