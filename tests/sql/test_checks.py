@@ -17,10 +17,11 @@ FILES = {path.stem: path for path in sorted((SQL / "checks").glob("*.sql"))}
 
 
 class Spoiler(NamedTuple):
-    """Damage to one row of a table, and the row that the check must return: its key, or what tells of it."""
+    """Damage to a table, the row that the check must return (its key, or what tells of it), and how many it returns."""
 
     damage: str
     row: dict[str, object]
+    rows: int = 1
 
 
 def changed(table: str, change: str, **key: int) -> Spoiler:
@@ -34,6 +35,7 @@ def pair(table: str, change: str, on_roll: int = 5, opponent: int = 7) -> Spoile
     return changed(table, change, on_roll_index=on_roll, opponent_index=opponent)
 
 
+PAIR = "on_roll_index = 5 and opponent_index = 7"
 SPOILERS: dict[str, list[Spoiler]] = {
     "bearoff_error__difference_is_one_sided_minus_exact": [
         pair("bearoff_error", "difference = difference + 0.00001"),
@@ -101,26 +103,39 @@ SPOILERS: dict[str, list[Spoiler]] = {
         for value in ("2.001", "-2.001", "'nan'")
     ],
     "bearoff_two_sided__every_pair_once": [
+        Spoiler(f"delete from bearoff_two_sided where {PAIR}", {"variant": "3x3", "on_roll_index": 5, "pairs": 19}),
         Spoiler(
-            "delete from bearoff_two_sided where on_roll_index = 5 and opponent_index = 7",
+            "delete from bearoff_two_sided where on_roll_index = 5 and opponent_index = 19",
             {"variant": "3x3", "on_roll_index": 5, "pairs": 19},
         ),
         Spoiler(
-            "insert into bearoff_two_sided from bearoff_two_sided where on_roll_index = 5 and opponent_index = 7",
+            f"insert into bearoff_two_sided from bearoff_two_sided where {PAIR}",
             {"variant": "3x3", "on_roll_index": 5, "pairs": 21},
         ),
         # as many pairs as there should be, but one twice and one missing
         Spoiler(
-            "update bearoff_two_sided set opponent_index = 8 where on_roll_index = 5 and opponent_index = 7",
+            f"update bearoff_two_sided set opponent_index = 8 where {PAIR}",
             {"on_roll_index": 5, "pairs": 20},
         ),
         Spoiler(
-            "update bearoff_two_sided set opponent_index = 8 where on_roll_index = 5 and opponent_index in (7, 9)",
+            f"update bearoff_two_sided set opponent_index = -7 where {PAIR}",
             {"on_roll_index": 5, "pairs": 20},
         ),
         Spoiler(
-            "update bearoff_two_sided set opponent_index = -1 where on_roll_index = 5 and opponent_index = 0",
+            "update bearoff_two_sided set opponent_index = 8 where on_roll_index = 5 and opponent_index in (6, 10)",
             {"on_roll_index": 5, "pairs": 20},
+        ),
+        # all pairs of one position missing or under another number: every position has a wrong number of others
+        Spoiler("delete from bearoff_two_sided where on_roll_index = 5", {"on_roll_index": 4, "pairs": 20}, rows=19),
+        Spoiler(
+            "update bearoff_two_sided set on_roll_index = -1 where on_roll_index = 5",
+            {"on_roll_index": -1, "pairs": 20},
+            rows=20,
+        ),
+        Spoiler(
+            "update bearoff_two_sided set on_roll_index = 20 where on_roll_index = 5",
+            {"on_roll_index": 20, "pairs": 20},
+            rows=20,
         ),
     ],
     "bearoff_two_sided__finished_games_are_decided": [
@@ -128,11 +143,18 @@ SPOILERS: dict[str, list[Spoiler]] = {
         pair("bearoff_two_sided", "cubeless = -0.999", 5, 0),
         pair("bearoff_two_sided", "cubeless = -1", 0, 0),
     ],
+    # (cubeless, owned, centered, opponent_owned), each wrong in one way
     "bearoff_two_sided__owning_the_cube_never_hurts": [
-        pair("bearoff_two_sided", "owned = centered - 0.001"),
-        pair("bearoff_two_sided", "centered = opponent_owned - 0.001"),
-        pair("bearoff_two_sided", "owned = cubeless - 0.001"),
-        pair("bearoff_two_sided", "opponent_owned = cubeless + 0.001"),
+        pair(
+            "bearoff_two_sided",
+            f"cubeless = {cubeless}, owned = {owned}, centered = {centered}, opponent_owned = {opponent_owned}",
+        )
+        for cubeless, owned, centered, opponent_owned in [
+            (0, 0.1, 0.101, 0),
+            (0, 0, -0.001, 0),
+            (0.101, 0.1, 0, 0),
+            (-0.001, 0, 0, 0),
+        ]
     ],
 }
 
@@ -179,7 +201,8 @@ def test_spoiled_rows_are_found(spoiled: duckdb.DuckDBPyConnection, check: str, 
     spoiled.execute(spoiler.damage)
     found = spoiled.sql(query)
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
-    assert [{name: row[name] for name in spoiler.row} for row in rows] == [spoiler.row]
+    assert spoiler.row in [{name: row[name] for name in spoiler.row} for row in rows]
+    assert len(rows) == spoiler.rows
 
 
 @pytest.mark.parametrize("check", FILES)

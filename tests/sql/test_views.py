@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import subprocess
+import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import bgdata
+from bgdata.datasets.bearoff_error import ErrorParameters
+from bgdata.datasets.bearoff_gammon import BearoffGammon
 from bgdata.store.checks import SQL
+from bgdata.store.manifest import Manifest
+from bgdata.store.warehouse import Warehouse
+from tests.reference.bearoff import layouts
 
 VIEWS = {path.stem: path.read_text() for path in (SQL / "views").glob("*.sql")}
 
@@ -39,6 +48,33 @@ def test_versions(small_root: Path) -> None:
             assert value == getattr(manifest, name), name
 
 
+def test_versions_name_the_whole_manifest(small_root: Path) -> None:
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        columns = connection.sql("from versions").columns
+    assert set(columns) == {field.name for field in fields(Manifest)} | {"version", "is_current", "bytes"}
+
+
+class SecondRevision(BearoffGammon):
+    """As if the recipe had changed."""
+
+    revision = 2
+
+
+def test_only_the_newest_version_is_current(warehouse: Warehouse) -> None:
+    kind = SecondRevision()
+    revised = Warehouse(warehouse.root, {**warehouse.kinds, kind.name: kind})
+    revised.build(kind.name, kind.smallest)
+    with revised.connect() as connection:
+        rows = connection.sql(
+            "select revision, is_current, version from versions where dataset = 'bearoff_gammon' order by revision"
+        ).fetchall()
+        assert [row[:2] for row in rows] == [(1, False), (2, True)]
+        assert rows[0][2].partition("-")[2] == rows[1][2].partition("-")[2]  # the same values
+        assert connection.sql("select count(*) from bearoff_gammon").fetchall() == [(136,)]
+        current = connection.sql("select distinct dataset || '/' || variant from versions where is_current").fetchall()
+    assert {row[0] for row in current} == {f"{name}/{k.slug(k.smallest)}" for name, k in revised.kinds.items()}
+
+
 def test_positions_are_those_of_the_one_sided_tables(small_root: Path) -> None:
     with bgdata.open_warehouse(small_root).connect() as connection:
         assert connection.sql("from bearoff_positions").columns == [
@@ -50,6 +86,16 @@ def test_positions_are_those_of_the_one_sided_tables(small_root: Path) -> None:
         ).fetchall() == [(816,)]
 
 
+def test_positions_are_all_layouts(small_root: Path) -> None:
+    expected = [
+        (index, list(layout), sum(layout), sum(point * count for point, count in enumerate(layout, start=1)))
+        for index, layout in enumerate(layouts(3, 15))
+    ]
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        rows = connection.sql("select * exclude (variant) from bearoff_positions order by position_index").fetchall()
+    assert rows == expected
+
+
 def test_error_summary_is_what_the_manifest_states(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open("bearoff_error", "3x3")
@@ -59,3 +105,64 @@ def test_error_summary_is_what_the_manifest_states(small_root: Path) -> None:
     assert (found.pop("variant"), found.pop("pairs")) == ("3x3", table.manifest.rows)
     stated = {name: value for name, value in table.manifest.statistics.items() if not name.endswith("bound")}
     assert found == pytest.approx(stated, rel=1e-6, abs=1e-12)
+
+
+def test_error_summary_has_a_row_for_each_variant(warehouse: Warehouse, tmp_path: Path) -> None:
+    query = "select variant, pairs from bearoff_error_summary order by variant"
+    warehouse.build("bearoff_error", ErrorParameters(2, 3))
+    with warehouse.connect() as connection:
+        assert connection.sql(query).fetchall() == [("2x3", 9 * 9), ("3x3", 19 * 19)]
+    (tmp_path / "empty").mkdir()
+    with bgdata.open_warehouse(tmp_path / "empty").connect() as connection:
+        assert connection.sql(query).fetchall() == []
+
+
+ANYONE = """
+import sys
+import duckdb
+
+catalog = sys.argv[1]
+offline = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+with duckdb.connect(catalog, read_only=True, config=offline) as connection:
+    names = "select {} from {} where database_name = 'catalog' and not internal order by all"
+    for source, column in (("duckdb_views()", "view_name"), ("duckdb_tables()", "table_name")):
+        for (name,) in connection.sql(names.format(column, source)).fetchall():
+            print(name, connection.sql(f"select count(columns(*)) from {name}").fetchall()[0][0])
+            connection.sql(f"summarize {name}").fetchall()
+    for name, parameters in connection.sql(names.format("function_name, parameters", "duckdb_functions()")).fetchall():
+        print(name, *parameters)
+    print(connection.sql(
+        "select bearoff_index([0, 1, 0]), pip_count([0, 1, 0]), epc(1.2), binomial(5, 2), win_chance([0, 1], [0, 1]), "
+        "cube_value(0.25::double, 0.5::double), best_cube_action(0.1, 0.2, 0.15, 0.05)"
+    ).fetchall()[0])
+assert not [module for module in sys.modules if module.partition(".")[0] in ("bgdata", "numpy", "pyarrow")]
+"""
+
+
+def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> None:
+    """DuckDB alone, in another folder, and without extensions to fetch."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", ANYONE, str(small_root / "catalog.duckdb")],
+        capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    *lines, formulas = done.stdout.splitlines()
+    found = dict(line.split(" ", 1) for line in lines)
+    manifests = [table.manifest for table in bgdata.open_warehouse(small_root).current()]
+    rows = {manifest.dataset: manifest.rows for manifest in manifests}
+    for manifest in manifests:
+        assert found.pop(manifest.dataset) == found.pop(f"{manifest.dataset}_{manifest.variant}") == str(manifest.rows)
+    assert found.pop("bearoff_positions") == str(rows["bearoff_one_sided"])
+    assert found.pop("bearoff_error_summary") == "1"
+    assert found.pop("versions") == found.pop("manifests") == str(len(rows))
+    assert found == {
+        "best_cube_action": "cubeless owned centered opponent_owned cube_owner",
+        "bearoff_index": "points",
+        "binomial": "n r",
+        "cube_value": "no_double opponent_owned",
+        "epc": "mean_rolls",
+        "pip_count": "points",
+        "win_chance": "on_roll_chances opponent_chances",
+    }
+    *numbers, action = ast.literal_eval(formulas)
+    assert (numbers, action) == (pytest.approx([2, 2, 9.8, 10, 1, 1]), "no double")

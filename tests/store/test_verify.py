@@ -75,7 +75,7 @@ def test_any_flipped_bit_is_found_and_named(toys: Warehouse, name: str) -> None:
     table = toys.build("squares", TEN)
     whole = (table.folder / name).read_bytes()
     generator = random.Random(len(whole))
-    for _ in range(40):
+    for _ in range(20):
         flip(table.folder / name, generator)
         found = problem(toys)
         assert (found.table.name, found.check) == (table.name, "manifest" if "json" in name else "file hashes")
