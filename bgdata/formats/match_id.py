@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 import re
 
-from bgdata.errors import InvalidRollError, InvalidScoreError
+from bgdata.errors import InvalidPositionError, InvalidRollError, InvalidScoreError
 from bgdata.formats.match_state import GameState, MatchState, Side
 from bgdata.game.dice import Roll, roll_of
-from bgdata.game.position import BASE64_LETTERS
+from bgdata.game.position import BASE64_LETTERS, Position, parse_position_id
 
 CHARACTERS = 12
 MAX_LENGTH = 64  # gnubg refuses longer matches, and its match equity tables end there
@@ -79,6 +79,26 @@ def format_match_id(match: MatchState) -> str:
         "unused": 0,
     }
     return base64.b64encode(_packed(field)).decode()
+
+
+def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
+    """The position, seen by the player on roll, and the match of a `Position ID:Match ID`.
+
+    Raises InvalidPositionError that says which character is wrong, or which rule is broken.
+    """
+    position_id, colon, match_id = text.partition(":")
+    if not colon:
+        raise InvalidPositionError(f"expected a position id, ':' and a match id, got {text!r}")
+    position = parse_position_id(position_id)
+    try:
+        return position, parse_match_id(match_id)
+    except InvalidScoreError as error:
+        raise InvalidPositionError(str(error)) from error
+
+
+def format_gnubg_id(position: Position, match: MatchState) -> str:
+    """The `Position ID:Match ID` of a position, seen by the player on roll. Raises InvalidScoreError."""
+    return f"{position.id}:{format_match_id(match)}"
 
 
 def _unpacked(key: bytes) -> dict[str, int]:

@@ -78,12 +78,13 @@ class Xgid:
 
 
 def parse_xgid(text: str) -> Xgid:
-    """Position and match of an XGID; "XGID=" before it and spaces around it may be left out.
+    """Position and match of an XGID; "XGID=" before it may be left out, or in small letters.
 
     Dice `D`, `B` and `R` are an offered double, beaver and raccoon: the turn names who doubled first, and the cube
     stands as before the last offer. Raises InvalidPositionError that names the field, the character or the rule.
     """
-    fields = text.strip().removeprefix(PREFIX).split(":")
+    body = text.strip()
+    fields = (body[len(PREFIX) :] if body.upper().startswith(PREFIX) else body).split(":")
     if len(fields) != len(_NAMES):
         raise InvalidPositionError(f"expected {len(_NAMES)} fields in an xgid, got {len(fields)}: {text!r}")
     field_of = dict(zip(_NAMES, fields, strict=True))
