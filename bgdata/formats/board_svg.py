@@ -128,7 +128,7 @@ def _cube(stakes: Stakes) -> Iterator[str]:
     owner, text = stakes.cube.owner, str(stakes.cube.value)
     y = {CubeOwner.CENTERED: _MIDDLE, CubeOwner.ON_ROLL: _BOTTOM - 22, CubeOwner.OPPONENT: _TOP + 22}[owner]
     yield _rectangle(_CUBE_X - 22, y - 22, 44, 44, rx=6, fill=_ON_ROLL[0], stroke=_INK, stroke_width=2)
-    yield _text(_CUBE_X, y + 7, text, fill=_INK, font_size=20 if len(text) < 4 else 13, font_weight="bold")
+    yield _text(_CUBE_X, y + 7, text, fill=_INK, font_size=min(20, 56 // len(text)), font_weight="bold")
 
 
 def _captions(position: Position, stakes: Stakes | None) -> Iterator[str]:

@@ -77,8 +77,10 @@ def parse_board_text(text: str) -> Position:
     for columns, half in ((_TOP_COLUMNS, upper), (_BOTTOM_COLUMNS, lower)):
         for point, column in columns.items():
             board[point] = _count(_stack(half, column), f"point {point}")
-    board[BAR] = _count(_stack(upper, _BAR_COLUMN), "the upper bar (where X stands)")
-    board[OPPONENT_BAR] = -_count(_stack(lower, _BAR_COLUMN), "the lower bar (where O stands)")
+    board[BAR] = _count(_stack(upper, _BAR_COLUMN), "the upper bar")
+    board[OPPONENT_BAR] = -_count(_stack(lower, _BAR_COLUMN), "the lower bar")
+    if board[BAR] < 0 or board[OPPONENT_BAR] < 0:
+        raise InvalidPositionError(f"expected only {ON_ROLL} on the upper bar and only {OPPONENT} on the lower one")
     position = Position(tuple(board))
     written = _ID.search("\n".join(lines[:top]))
     if written and parse_position_id(written[1]) != position:

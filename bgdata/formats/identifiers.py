@@ -28,6 +28,9 @@ _BRACKETS = {"[": "]", "(": ")"}
 def parse_position(text: str) -> Position:
     """The position that an identifier of any of `FORMATS` means, seen by the player on roll.
 
+    >>> parse_position("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10").id
+    '2LaNAgC2VQ8CAA'
+
     Raises InvalidPositionError that lists the formats, and for the one that the text looks most like says which
     character or rule is wrong.
     """

@@ -16,6 +16,8 @@ from bgdata.game.position import BASE64_LETTERS, Position, parse_position_id
 
 CHARACTERS = 12
 MAX_LENGTH = 64  # gnubg refuses longer matches, and its match equity tables end there
+MAX_CUBE = 32768
+MAX_SCORE = 32767
 
 _PATTERN = re.compile(f"[{re.escape(BASE64_LETTERS)}]{{{CHARACTERS}}}", re.ASCII)
 _WIDTHS = {
@@ -57,10 +59,11 @@ def parse_match_id(text: str) -> MatchState:
 def format_match_id(match: MatchState) -> str:
     """The 12-character Match ID of a match state, as gnubg writes it.
 
-    Raises InvalidScoreError for a match to more than 64 points and for what does not fit the fields: a cube above
-    32768, a score above 32767.
+    Raises InvalidScoreError for a match to more than 64 points, a cube above 32768 and a score above 32767.
     """
-    _check_length(match.length)
+    _check_size("match to", match.length, MAX_LENGTH)
+    _check_size("score of", max(match.scores), MAX_SCORE)
+    _check_size("cube of", match.cube_value, MAX_CUBE)
     field = {
         "cube": match.cube_value.bit_length() - 1,
         "cube_owner": _CENTERED if match.cube_owner is None else int(match.cube_owner),
@@ -112,8 +115,6 @@ def _unpacked(key: bytes) -> dict[str, int]:
 def _packed(field: dict[str, int]) -> bytes:
     bits, place = 0, 0
     for name, width in _WIDTHS.items():
-        if field[name] >> width:
-            raise InvalidScoreError(f"expected a {name} of at most {(1 << width) - 1} in a match id, got {field[name]}")
         bits |= field[name] << place
         place += width
     return bits.to_bytes(9, "little")
@@ -127,7 +128,7 @@ def _state(field: dict[str, int]) -> MatchState:
         raise InvalidScoreError(f"expected a cube owner in {{0, 1, 3}}, got {field['cube_owner']}")
     if field["game_state"] > max(GameState):
         raise InvalidScoreError(f"expected a game state from 0 to {max(GameState)}, got {field['game_state']}")
-    _check_length(field["length"])
+    _check_size("match to", field["length"], MAX_LENGTH)
     return MatchState(
         roll=_roll(field["die"], field["other_die"]),
         cube_value=1 << field["cube"],
@@ -148,9 +149,9 @@ def _roll(die: int, other_die: int) -> Roll | None:
     return roll_of(die, other_die) if die or other_die else None
 
 
-def _check_length(length: int) -> None:
-    if length > MAX_LENGTH:
-        raise InvalidScoreError(f"expected a match to at most {MAX_LENGTH} points in a match id, got {length}")
+def _check_size(what: str, size: int, most: int) -> None:
+    if size > most:
+        raise InvalidScoreError(f"expected a {what} at most {most} in a match id, got {size}")
 
 
 def _letter_error(text: str) -> str:
