@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from bgdata.errors import InvalidPositionError, InvalidScoreError
 from bgdata.formats.match_id import format_gnubg_id, format_match_id, parse_gnubg_id, parse_match_id
@@ -64,6 +66,13 @@ def test_every_state_is_read_back(match: MatchState) -> None:
 @given(positions, match_states)
 def test_gnubg_ids_are_read_back(position: Position, match: MatchState) -> None:
     assert parse_gnubg_id(format_gnubg_id(position, match)) == (position, match)
+
+
+@given(st.binary(min_size=9, max_size=9))
+def test_any_nine_bytes_are_a_match_or_an_error(key: bytes) -> None:
+    with contextlib.suppress(InvalidScoreError):
+        match = parse_match_id(base64.b64encode(key).decode())
+        assert parse_match_id(format_match_id(match)) == match
 
 
 def test_dice_in_either_order_and_the_jacoby_bit_of_old_matches() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -58,6 +59,14 @@ def test_the_board_does_not_turn_with_the_side_on_roll() -> None:
 def test_every_position_and_match_is_read_back(position: Position, match: MatchState, limit: int, flag: bool) -> None:
     xgid = Xgid(position, match, flag and not match.length, 1 << limit)
     assert parse_xgid(str(xgid)) == xgid
+
+
+@given(st.integers(0, 48), st.sampled_from("-AaPp019:DBRQ "))
+def test_any_slip_of_the_pen_is_a_position_or_an_error(place: int, letter: str) -> None:
+    text = f"XGID={START_BOARD}:1:1:1:31:2:3:0:7:10"
+    text = text[:place] + letter + text[place + 1 :]
+    with contextlib.suppress(InvalidPositionError):
+        assert parse_xgid(str(parse_xgid(text))) == parse_xgid(text)
 
 
 @pytest.mark.parametrize(
