@@ -18,7 +18,7 @@ class UsageError(BgdataError, ValueError):
 
 
 class InvalidPositionError(UsageError):
-    """A layout, Position ID or index that no position has."""
+    """A layout, index or identifier that no position has."""
 
 
 class InvalidRollError(UsageError):
@@ -30,7 +30,7 @@ class IllegalPlayError(UsageError):
 
 
 class InvalidScoreError(UsageError):
-    """A match score or cube that no match has."""
+    """A match score, cube or Match ID that no match has."""
 
 
 class UnknownKindError(UsageError, KeyError):

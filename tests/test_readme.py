@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.bearoff import index
 from bgdata.cli import main
+from bgdata.formats import identifiers
 from bgdata.game import plays, position
 from bgdata.store.lockfile import load_lock
 
@@ -77,7 +78,7 @@ def test_python_blocks_return_what_the_page_shows(folder: Path, monkeypatch: pyt
     assert doctest.DocTestRunner(optionflags=FLAGS).run(example).failed == 0
 
 
-@pytest.mark.parametrize("module", [index, plays, position])
+@pytest.mark.parametrize("module", [index, plays, position, identifiers])
 def test_docstring_examples(module: object) -> None:
     results = doctest.testmod(module, optionflags=FLAGS)  # type: ignore[arg-type]
     assert results.attempted > 0

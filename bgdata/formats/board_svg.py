@@ -1,0 +1,172 @@
+"""Boards as SVG pictures for web pages: the player on roll (light checkers) below, his home board at the lower right.
+
+One `<svg>` element that needs nothing else: no style sheet, script or font file, so it can stand inside a page or be a
+file. Coordinates are whole numbers: one position gives one text, byte for byte. `<title>` and `<desc>` say the position
+in words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from bgdata.errors import UsageError
+from bgdata.formats.board_words import describe_board, describe_stakes
+from bgdata.game.dice import Roll
+from bgdata.game.match import CubeOwner, Stakes
+from bgdata.game.position import BAR, OPPONENT_BAR, Position
+
+WIDTH, HEIGHT = 660, 548  # of the picture, in its own units
+
+_POINT = 40  # width of a point
+_RADIUS = 19
+_STACK = 5  # checkers side by side before a number says how many
+_LEFT, _RIGHT = 68, 356  # left edges of the two halves
+_TOP, _BOTTOM = 54, 494  # edges of the playing surface
+_MIDDLE = (_TOP + _BOTTOM) // 2
+_BAR_X, _CUBE_X, _TRAY_X = 332, 34, 628  # centers of the columns beside the points
+
+_PAPER, _FRAME, _SURFACE, _TRAY = "#ffffff", "#5b4636", "#f3ead7", "#d8c8ac"
+_LIGHT_POINT, _DARK_POINT = "#d9bf94", "#a8794b"
+_ON_ROLL, _OPPONENT = ("#fffdf8", "#2a211b"), ("#33302e", "#ffffff")  # (checker, its number)
+_INK, _NUMBERS = "#1d1814", "#f3ead7"
+
+_SPOTS = {
+    1: [(0, 0)],
+    2: [(-1, -1), (1, 1)],
+    3: [(-1, -1), (0, 0), (1, 1)],
+    4: [(-1, -1), (-1, 1), (1, -1), (1, 1)],
+    5: [(-1, -1), (-1, 1), (0, 0), (1, -1), (1, 1)],
+    6: [(-1, -1), (-1, 0), (-1, 1), (1, -1), (1, 0), (1, 1)],
+}
+
+
+def format_board_svg(
+    position: Position, *, roll: Roll | None = None, stakes: Stakes | None = None, width: int = WIDTH
+) -> str:
+    """A position as the text of an SVG element, `width` pixels wide.
+
+    The roll lies on the right half. Of `stakes` the cube (not in the Crawford game) and the score are shown. Raises
+    UsageError unless the width is positive.
+    """
+    if width < 1:
+        raise UsageError(f"expected a width of at least 1 pixel, got {width}")
+    title, description = describe_board(position, roll, stakes)
+    name = "board-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
+    height = (width * HEIGHT + WIDTH // 2) // WIDTH
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{width}" height="{height}" '
+        f'role="img" aria-labelledby="{name}-title {name}-desc" font-family="sans-serif" text-anchor="middle">',
+        f'<title id="{name}-title">{title}</title>',
+        f'<desc id="{name}-desc">{description}</desc>',
+        *_board(),
+        *_checkers(position),
+        *_off(position),
+        *(_dice(roll) if roll else ()),
+        *(_cube(stakes) if stakes and not stakes.is_crawford else ()),
+        *_captions(position, stakes),
+        "</svg>",
+    ]
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def _board() -> Iterator[str]:
+    """Background, frame, surface, 24 points and their numbers."""
+    yield _rectangle(0, 0, WIDTH, HEIGHT, fill=_PAPER)
+    yield _rectangle(0, 30, WIDTH, HEIGHT - 60, rx=8, fill=_FRAME)
+    for left in (_LEFT, _RIGHT):
+        yield _rectangle(left, _TOP, 6 * _POINT, _BOTTOM - _TOP, fill=_SURFACE)
+    for edge in (_TOP, _MIDDLE + 30):
+        yield _rectangle(_TRAY_X - 24, edge, 48, _MIDDLE - 30 - _TOP, fill=_TRAY)
+    for is_dark, color in ((0, _LIGHT_POINT), (1, _DARK_POINT)):
+        paths = (_triangle(point) for point in range(1, 25) if point % 2 == is_dark)
+        yield _element("path", fill=color, d="".join(paths))
+    numbers = (_text(_point_x(point), _number_y(point > 12), str(point)) for point in range(1, 25))
+    yield _element("g", "\n".join(numbers), fill=_NUMBERS, font_size=14)
+
+
+def _checkers(position: Position) -> Iterator[str]:
+    """Checkers on the points from the edges, on the bar from the middle towards where they enter."""
+    for point in range(1, 25):
+        edge, step = (_TOP, 2 * _RADIUS) if point > 12 else (_BOTTOM, -2 * _RADIUS)
+        yield from _pile(_point_x(point), edge + step // 2, step, position.board[point])
+    yield from _pile(_BAR_X, _MIDDLE - 10 - _RADIUS, -2 * _RADIUS, position.board[BAR])
+    yield from _pile(_BAR_X, _MIDDLE + 10 + _RADIUS, 2 * _RADIUS, -position.board[OPPONENT_BAR])
+
+
+def _pile(x: int, y: int, step: int, count: int) -> Iterator[str]:
+    """Up to five checkers from (x, y) on, the last with a number if there are more; negative: the opponent's."""
+    fill, ink = _ON_ROLL if count > 0 else _OPPONENT
+    centers = range(y, y + min(abs(count), _STACK) * step, step)
+    circles = [_element("circle", cx=x, cy=center, r=_RADIUS - 1) for center in centers]
+    if circles:
+        yield _element("g", "".join(circles), fill=fill, stroke=_INK)
+    if abs(count) > _STACK:
+        yield _text(x, centers[-1] + 6, str(abs(count)), fill=ink, font_size=17, font_weight="bold")
+
+
+def _off(position: Position) -> Iterator[str]:
+    """Checkers borne off, seen from their edge, and how many in the frame beyond it."""
+    trays = ((position.off, _ON_ROLL[0], _BOTTOM - 11, -12), (position.opponent_off, _OPPONENT[0], _TOP + 1, 12))
+    for count, fill, edge, step in trays:
+        if count:
+            bars = (_rectangle(_TRAY_X - 20, edge + step * place, 40, 10, rx=2) for place in range(count))
+            yield _element("g", "".join(bars), fill=fill, stroke=_INK)
+            yield _text(_TRAY_X, _number_y(step > 0), f"{count} off", fill=_NUMBERS, font_size=14)
+
+
+def _dice(roll: Roll) -> Iterator[str]:
+    """Both dice on the right half, in the color of the player on roll."""
+    for die, x in ((roll.high, _RIGHT + 92), (roll.low, _RIGHT + 148)):
+        yield _rectangle(x - 20, _MIDDLE - 20, 40, 40, rx=7, fill=_ON_ROLL[0], stroke=_INK)
+        spots = (_element("circle", cx=x + 11 * right, cy=_MIDDLE + 11 * down, r=4) for right, down in _SPOTS[die])
+        yield _element("g", "".join(spots), fill=_INK)
+
+
+def _cube(stakes: Stakes) -> Iterator[str]:
+    """The cube at its owner's edge, or in the middle."""
+    owner, text = stakes.cube.owner, str(stakes.cube.value)
+    y = {CubeOwner.CENTERED: _MIDDLE, CubeOwner.ON_ROLL: _BOTTOM - 22, CubeOwner.OPPONENT: _TOP + 22}[owner]
+    yield _rectangle(_CUBE_X - 22, y - 22, 44, 44, rx=6, fill=_ON_ROLL[0], stroke=_INK, stroke_width=2)
+    yield _text(_CUBE_X, y + 7, text, fill=_INK, font_size=min(20, 56 // len(text)), font_weight="bold")
+
+
+def _captions(position: Position, stakes: Stakes | None) -> Iterator[str]:
+    """A line above the board about the opponent and the kind of game, and one below about the player on roll."""
+    (score, opponent_score), kind = describe_stakes(stakes)
+    upper = filter(None, ["opponent", opponent_score, f"{position.opponent_pip_count} pips"])
+    lower = filter(None, ["on roll", score, f"{position.pip_count} pips"])
+    yield _text(8, 21, ", ".join(upper), fill=_INK, font_size=16, text_anchor="start")
+    yield _text(WIDTH - 8, 21, kind, fill=_INK, font_size=16, text_anchor="end")
+    yield _text(8, HEIGHT - 9, ", ".join(lower), fill=_INK, font_size=16, text_anchor="start")
+
+
+def _point_x(point: int) -> int:
+    """Center of a point's column."""
+    column = point - 13 if point > 12 else 12 - point  # from the left
+    return (_LEFT if column < 6 else _RIGHT - 6 * _POINT) + column * _POINT + _POINT // 2
+
+
+def _number_y(is_above: bool) -> int:
+    """Base line of what is written in the frame above or below the points."""
+    return _TOP - 7 if is_above else _BOTTOM + 17
+
+
+def _triangle(point: int) -> str:
+    """The path of a point."""
+    edge, tip = (_TOP, 184) if point > 12 else (_BOTTOM, -184)
+    return f"M{_point_x(point) - _POINT // 2} {edge}h{_POINT}l{-_POINT // 2} {tip}z"
+
+
+def _rectangle(x: int, y: int, width: int, height: int, **attributes: object) -> str:
+    return _element("rect", "", x=x, y=y, width=width, height=height, **attributes)
+
+
+def _text(x: int, y: int, text: str, **attributes: object) -> str:
+    return _element("text", text, x=x, y=y, **attributes) if text else ""
+
+
+def _element(name: str, content: str = "", **attributes: object) -> str:
+    """An element of SVG; `_` in a keyword is `-` in the attribute. Nothing here needs escaping: all texts are ours."""
+    opening = name + "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
+    return f"<{opening}>{content}</{name}>" if content else f"<{opening}/>"

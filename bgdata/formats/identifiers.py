@@ -1,0 +1,105 @@
+"""The front door for positions as text: one function reads every identifier, another writes them all.
+
+| format | example |
+| - | - |
+| position id | `4HPwATDgc/ABMA` |
+| gnubg id | `4HPwATDgc/ABMA:cAkAAAAAAAAE` |
+| 20-letter key | `OAHDPAABDAOAHDPAABDA` |
+| xgid | `XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10` |
+| 26 integers | `[0, -2, 0, 0, 0, 0, 5, ...]`, or with spaces alone, or without brackets |
+"""
+
+from __future__ import annotations
+
+import re
+
+from bgdata.errors import InvalidPositionError
+from bgdata.formats.match_id import format_gnubg_id, format_match_id, parse_gnubg_id
+from bgdata.formats.match_state import MatchState
+from bgdata.formats.xgid import PREFIX, Xgid, parse_xgid
+from bgdata.game.position import Position, format_key20, parse_key20, parse_position_id
+
+FORMATS = ("position id", "gnubg id", "20-letter key", "xgid", "26 integers")
+
+_INTEGER = re.compile(r"-?\d{1,3}", re.ASCII)
+_BRACKETS = {"[": "]", "(": ")"}
+
+
+def parse_position(text: str) -> Position:
+    """The position that an identifier of any of `FORMATS` means, seen by the player on roll.
+
+    >>> parse_position("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10").id
+    '2LaNAgC2VQ8CAA'
+
+    Raises InvalidPositionError that lists the formats, and for the one that the text looks most like says which
+    character or rule is wrong.
+    """
+    return parse_identifier(text)[0]
+
+
+def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
+    """The position of an identifier, as `parse_position`, and the match of a gnubg ID or XGID."""
+    text = text.strip()
+    name = _closest_format(text)
+    try:
+        if name == "xgid":
+            xgid = parse_xgid(text)
+            return xgid.position, xgid.match
+        if name == "gnubg id":
+            return parse_gnubg_id(text)
+        parse = {"position id": parse_position_id, "20-letter key": parse_key20, "26 integers": parse_board}[name]
+        return parse(text), None
+    except InvalidPositionError as error:
+        raise InvalidPositionError(f"expected one of {', '.join(FORMATS)}; as {name}: {error}") from error
+
+
+def parse_board(text: str) -> Position:
+    """The position of 26 integers with commas or spaces between them, maybe in brackets.
+
+    Raises InvalidPositionError that says which number is wrong, or which rule the position breaks.
+    """
+    inner = text.strip()
+    if inner[:1] in _BRACKETS:
+        if inner[-1] != _BRACKETS[inner[0]]:
+            raise InvalidPositionError(f"expected {_BRACKETS[inner[0]]!r} at the end of a board, got {text!r}")
+        inner = inner[1:-1].strip()
+    numbers = re.split(r"\s*,\s*|\s+", inner)
+    for place, number in enumerate(numbers, start=1):
+        if not _INTEGER.fullmatch(number):
+            raise InvalidPositionError(f"expected an integer, got {number!r} as number {place} of {text!r}")
+    return Position.from_board(list(map(int, numbers)))
+
+
+def format_board(position: Position) -> str:
+    """The 26-integer board of a position, with commas: "0,-2,0,0,...". It reads as a list in Python, JSON and SQL."""
+    return ",".join(map(str, position.board))
+
+
+def identify(position: Position, match: MatchState | None = None) -> dict[str, str]:
+    """Every identifier of one position, seen by the player on roll, by the names that columns have.
+
+    Match ID, gnubg ID and XGID need a match: money play without the Jacoby rule, before the roll, with the player on
+    roll at the bottom, unless given. Raises InvalidScoreError for a match that one of them cannot hold.
+    """
+    match = match or MatchState()
+    return {
+        "position_id": position.id,
+        "match_id": format_match_id(match),
+        "gnubg_id": format_gnubg_id(position, match),
+        "xgid": str(Xgid(position, match)),
+        "key20": format_key20(position),
+        "board": format_board(position),
+    }
+
+
+def _closest_format(text: str) -> str:
+    """The format that a text is in, or looks most like."""
+    is_board = text.count("-") > 1 and not re.search(r"[\d\s]", text)
+    if is_board or text.upper().startswith(PREFIX) or text.count(":") > 1:
+        return "xgid"
+    if ":" in text:
+        return "gnubg id"
+    if text[:1] in _BRACKETS or re.search(r"[\s,]", text):
+        return "26 integers"
+    is_key = len(text) >= 17 or (len(text) > 14 and set(text) <= set("ABCDEFGHIJKLMNOP"))
+    return "20-letter key" if is_key else "position id"

@@ -1,0 +1,199 @@
+"""XGIDs, the identifiers of eXtreme Gammon: checkers, cube, dice and score in ten fields with colons between them.
+
+    XGID=-b----E-C---eE---c-e----B-:1:1:1:31:2:3:0:7:10
+
+26 characters for the board, cube (binary logarithm), its owner, side on roll, dice, scores of bottom and top, Crawford
+or money rules, match length, limit of the cube (binary logarithm). The board does not turn with the side on roll: it
+is always the bottom side's view, capital letters are his checkers, and 1 is the bottom side, -1 the top side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from bgdata.errors import InvalidPositionError, InvalidScoreError
+from bgdata.formats.match_state import GameState, MatchState, Offer, Side
+from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.position import BAR, OPPONENT_BAR, Position
+
+PREFIX = "XGID="
+
+_NAMES = (
+    "position",
+    "cube",
+    "cube owner",
+    "turn",
+    "dice",
+    "score of bottom",
+    "score of top",
+    "crawford/jacoby",
+    "match length",
+    "cube limit",
+)
+_BOTTOM_LETTERS, _TOP_LETTERS = "-ABCDEFGHIJKLMNOP", "-abcdefghijklmnop"
+_COUNTS = {letter: count for count, letter in enumerate(_BOTTOM_LETTERS)} | {
+    letter: -count for count, letter in enumerate(_TOP_LETTERS)
+}
+_NUMBER = re.compile(r"0|[1-9]\d{0,4}", re.ASCII)
+_ROLL = re.compile(r"[1-6][1-6]", re.ASCII)
+_OWNER_CODES: dict[Side | None, str] = {None: "0", Side.BOTTOM: "1", Side.TOP: "-1"}
+_SIDE_CODES = {Side.BOTTOM: "1", Side.TOP: "-1"}
+_OFFER_CODES = {Offer.NONE: "00", Offer.DOUBLE: "D", Offer.BEAVER: "B", Offer.RACCOON: "R"}
+
+_MAX_LOG2 = 30  # of cubes: far above any that was ever turned
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Xgid:
+    """Everything an XGID holds. `position` is seen by the player on roll, who is `match.on_roll`.
+
+    `has_beavers`: whether beavers are allowed, in money play. `max_cube`: the highest cube allowed. `str()` gives the
+    text. Raises InvalidScoreError for what an XGID has no field for: a resignation, or a game that is not being played.
+    """
+
+    position: Position
+    match: MatchState = field(default_factory=MatchState)
+    has_beavers: bool = False
+    max_cube: int = 1024
+
+    def __post_init__(self) -> None:
+        if self.match.game_state != GameState.PLAYING:
+            raise InvalidScoreError(f"expected a game in progress in an xgid, got {self.match.game_state.name}")
+        if self.match.resigned:
+            raise InvalidScoreError("expected no resignation in an xgid, got one")
+        if self.max_cube < 1 or self.max_cube & (self.max_cube - 1):
+            raise InvalidScoreError(f"expected a power of two as cube limit, got {self.max_cube}")
+        if self.match.cube_value > self.max_cube:
+            raise InvalidScoreError(f"expected a cube of at most {self.max_cube}, got {self.match.cube_value}")
+        if self.has_beavers and self.match.length:
+            raise InvalidScoreError(f"expected beavers in money play only, got them in a match to {self.match.length}")
+
+    def __str__(self) -> str:
+        return format_xgid(self)
+
+
+def parse_xgid(text: str) -> Xgid:
+    """Position and match of an XGID; "XGID=" before it may be left out, or in small letters.
+
+    Dice `D`, `B` and `R` are an offered double, beaver and raccoon: the turn names who doubled first, and the cube
+    stands as before the last offer. Raises InvalidPositionError that names the field, the character or the rule.
+    """
+    body = text.strip()
+    fields = (body[len(PREFIX) :] if body.upper().startswith(PREFIX) else body).split(":")
+    if len(fields) != len(_NAMES):
+        raise InvalidPositionError(f"expected {len(_NAMES)} fields in an xgid, got {len(fields)}: {text!r}")
+    field_of = dict(zip(_NAMES, fields, strict=True))
+    try:
+        return _xgid(field_of)
+    except (InvalidPositionError, InvalidScoreError) as error:
+        raise InvalidPositionError(f"{error}, in xgid {text!r}") from error
+
+
+def format_xgid(xgid: Xgid) -> str:
+    """The text of an XGID, with "XGID=" before it, the larger die first."""
+    match = xgid.match
+    position = xgid.position if match.on_roll == Side.BOTTOM else xgid.position.flip()
+    fields = [
+        _format_board(position),
+        match.cube_value.bit_length() - 1,
+        _OWNER_CODES[match.cube_owner],
+        _SIDE_CODES[match.on_roll],
+        match.roll or _OFFER_CODES[match.offer],
+        match.scores[Side.BOTTOM],
+        match.scores[Side.TOP],
+        int(match.is_crawford) if match.length else match.is_jacoby + 2 * xgid.has_beavers,
+        match.length,
+        xgid.max_cube.bit_length() - 1,
+    ]
+    return PREFIX + ":".join(map(str, fields))
+
+
+def _xgid(field_of: Mapping[str, str]) -> Xgid:
+    """The XGID of ten fields by name; errors name the field or rule alone."""
+    match = _match_state(field_of)
+    rules = 0 if match.length else _number(field_of, "crawford/jacoby", 3)
+    max_cube = 1 << _number(field_of, "cube limit", _MAX_LOG2)
+    position = _parse_board(field_of["position"])
+    return Xgid(position if match.on_roll == Side.BOTTOM else position.flip(), match, bool(rules & 2), max_cube)
+
+
+def _match_state(field_of: Mapping[str, str]) -> MatchState:
+    """What the fields say about anything but checkers, beavers and the limit of the cube."""
+    on_roll, owner = _choice(field_of, "turn", _SIDE_CODES), _choice(field_of, "cube owner", _OWNER_CODES)
+    roll, offer = _dice(field_of)
+    _check_offer(offer, is_beavered=owner == on_roll.other)
+    length = _number(field_of, "match length")
+    rules = _number(field_of, "crawford/jacoby", 1 if length else 3)
+    return MatchState(
+        roll=roll,
+        cube_value=1 << _number(field_of, "cube", _MAX_LOG2),
+        cube_owner=owner,
+        on_roll=on_roll,
+        to_decide=on_roll.other if offer in (Offer.DOUBLE, Offer.RACCOON) else on_roll,
+        is_double_offered=offer != Offer.NONE,
+        length=length,
+        scores=(_number(field_of, "score of top"), _number(field_of, "score of bottom")),
+        is_crawford=bool(length and rules),
+        is_jacoby=not length and bool(rules & 1),
+    )
+
+
+def _dice(field_of: Mapping[str, str]) -> tuple[Roll | None, Offer]:
+    """The roll, or what is offered before it."""
+    text = field_of["dice"]
+    if _ROLL.fullmatch(text):
+        return parse_roll(text), Offer.NONE
+    if text not in _OFFER_CODES.values():
+        raise InvalidPositionError(f"expected two dice, 00, D, B or R as {_place('dice')}, got {text!r}")
+    return None, _choice(field_of, "dice", _OFFER_CODES)
+
+
+def _check_offer(offer: Offer, *, is_beavered: bool) -> None:
+    """Raise unless the owner of the cube fits: the other side owns it after a beaver, and cannot before a double."""
+    if offer == Offer.DOUBLE and is_beavered:
+        raise InvalidPositionError("expected a double by a player who may turn the cube, got one by his opponent")
+    if offer in (Offer.BEAVER, Offer.RACCOON) and not is_beavered:
+        raise InvalidPositionError(f"expected the cube at the side that beavered after a {offer}, got it elsewhere")
+
+
+def _choice(field_of: Mapping[str, str], name: str, codes: Mapping[T, str]) -> T:
+    """The value whose code stands in a field."""
+    for value, code in codes.items():
+        if code == field_of[name]:
+            return value
+    raise InvalidPositionError(f"expected {' or '.join(codes.values())} as {_place(name)}, got {field_of[name]!r}")
+
+
+def _number(field_of: Mapping[str, str], name: str, highest: int = 99999) -> int:
+    """The number in a field, from 0 to `highest`."""
+    if not _NUMBER.fullmatch(field_of[name]) or int(field_of[name]) > highest:
+        raise InvalidPositionError(f"expected a number from 0 to {highest} as {_place(name)}, got {field_of[name]!r}")
+    return int(field_of[name])
+
+
+def _place(name: str) -> str:
+    return f"field {_NAMES.index(name) + 1} ({name})"
+
+
+def _parse_board(text: str) -> Position:
+    """The position seen by the bottom side."""
+    for place, letter in enumerate(text, start=1):
+        if letter not in _COUNTS:
+            raise InvalidPositionError(f"expected A to P, a to p or '-', got {letter!r} at character {place}")
+    if len(text) != 26:
+        raise InvalidPositionError(f"expected 26 characters as {_place('position')}, got {len(text)}")
+    counts = [_COUNTS[letter] for letter in text]
+    if counts[OPPONENT_BAR] > 0 or counts[BAR] < 0:
+        raise InvalidPositionError(f"expected a small letter first (top's bar) and a capital last, got {text!r}")
+    return Position((-counts[OPPONENT_BAR], *counts[1:]))
+
+
+def _format_board(position: Position) -> str:
+    """The 26 characters of a position seen by the bottom side."""
+    counts = (-position.board[OPPONENT_BAR], *position.board[1:])
+    return "".join(_BOTTOM_LETTERS[count] if count >= 0 else _TOP_LETTERS[-count] for count in counts)

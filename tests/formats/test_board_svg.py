@@ -1,0 +1,113 @@
+"""Boards as SVG: well-formed, self-contained, the same every time, and as many checkers as the position has."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgdata.errors import UsageError
+from bgdata.formats.board_svg import HEIGHT, WIDTH, format_board_svg
+from bgdata.game.dice import ROLLS, Roll
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.position import BAR, OPPONENT_BAR, START, Position
+from tests.formats.strategies import quiet_states
+from tests.game.strategies import positions
+
+SVG = "{http://www.w3.org/2000/svg}"
+ELEMENTS = {"svg", "title", "desc", "rect", "path", "g", "text", "circle"}
+PHOTO = Position.from_board([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
+
+
+def texts(svg: str) -> list[str]:
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def expected_circles(position: Position) -> int:
+    return sum(min(abs(count), 5) for count in position.board)
+
+
+@given(positions, st.none() | st.sampled_from(ROLLS), st.none() | quiet_states(), st.integers(1, 2000))
+def test_every_picture_is_well_formed(position: Position, roll: Roll | None, match: object, width: int) -> None:
+    stakes = getattr(match, "stakes", None)
+    svg = format_board_svg(position, roll=roll, stakes=stakes, width=width)
+    assert svg == format_board_svg(position, roll=roll, stakes=stakes, width=width)
+    root = ElementTree.fromstring(svg)
+    assert root.get("viewBox") == f"0 0 {WIDTH} {HEIGHT}"
+    assert (root.get("width"), root.get("height")) == (str(width), str(round(width * HEIGHT / WIDTH)))
+    elements = list(root.iter())
+    assert {element.tag.removeprefix(SVG) for element in elements} <= ELEMENTS
+    assert not any("style" in element.attrib or "href" in element.attrib for element in elements)
+    spots = roll.high + roll.low if roll else 0
+    assert len([element for element in elements if element.tag == f"{SVG}circle"]) == expected_circles(position) + spots
+
+
+@given(positions)
+def test_everything_lies_within_the_picture(position: Position) -> None:
+    for element in ElementTree.fromstring(format_board_svg(position)).iter():
+        x, y = int(element.get("cx", element.get("x", "0"))), int(element.get("cy", element.get("y", "0")))
+        assert 0 <= x < WIDTH
+        assert 0 <= y < HEIGHT
+
+
+def test_stacks_of_more_than_five_have_a_number() -> None:
+    assert [text for text in texts(format_board_svg(PHOTO)) if text in ("6", "10")] == [
+        "6",
+        "10",
+        "10",
+        "6",
+    ]  # + points
+    assert "2 off" in texts(format_board_svg(PHOTO))
+
+
+def test_circles_of_the_player_on_roll_are_below_on_his_home_board() -> None:
+    board = [0] * 26
+    board[1], board[BAR], board[OPPONENT_BAR], board[24] = 1, 1, 1, -1
+    root = ElementTree.fromstring(format_board_svg(Position.from_board(board)))
+    found = [
+        (group.get("fill"), int(circle.get("cx", "")) > WIDTH // 2 + 20, int(circle.get("cy", "")) > HEIGHT // 2)
+        for group in root.iter(f"{SVG}g")
+        for circle in group.iter(f"{SVG}circle")
+    ]
+    light, dark = found[0][0], found[1][0]
+    assert light != dark
+    # point 1: light, right, below; point 24: dark, right, above; bars: he above where he enters, the opponent below
+    assert found == [(light, True, True), (dark, True, False), (light, False, False), (dark, False, True)]
+
+
+def test_words() -> None:
+    stakes = Stakes(MatchScore(3, 5), Cube(4, CubeOwner.ON_ROLL))
+    root = ElementTree.fromstring(format_board_svg(START, roll=Roll(6, 5), stakes=stakes))
+    title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
+    assert title is not None
+    assert description is not None
+    assert title.text == "Backgammon position 4HPwATDgc/ABMA, 65 to play"
+    assert description.text == (
+        "On roll: 2 on point 24, 5 on point 13, 3 on point 8, 5 on point 6; 167 pips. "
+        "Opponent: 2 on point 24, 5 on point 13, 3 on point 8, 5 on point 6; 167 pips. "
+        "Score: on roll 3-away, opponent 5-away. Kind of game: match. Cube: 4, owned by the player on roll."
+    )
+    assert root.get("role") == "img"
+    assert root.get("aria-labelledby", "").split() == [title.get("id"), description.get("id")]
+
+
+def test_cube_and_captions() -> None:
+    assert texts(format_board_svg(START))[-2:] == ["opponent, 167 pips", "on roll, 167 pips"]
+    money = texts(format_board_svg(START, stakes=Stakes(Money(is_jacoby=True), Cube(64))))
+    assert money[-4:] == ["64", "opponent, 167 pips", "money with jacoby rule", "on roll, 167 pips"]
+    crawford = texts(format_board_svg(START, stakes=Stakes(MatchScore(1, 3, is_crawford=True))))
+    assert crawford[-3:] == ["opponent, 3-away, 167 pips", "crawford game", "on roll, 1-away, 167 pips"]
+    assert crawford[:-3] == texts(format_board_svg(START))[:-2]  # no cube in the Crawford game
+
+
+def test_a_picture_must_have_a_width() -> None:
+    with pytest.raises(UsageError, match="expected a width of at least 1 pixel, got 0"):
+        format_board_svg(START, width=0)
+
+
+def test_a_finished_game() -> None:
+    svg = format_board_svg(Position((0, *[0] * 25)))
+    assert "no checker on the board; 0 pips, 15 off" in svg
+    assert texts(svg).count("15 off") == 2

@@ -1,0 +1,151 @@
+"""XGIDs: published examples, every position and match read back, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgdata.errors import InvalidPositionError, InvalidScoreError
+from bgdata.formats.match_id import format_gnubg_id
+from bgdata.formats.match_state import GameState, MatchState, Offer, Side
+from bgdata.formats.xgid import Xgid, format_xgid, parse_xgid
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
+from bgdata.game.position import START, Position
+from tests.formats.strategies import running_states
+from tests.game.strategies import positions
+
+START_BOARD = "-b----E-C---eE---c-e----B-"
+
+EXAMPLES = {  # as gnubg reads them
+    f"XGID={START_BOARD}:0:0:1:31:0:0:0:0:10": "4HPwATDgc/ABMA:cIkFAAAAAAAE",
+    f"XGID={START_BOARD}:0:0:1:31:0:0:1:0:10": "4HPwATDgc/ABMA:cIkFAAAAAAAA",
+    f"XGID={START_BOARD}:1:1:1:00:2:3:0:7:10": "4HPwATDgc/ABMA:UQngADAAEAAE",
+    f"XGID={START_BOARD}:1:-1:1:63:2:3:0:7:10": "4HPwATDgc/ABMA:QQnvADAAEAAE",
+    f"XGID={START_BOARD}:0:0:1:21:4:6:1:7:10": "4HPwATDgc/ABMA:8AnlAGAAIAAE",
+    "XGID=aa--BBBB----dE---d-e----B-:0:0:1:00:0:0:0:0:10": "4PPgAVDYNvABMA:cAkAAAAAAAAE",
+    "XGID=aBaB--C-A---dE--ac-e----B-:0:0:1:00:0:0:0:0:10": "4HPhAUgzTvABMA:cAkAAAAAAAAE",
+    "XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10": "2LaNAgC2VQ8CAA:UYkKAAAAAAAA",
+    "XGID=-BBCCCB------------bbcccb-:0:0:1:00:0:0:0:0:10": "u7sNAADb3Q0AAA:cAkAAAAAAAAE",
+}
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_published_examples(text: str) -> None:
+    xgid = parse_xgid(text)
+    assert format_gnubg_id(xgid.position, xgid.match) == EXAMPLES[text]
+    assert str(xgid) == format_xgid(xgid) == text
+
+
+def test_fields() -> None:
+    xgid = parse_xgid("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:8")
+    assert (xgid.has_beavers, xgid.max_cube, xgid.match.is_jacoby) == (True, 256, True)
+    assert parse_xgid(f"{START_BOARD}:0:0:1:31:0:0:2:0:10").has_beavers
+    assert parse_xgid(f" xgid={START_BOARD}:0:0:1:13:0:0:0:0:10\n") == parse_xgid(f"{START_BOARD}:0:0:1:31:0:0:0:0:10")
+
+
+def test_the_board_does_not_turn_with_the_side_on_roll() -> None:
+    below = parse_xgid("XGID=a-B--B-BBB-BA----a-bcbbba-:1:1:1:51:2:3:0:7:10")
+    above = parse_xgid("XGID=a-B--B-BBB-BA----a-bcbbba-:1:1:-1:51:2:3:0:7:10")
+    assert above.position == below.position.flip()
+    assert below.position.board[0] == above.position.board[25] == 1  # the top side is on the bar
+    assert below.match.stakes == above.match.stakes.flip() == Stakes(MatchScore(5, 4), Cube(2, CubeOwner.ON_ROLL))
+
+
+@given(positions, running_states, st.integers(10, 20), st.booleans())
+def test_every_position_and_match_is_read_back(position: Position, match: MatchState, limit: int, flag: bool) -> None:
+    xgid = Xgid(position, match, flag and not match.length, 1 << limit)
+    assert parse_xgid(str(xgid)) == xgid
+
+
+@given(st.integers(0, 48), st.sampled_from("-AaPp019:DBRQ "))
+def test_any_slip_of_the_pen_is_a_position_or_an_error(place: int, letter: str) -> None:
+    text = f"XGID={START_BOARD}:1:1:1:31:2:3:0:7:10"
+    text = text[:place] + letter + text[place + 1 :]
+    with contextlib.suppress(InvalidPositionError):
+        assert parse_xgid(str(parse_xgid(text))) == parse_xgid(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "offer", "decides"),
+    [
+        (f"{START_BOARD}:0:0:1:D:2:3:0:7:10", Offer.DOUBLE, Side.TOP),
+        (f"{START_BOARD}:1:-1:-1:D:2:3:0:7:10", Offer.DOUBLE, Side.BOTTOM),
+        (f"{START_BOARD}:1:-1:1:B:0:0:2:0:10", Offer.BEAVER, Side.BOTTOM),
+        (f"{START_BOARD}:2:-1:1:R:0:0:2:0:10", Offer.RACCOON, Side.TOP),
+    ],
+)
+def test_offers(text: str, offer: Offer, decides: Side) -> None:
+    xgid = parse_xgid(text)
+    assert (xgid.match.offer, xgid.match.to_decide, xgid.match.roll) == (offer, decides, None)
+    assert str(xgid) == "XGID=" + text
+
+
+def spoiled(number: int, value: str) -> str:
+    """An XGID with one field replaced, counted from 1."""
+    fields = f"XGID={START_BOARD}:1:1:1:31:2:3:0:7:10".split(":")
+    return ":".join([*fields[: number - 1], value, *fields[number:]])
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("", "10 fields in an xgid, got 1: ''"),
+        (f"XGID={START_BOARD}:1:1:1:31:2:3:0:7", "10 fields in an xgid, got 9"),
+        (f"XGID={START_BOARD}:1:1:1:31:2:3:0:7:10:", "10 fields in an xgid, got 11"),
+        (f"XG={START_BOARD}:1:1:1:31:2:3:0:7:10", "A to P, a to p or '-', got 'X' at character 1"),
+        (spoiled(1, "-b----E-C---eE---c-e----q-"), "A to P, a to p or '-', got 'q' at character 25"),
+        (spoiled(1, START_BOARD[:-1]), r"26 characters as field 1 \(position\), got 25"),
+        (spoiled(1, "A" + START_BOARD[1:]), r"a small letter first \(top's bar\) and a capital last"),
+        (spoiled(1, START_BOARD[:-1] + "a"), r"a small letter first \(top's bar\) and a capital last"),
+        (spoiled(1, START_BOARD[:-1] + "A"), "at most 15 checkers of the player on roll"),
+        (spoiled(1, "a" + START_BOARD[1:]), "at most 15 checkers of the opponent"),
+        (spoiled(2, "-1"), r"a number from 0 to 30 as field 2 \(cube\), got '-1'"),
+        (spoiled(2, "31"), r"a number from 0 to 30 as field 2 \(cube\), got '31'"),
+        (spoiled(2, "11"), "a cube of at most 1024, got 2048"),
+        (spoiled(2, "0"), "a cube of 1 to be centered"),
+        (spoiled(3, "2"), r"0 or 1 or -1 as field 3 \(cube owner\), got '2'"),
+        (spoiled(3, "0"), "a centered cube of 1 in a match, got 2"),
+        (spoiled(4, "0"), r"1 or -1 as field 4 \(turn\), got '0'"),
+        (spoiled(5, "0"), r"two dice, 00, D, B or R as field 5 \(dice\), got '0'"),
+        (spoiled(5, "71"), r"two dice, 00, D, B or R as field 5 \(dice\), got '71'"),
+        (spoiled(5, "d"), r"two dice, 00, D, B or R as field 5 \(dice\), got 'd'"),
+        (spoiled(5, "B"), "the cube at the side that beavered after a beaver"),
+        (spoiled(5, "R"), "the cube at the side that beavered after a raccoon"),
+        (spoiled(3, "-1").replace(":31:", ":D:"), "a double by a player who may turn the cube"),
+        (spoiled(3, "-1").replace(":31:", ":B:"), "a double by who may turn the cube"),
+        (f"{START_BOARD}:1:-1:1:R:0:0:2:0:10", "a cube of at least 4 after a beaver, got 2"),
+        (f"{START_BOARD}:0:0:1:D:4:6:1:7:10", "no double in the crawford game"),
+        (spoiled(6, "x"), r"a number from 0 to 99999 as field 6 \(score of bottom\), got 'x'"),
+        (spoiled(6, "7"), "at least 1 point to go for each side"),
+        (spoiled(7, "-3"), r"a number from 0 to 99999 as field 7 \(score of top\), got '-3'"),
+        (spoiled(7, "03"), r"a number from 0 to 99999 as field 7 \(score of top\), got '03'"),
+        (spoiled(7, "8"), "at least 1 point to go for each side"),
+        (spoiled(8, "2"), r"a number from 0 to 1 as field 8 \(crawford/jacoby\), got '2'"),
+        (spoiled(8, "1"), "one side at 1-away in the crawford game"),
+        (f"{START_BOARD}:1:1:1:31:2:3:4:0:10", r"a number from 0 to 3 as field 8 \(crawford/jacoby\), got '4'"),
+        (spoiled(9, "\u0667"), r"a number from 0 to 99999 as field 9 \(match length\)"),
+        (spoiled(10, ""), r"a number from 0 to 30 as field 10 \(cube limit\), got ''"),
+    ],
+)
+def test_what_is_refused(text: str, rule: str) -> None:
+    with pytest.raises(InvalidPositionError, match=f"^expected {rule}.*{text[-6:]}"):
+        parse_xgid(text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"match": MatchState(game_state=GameState.OVER)}, "a game in progress in an xgid, got OVER"),
+        ({"match": MatchState(resigned=1, to_decide=Side.TOP)}, "no resignation in an xgid"),
+        ({"max_cube": 1000}, "a power of two as cube limit, got 1000"),
+        ({"match": MatchState(cube_value=4), "max_cube": 2}, "a cube of at most 2, got 4"),
+        ({"match": MatchState(length=3), "has_beavers": True}, "beavers in money play only"),
+    ],
+)
+def test_what_an_xgid_cannot_hold(fields: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InvalidScoreError, match=f"^expected {rule}"):
+        Xgid(START, **fields)
