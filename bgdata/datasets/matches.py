@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.formats.matches import Game, Match, MatchFile, Turn
+    from bgdata.formats.replay import ReplayedTurn
     from bgdata.store.arrays import Array
 
 ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
 OWNERS = ("centered", "on_roll", "opponent")
 MOST_MOVES = 4
+MOST_POINTS = (1 << 15) - 1  # and games of a match, as columns hold them
+OFFERED = {"double": 2, "beaver": 4}  # times the cube before the turn
 NO_MOVE = (-1, -1, -1)
 SAMPLE = """ 1 point match
 
@@ -60,7 +64,7 @@ class Collected:
             die1, die2 = entry.turn.dice or (0, 0)
             action, owner = ACTIONS.index(entry.turn.kind), OWNERS.index(entry.cube.owner)
             self.boards.append(entry.position.board)
-            moves = [(m.from_point, m.to_point, -1 if m.is_hit is None else m.is_hit) for m in entry.turn.checker_moves]
+            moves = moves_of(entry)
             self.moves.append([*moves, *[NO_MOVE] * (MOST_MOVES - len(moves))])
             self.turns.append((entry.turn.player, action, entry.on_roll, die1, die2, entry.cube.value, owner))
             self.plays.append(str(entry.play) if entry.play else "")
@@ -68,6 +72,17 @@ class Collected:
         self.games.append((number, game.number, match.length, *game.score, *unknown))
         self.players.append(match.players)
         self.first_turns.append(len(self.turns))
+
+
+def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
+    """The checker moves of a turn as written, with the hits of the board where the format does not say them."""
+    unhit = set(entry.play.hit_points if entry.play else ())
+    moves = []
+    for move in entry.turn.checker_moves:
+        is_hit = move.to_point in unhit if move.is_hit is None else move.is_hit
+        unhit.discard(move.to_point)
+        moves.append((move.from_point, move.to_point, int(is_hit)))
+    return moves
 
 
 class Matches(FileImport[NamedParameters]):
@@ -102,13 +117,16 @@ class Matches(FileImport[NamedParameters]):
         from bgdata.formats.sgf import read_sgf
 
         def flaw(match: Match, game: Game) -> str | None:
+            if max(game.number, match.length, *game.score, game.points or 0) > MOST_POINTS:
+                return f"expected numbers of games and points up to {MOST_POINTS:,}"
             try:
                 replay(match, game)
             except InvalidGameError as error:
                 return str(error)
             return None
 
-        file = read_sgf(path) if ".sgf" in path.suffixes else read_mat(path)
+        name = path.name.lower().removesuffix(".gz").removesuffix(".bz2")
+        file = read_sgf(path) if name.endswith(".sgf") else read_mat(path)
         return file.quarantine_games(flaw)
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
@@ -197,21 +215,19 @@ def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
     from bgdata.formats.matches import Game, Match
 
     names = text_column(arrays, "players").to_pylist()
+    infos = text_column(arrays, "infos").to_pylist()
     rows = arrays["games"].tolist()
-    for number, info in enumerate(text_column(arrays, "infos").to_pylist()):
-        games = [index for index, row in enumerate(rows) if row[0] == number]
-        if not games:
-            continue
+    for number, games in groupby(range(len(rows)), key=lambda index: rows[index][0]):
         found = []
         for index in games:
-            _, game_number, _, score_0, score_1, crawford, winner, points = rows[index]
+            _, game_number, length, score_0, score_1, crawford, winner, points = rows[index]
             known = [None if value < 0 else value for value in (winner, points, crawford)]
             is_crawford = None if known[2] is None else bool(known[2])
             found.append(
                 Game(game_number, (score_0, score_1), turns_of(arrays, index), known[0], known[1], is_crawford)
             )
-        players = (names[2 * games[0]], names[2 * games[0] + 1])
-        yield Match(players, rows[games[0]][2], tuple(found), tuple(map(tuple, json.loads(info))))
+        players = (names[2 * index], names[2 * index + 1])
+        yield Match(players, length, tuple(found), tuple(map(tuple, json.loads(infos[number]))))
 
 
 def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:
@@ -223,8 +239,8 @@ def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:
     for row, moves in zip(arrays["turns"][start:end].tolist(), arrays["turn_moves"][start:end].tolist(), strict=True):
         player, action, _, die1, die2, cube, _ = row
         kind = TurnKind(ACTIONS[action])
+        offered = cube * OFFERED[kind] if kind in OFFERED else None
         written = [CheckerMove(a, b, None if hits < 0 else bool(hits)) for a, b, hits in moves if a >= 0]
-        offered = 2 * cube if kind in (TurnKind.DOUBLE, TurnKind.BEAVER) else None
         found.append(Turn(player, kind, (die1, die2) if die1 else None, tuple(written), offered))
     return tuple(found)
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from bgdata.errors import UsageError
 from bgdata.formats.lines import Ledger, read_bytes, split_lines, write_bytes
 from bgdata.formats.matches import BAR_POINT, OFF_POINT, CheckerMove, Game, Match, MatchFile, Turn, TurnKind
 
@@ -221,16 +222,25 @@ def write_mat(path: str | os.PathLike[str], match: Match) -> None:
 
 
 def format_mat(match: Match) -> Iterator[bytes]:
-    """The lines of a .mat file, laid out as gnubg does; what gnubg wrote comes out byte for byte.
+    """The lines of a .mat file, laid out as gnubg does; what gnubg wrote of finished games comes out byte for byte.
 
     Turns are put into the column of their player; acts that the format has no words for (ROLL is a roll without a play)
-    are left out: set-ups, and resignations, which show by the result alone.
+    are left out: set-ups, and resignations, which show by the result alone. Raises UsageError for names of players that
+    could not be read back, such as those with colons.
     """
+    _check_names(match.players)
     for name, value in match.info:
-        yield f'; [{name} "{value}"]\n'.encode()
+        yield f'; [{name} "{" ".join(value.splitlines())}"]\n'.encode()
     yield f"{_NEW_LINE * bool(match.info)} {match.length} point match\n\n".encode()
     for game in match.games:
         yield _game_text(match.players, game).encode()
+
+
+def _check_names(players: tuple[str, str]) -> None:
+    text = f" 0 point match\n{_game_text(players, Game(1, (0, 0)))}"
+    (found,) = parse_mat(text.encode()).matches
+    if found.players != (players[0].strip(), players[1].strip()):
+        raise UsageError(f"expected names of players that a .mat file can hold, got {players[0]!r} and {players[1]!r}")
 
 
 _NEW_LINE = "\n"

@@ -64,6 +64,7 @@ class Game:
     `winner` and `points` (those won, cube included) are None for a game that was not finished; `is_crawford` is None
     where the format does not say. `units` are the indexes of the game's lines in the ledger of its file (for .sgf: of
     its game tree). `bad_lines` counts the quarantined lines in between: a game with any cannot be replayed.
+    `cube_value` is that before the first turn, above 1 after automatic doubles.
     """
 
     number: int
@@ -74,6 +75,7 @@ class Game:
     is_crawford: bool | None = None
     units: range = field(default=range(0), compare=False)
     bad_lines: int = 0
+    cube_value: int = 1
 
 
 @dataclass(frozen=True, slots=True)

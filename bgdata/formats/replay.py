@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from bgdata.errors import IllegalPlayError, InvalidGameError, InvalidScoreError
 from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, Turn, TurnKind
-from bgdata.game.dice import roll_of
+from bgdata.game.dice import Roll, roll_of
 from bgdata.game.match import Cube, CubeOwner
-from bgdata.game.outcome import game_outcome
+from bgdata.game.outcome import game_outcome, is_over
 from bgdata.game.plays import Play, find_play, legal_plays
 from bgdata.game.position import START, Position
+
+MOST_CUBE = 1 << 20  # nobody plays for more
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,41 +47,54 @@ class _State:
         self.match, self.game = match, game
         self.position = START
         self.on_roll: int | None = None  # known with the first turn
-        self.cube = Cube()
-        self.is_doubled = False
-        self.ending: Turn | None = None  # a pass, a resignation or a roll without a play
-        self.waits_for_end: Turn | None = None  # a roll without checker moves although there were legal ones
+        self.cube = self.first_cube()
+        self.answers: int | None = None  # who is to answer a double or beaver
+        self.is_beavered = False
+        self.ending: Turn | None = None  # a pass or resignation
+        self.waits_for_end = False  # after a roll without checker moves although there were several legal plays
 
     def after(self, turn: Turn) -> Iterator[ReplayedTurn]:
         """The turn with what it was made in; the state moves on."""
         if self.on_roll is None:
             self.on_roll = turn.player
-        if self.ending is not None or (self.waits_for_end and turn.kind is not TurnKind.RESIGN):
+        is_stopped = self.waits_for_end and turn.kind is not TurnKind.RESIGN
+        if self.ending is not None or is_stopped or is_over(self.position):
             raise self.error(turn, "expected no turn after the end of the game")
         handlers = {
             TurnKind.PLAY: self.played,
-            TurnKind.ROLL: self.ended,
+            TurnKind.ROLL: self.rolled,
             TurnKind.DOUBLE: self.doubled,
             TurnKind.BEAVER: self.beavered,
             TurnKind.TAKE: self.taken,
-            TurnKind.PASS: self.ended,
+            TurnKind.PASS: self.passed,
             TurnKind.RESIGN: self.ended,
         }
         if turn.kind not in handlers:
             raise self.error(turn, "expected a game from the start position without changes by hand")
+        if self.is_beavered and turn.kind in (TurnKind.PLAY, TurnKind.ROLL):
+            self.accept()  # the take behind a beaver is not written to .mat files
         before = (self.on_roll, self.position, self.cube)
         yield ReplayedTurn(turn, *before, play=handlers[turn.kind](turn))
 
+    def first_cube(self) -> Cube:
+        """The centered cube of the first turn: above 1 after automatic doubles, in money play."""
+        value = self.game.cube_value
+        try:
+            cube = Cube(value)
+        except InvalidScoreError as error:
+            raise InvalidGameError(str(error)) from error
+        if value > (1 if self.match.length else MOST_CUBE):
+            raise InvalidGameError(f"expected a game that begins with a cube of 1, got {value}")
+        return cube
+
     def played(self, turn: Turn) -> Play:
-        """A roll and its checker moves."""
-        if turn.player != self.on_roll or self.is_doubled or turn.dice is None:
-            raise self.error(turn, "expected the play of the player on roll")
-        plays = legal_plays(self.position, roll_of(*turn.dice))
-        if not turn.checker_moves and plays[0].moves:
-            self.waits_for_end = turn
+        """A roll and its checker moves; the only legal play need not be written."""
+        plays = legal_plays(self.position, self.roll(turn))
+        if not turn.checker_moves and len(plays) > 1:
+            self.waits_for_end = True
             return Play((), self.position)
         try:
-            play = find_play(moves_text(turn), plays)
+            play = find_play(moves_text(turn), plays) if turn.checker_moves else plays[0]
         except IllegalPlayError as error:
             raise self.error(turn, str(error)) from error
         self.position = play.next_position
@@ -87,48 +102,76 @@ class _State:
         self.cube = self.cube.flip()
         return play
 
+    def rolled(self, turn: Turn) -> None:
+        """A roll after which nobody plays on."""
+        self.roll(turn)
+        self.waits_for_end = True
+
+    def roll(self, turn: Turn) -> Roll:
+        """The dice of the player on roll."""
+        if turn.player != self.on_roll or self.answers is not None or turn.dice is None:
+            raise self.error(turn, "expected the play of the player on roll")
+        return roll_of(*turn.dice)
+
     def doubled(self, turn: Turn) -> None:
         """The player on roll offers the cube."""
-        if turn.player != self.on_roll or self.is_doubled or self.cube.owner == CubeOwner.OPPONENT:
+        if turn.player != self.on_roll or self.answers is not None or self.cube.owner == CubeOwner.OPPONENT:
             raise self.error(turn, "expected a double of the player on roll who may turn the cube")
-        if turn.cube_value not in (None, 2 * self.cube.value):
-            raise self.error(turn, f"expected a double to {2 * self.cube.value}, got {turn.cube_value}")
-        self.is_doubled = True
+        if self.game.is_crawford:
+            raise self.error(turn, "expected no double in the Crawford game")
+        self.check_offer(turn, 2 * self.cube.value)
 
     def beavered(self, turn: Turn) -> None:
-        """The other side turns the cube back at once and keeps it: money play only."""
-        if not self.is_doubled or self.match.length:
+        """The other side turns the cube back at once and keeps it, or the first side turns it again: money only."""
+        if turn.player != self.answers or self.match.length:
             raise self.error(turn, "expected a beaver in answer to a double in money play")
+        self.check_offer(turn, 4 * self.cube.value)
         self.cube = Cube(2 * self.cube.value, self.cube.owner if self.cube.value > 1 else CubeOwner.ON_ROLL)
+        self.is_beavered = True
+
+    def check_offer(self, turn: Turn, stake: int) -> None:
+        """The stake that is offered is the one written; the other side is to answer."""
+        if turn.cube_value not in (None, stake):
+            raise self.error(turn, f"expected a {turn.kind} to {stake}, got {turn.cube_value}")
+        if stake > MOST_CUBE:
+            raise self.error(turn, f"expected a cube of at most {MOST_CUBE}")
+        self.answers = 1 - turn.player
 
     def taken(self, turn: Turn) -> None:
-        """The double is taken: the cube goes to the other side."""
-        if not self.is_doubled or turn.player == self.on_roll:
+        """The double or beaver is taken."""
+        if turn.player != self.answers:
             raise self.error(turn, "expected a take of a double")
-        try:
-            self.cube = self.cube.doubled()
-        except InvalidScoreError as error:
-            raise self.error(turn, str(error)) from error
-        self.is_doubled = False
+        self.accept()
+
+    def accept(self) -> None:
+        """The cube goes to the side that did not double first."""
+        self.cube = self.cube.doubled()
+        self.answers, self.is_beavered = None, False
+
+    def passed(self, turn: Turn) -> None:
+        """The double or beaver is passed."""
+        if turn.player != self.answers:
+            raise self.error(turn, "expected a pass of a double")
+        self.ending = turn
 
     def ended(self, turn: Turn) -> None:
-        """A pass, a resignation, or a roll after which nobody plays on."""
-        if turn.kind is TurnKind.PASS and (not self.is_doubled or turn.player == self.on_roll):
-            raise self.error(turn, "expected a pass of a double")
+        """A resignation, which either side may offer at any time."""
         self.ending = turn
 
     def check_result(self) -> None:
         """The points that the record gives can be those of this end. Raises InvalidGameError."""
         if self.game.winner is None or self.game.points is None:
             return
+        if self.is_beavered and self.ending is None:
+            self.accept()
         outcome = game_outcome(self.position)
-        if outcome and self.ending is None:
-            winner = self.on_roll if outcome > 0 else 1 - (self.on_roll or 0)
+        winner, sizes = self.game.winner, {1, 2, 3}  # the record stops: somebody has resigned
+        if outcome:
+            winner = (self.on_roll or 0) if outcome > 0 else 1 - (self.on_roll or 0)
             sizes = {abs(outcome), 1} if not self.match.length else {abs(outcome)}  # 1: the Jacoby rule
-        elif self.ending is not None and self.ending.kind is TurnKind.PASS:
-            winner, sizes = 1 - self.ending.player, {1}
-        else:
-            winner, sizes = self.game.winner, {1, 2, 3}  # resigned, or the record stops
+        elif self.ending is not None and self.ending.kind in (TurnKind.PASS, TurnKind.RESIGN):
+            winner = 1 - self.ending.player
+            sizes = {1} if self.ending.kind is TurnKind.PASS else sizes
         if winner != self.game.winner or self.game.points not in {size * self.cube.value for size in sizes}:
             raise InvalidGameError(
                 f"expected a result that follows from the last position and a cube of {self.cube.value}, "

@@ -128,13 +128,14 @@ def _match(nodes: list[Node], index: int, line: int) -> Match:
     numbers = dict(value.partition(":")[::2] for value in root.get("MI", []))
     length, number, white, black = (_integer(numbers.get(name, "0")) for name in ("length", "game", "ws", "bs"))
     turns = _Turns(line)
-    turns.cube_value = _integer(root.get("CV", ["1"])[0])
+    turns.cube_value = first_cube = _integer(root.get("CV", ["1"])[0])
     for node in nodes:
         turns.add(node, is_root=node is root)
     winner, points = turns.result(root.get("RE"))
     rules = ":".join(root["RU"]).split(":") if "RU" in root else None
     is_crawford = None if rules is None else "CrawfordGame" in rules
-    game = Game(number + 1, (white, black), tuple(turns.turns), winner, points, is_crawford, range(index, index + 1))
+    units = range(index, index + 1)
+    game = Game(number + 1, (white, black), tuple(turns.turns), winner, points, is_crawford, units, 0, first_cube)
     players = (root.get("PW", [""])[0], root.get("PB", [""])[0])
     info = tuple((name, value) for name, values in root.items() if name not in _NOT_INFO for value in values)
     return Match(players, length, (game,), info)
