@@ -30,8 +30,9 @@ from bgdata.datasets._columns import (
     text_declarations,
 )
 from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.formats.lines import Quarantined, read_bytes
 from bgdata.store.dataset import Column, Estimate, FlatArray, ImportedDataset, Parameters, TableShape
-from bgdata.store.manifest import RawFile
+from bgdata.store.manifest import RawFile, unpacked_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
+MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines
 FILE_CLASSES = ("contact", "crashed", "race")
 SOURCE_COLUMNS = (
     Column("source", "VARCHAR", "", "Name of the file that the row was read from"),
@@ -142,13 +144,13 @@ class ClassParameters(FileParameters):
         """The class that is given, or that begins the name of every file."""
         if "class" in given:
             return cls(given["class"])
-        found = {entry for entry in FILE_CLASSES for path in files if path.name.lower().startswith(entry)}
-        if len(found) != 1:
+        begin = {next((entry for entry in FILE_CLASSES if path.name.lower().startswith(entry)), "") for path in files}
+        if len(begin) != 1 or "" in begin:
             raise InvalidParameterError(
-                f"expected a file name that begins with {', '.join(FILE_CLASSES)}, got {files[0].name}; "
-                "try: --class contact"
+                f"expected file names that begin with one of {', '.join(FILE_CLASSES)}, "
+                f"got {', '.join(path.name for path in files)}; try: --class contact"
             )
-        return cls(found.pop())
+        return cls(begin.pop())
 
 
 P = TypeVar("P", bound=FileParameters)
@@ -180,11 +182,7 @@ class FileImport(ImportedDataset[P]):
 
     def provenance(self, path: Path, file: RawFile) -> RawFile:
         """With the hash of the unpacked content, which is what the recipe knows the file by."""
-        from bgdata.formats.lines import read_bytes
-
-        is_packed = path.suffix in (".gz", ".bz2")
-        content = hashlib.sha256(read_bytes(path)).hexdigest() if is_packed else file.sha256
-        return replace(file, licence=self.licence, content_sha256=content)
+        return replace(file, licence=self.licence, content_sha256=hashlib.sha256(read_bytes(path)).hexdigest())
 
     def estimate(self, parameters: P) -> Estimate:  # noqa: ARG002
         """Unknown before the files are read."""
@@ -196,11 +194,23 @@ class FileImport(ImportedDataset[P]):
         for path in job.files:
             intakes.append(self.read(path, parameters))
             job.progress.advance(1)
+        names = text_arrays("sources", [unpacked_name(path.name) for path in job.files])
+        arrays = names | self.arrays_of(intakes) | quarantine_arrays(intakes)
         if job.strict:
-            refuse_quarantined(job.files, intakes)
-        names = text_arrays("sources", [path.name for path in job.files])
-        for name, values in (names | self.arrays_of(intakes) | quarantine_arrays(intakes)).items():
+            self.check_strict(arrays)
+        for name, values in arrays.items():
             job.save(name, values)
+
+    def check_strict(self, arrays: Mapping[str, Array]) -> None:
+        count = len(arrays["quarantine_line"])
+        if count:
+            source = text_column(arrays, "sources")[int(arrays["quarantine_source"][0])]
+            text, reason = (text_column(arrays, f"quarantine_{name}")[0].as_py() for name in ("text", "reason"))
+            raise CheckFailedError(
+                f"expected no line that breaks a rule, found {count:,}, first in {source}, "
+                f"{Quarantined(int(arrays['quarantine_line'][0]), text, reason)}; "
+                "without --strict such lines are set aside"
+            )
 
     def side_batches(self, name: str, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         import pyarrow as pa
@@ -221,17 +231,10 @@ class FileImport(ImportedDataset[P]):
             zip(("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined"), totals, strict=True)
         )
         reasons = Counter(text_column(arrays, "quarantine_reason").to_pylist())
-        return ends | {f"quarantined: {reason}": count for reason, count in sorted(reasons.items())}
-
-
-def refuse_quarantined(files: Sequence[Path], intakes: Sequence[Intake]) -> None:
-    """Raise CheckFailedError for the first line that breaks a rule."""
-    for path, intake in zip(files, intakes, strict=True):
-        if intake.counts.quarantined:
-            raise CheckFailedError(
-                f"expected no line that breaks a rule in {path}, found {intake.counts.quarantined:,}; "
-                f"{intake.quarantined[0]}; without --strict such lines are set aside"
-            )
+        common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MOST_REASONS]
+        others = reasons.total() - sum(count for _, count in common)
+        common += [("other reasons", others)] if others else []
+        return ends | {f"quarantined: {reason}": count for reason, count in common}
 
 
 def quarantine_arrays(intakes: Sequence[Intake]) -> dict[str, Array]:

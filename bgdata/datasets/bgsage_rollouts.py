@@ -10,6 +10,7 @@ import numpy as np
 
 from bgdata.datasets._imports import NamedParameters, PositionImport
 from bgdata.store.dataset import Column, FlatArray
+from bgdata.store.manifest import unpacked_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +53,8 @@ class Bgsage(PositionImport[NamedParameters]):
     def read(self, path: Path, parameters: NamedParameters) -> BgsageRollouts:  # noqa: ARG002
         from bgdata.formats.bgsage_rollouts import read_bgsage_entries, read_bgsage_rollouts
 
-        return read_bgsage_entries(path) if ".jsonl" in path.suffixes else read_bgsage_rollouts(path)
+        is_json = unpacked_name(path.name.lower()).endswith(".jsonl")
+        return read_bgsage_entries(path) if is_json else read_bgsage_rollouts(path)
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         from bgdata.formats.bgsage_rollouts import clipped

@@ -189,13 +189,17 @@ class GnubgBenchmark(FileImport[ClassParameters]):
     parameters = ClassParameters
     smallest = ClassParameters()
 
-    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> ClassParameters:
+    def check_files(self, files: Sequence[Path]) -> None:
         if len(files) != 1:
             raise UsageError(f"expected one benchmark file, got {len(files)}; its tables refer to each other by row")
+
+    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> ClassParameters:
+        self.check_files(files)
         return super().parameters_of(files, given)
 
     def provenance(self, path: Path, file: RawFile) -> RawFile:
-        return replace(super().provenance(path, file), address=ADDRESS)
+        found = super().provenance(path, file)
+        return replace(found, address=ADDRESS if found.content_sha256 in PUBLISHED.values() else "")
 
     def warnings(self, parameters: ClassParameters, files: Sequence[RawFile]) -> list[str]:
         published = PUBLISHED[parameters.position_class]

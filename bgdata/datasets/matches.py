@@ -21,6 +21,7 @@ from bgdata.datasets._imports import (
 )
 from bgdata.errors import InvalidGameError
 from bgdata.store.dataset import TableShape
+from bgdata.store.manifest import unpacked_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,8 +126,7 @@ class Matches(FileImport[NamedParameters]):
                 return str(error)
             return None
 
-        name = path.name.lower().removesuffix(".gz").removesuffix(".bz2")
-        file = read_sgf(path) if name.endswith(".sgf") else read_mat(path)
+        file = read_sgf(path) if unpacked_name(path.name.lower()).endswith(".sgf") else read_mat(path)
         return file.quarantine_games(flaw)
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:

@@ -28,7 +28,7 @@ from bgdata.store.arrays import map_array, values_digest
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Parameters
 from bgdata.store.job import Job
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
-from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key
+from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name
 from bgdata.store.progress import Progress
 from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, sync, write_file
 from bgdata.store.table import Table
@@ -51,9 +51,8 @@ class Plan:
     @property
     def key(self) -> str:
         """The recipe key."""
-        digests = [file.content_sha256 for file in self.raw_files]
         recipe = (self.kind.name, self.kind.revision, vars(self.parameters), input_digests(self.inputs))
-        return recipe_key(*recipe, digests)
+        return recipe_key(*recipe, self.raw_files)
 
     @property
     def title(self) -> str:
@@ -89,19 +88,21 @@ def build(
         role: warehouse.build(name, wanted, progress=progress)
         for role, (name, wanted) in kind.inputs(parameters).items()
     }
-    paths = tuple(files)
+    paths = tuple(sorted(files, key=lambda path: unpacked_name(path.name)))  # in whatever order they are given
     plan = Plan(warehouse, kind, parameters, inputs, paths, raw_files_of(kind, paths))
     found = None if force else warehouse.find(kind, parameters, plan.raw_files)
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
-        return found
-    check_estimate(plan)
-    with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
-        found = None if force else warehouse.find(kind, parameters, plan.raw_files)
-        table = found or build_alone(plan, progress, strict=strict)
-        remove_staging(plan)
-    refresh_catalog(warehouse)
-    return table
+    else:
+        check_estimate(plan)
+        with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+            found = None if force else warehouse.find(kind, parameters, plan.raw_files)
+            found = found or build_alone(plan, progress, strict=strict)
+            remove_staging(plan)
+        refresh_catalog(warehouse)
+    if strict:
+        kind.check_strict(found.arrays())
+    return found
 
 
 def raw_files_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[RawFile, ...]:
@@ -112,6 +113,7 @@ def raw_files_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[RawFile, 
         return ()
     if not files:
         raise UsageError(f"expected files to import; try: bgdata import {kind.name} FILE...")
+    kind.check_files(files)
     return tuple(kind.provenance(path, raw_file(path)) for path in files)
 
 
@@ -156,6 +158,10 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> float:
     job = Job(plan.staging, progress, plan.files, strict=strict)
     if marker.exists():
         progress.note(f"going on with {plan.title} from finished arrays")
+        if strict:
+            plan.kind.check_strict(
+                {entry.name: map_array(plan.staging / f"{entry.name}.npy") for entry in plan.kind.arrays}
+            )
     else:
         start = time.perf_counter()
         plan.kind.compute(plan.parameters, plan.inputs, job)

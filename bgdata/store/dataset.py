@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError
+from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
+from bgdata.store.manifest import unpacked_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -175,6 +177,9 @@ class Dataset(ABC, Generic[P]):
         """What a user of the version should know, such as that a file is not the published one."""
         return []
 
+    def check_strict(self, arrays: Mapping[str, Array]) -> None:
+        """Raise CheckFailedError when rows of the files were set aside because they break a rule."""
+
     def check_sample(
         self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
     ) -> None:
@@ -192,6 +197,12 @@ class ImportedDataset(Dataset[P]):
 
         Raises InvalidParameterError when neither says.
         """
+
+    def check_files(self, files: Sequence[Path]) -> None:
+        """Raise UsageError for files that cannot be imported together: rows know their file by its name."""
+        for name, count in Counter(unpacked_name(path.name) for path in files).items():
+            if count > 1:
+                raise UsageError(f"expected files of different names, got {name} {count} times")
 
     @abstractmethod
     def provenance(self, path: Path, file: RawFile) -> RawFile:

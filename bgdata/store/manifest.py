@@ -38,6 +38,16 @@ class RawFile:
     licence: str = ""
     date: str = ""  # of the file itself or of its download
 
+    @property
+    def recipe(self) -> str:
+        """What the values are made from: the content, and the name that rows remember."""
+        return f"{self.content_sha256} {unpacked_name(self.name)}"
+
+
+def unpacked_name(name: str) -> str:
+    """The name of a file without the ending that says how it is packed."""
+    return name.removesuffix(".gz").removesuffix(".bz2")
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -88,12 +98,12 @@ def canonical_json(value: object, indent: int | None = None) -> bytes:
 
 
 def recipe_key(
-    dataset: str, revision: int, parameters: dict[str, Any], inputs: dict[str, str], raw_digests: Sequence[str] = ()
+    dataset: str, revision: int, parameters: dict[str, Any], inputs: dict[str, str], raw_files: Sequence[RawFile] = ()
 ) -> str:
-    """SHA-256 of all that determines the values: kind, revision, parameters, digests of the inputs and raw files."""
+    """SHA-256 of all that determines the values: kind, revision, parameters, digests of the inputs, and raw files."""
     recipe: dict[str, Any] = {"dataset": dataset, "revision": revision, "parameters": parameters, "inputs": inputs}
-    if raw_digests:
-        recipe["raw_files"] = list(raw_digests)
+    if raw_files:
+        recipe["raw_files"] = [file.recipe for file in raw_files]
     return hashlib.sha256(canonical_json(recipe)).hexdigest()
 
 

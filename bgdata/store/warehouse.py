@@ -123,8 +123,7 @@ class Warehouse:
         inputs = self.find_inputs(kind, parameters)
         if inputs is None:
             return None
-        digests = [file.content_sha256 for file in raw_files]
-        return recipe_key(kind.name, kind.revision, vars(parameters), input_digests(inputs), digests)
+        return recipe_key(kind.name, kind.revision, vars(parameters), input_digests(inputs), raw_files)
 
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
         """The tables that a variant is computed from, by role, or None while one is missing."""
