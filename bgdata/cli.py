@@ -177,7 +177,7 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 @click.option(
     "--file", "files", multiple=True, type=click.Path(path_type=Path), help="A .bm file to import and score on."
 )
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
 @click.pass_obj
 def benchmark(
     warehouse: Warehouse, player: str, ply: int, sets: tuple[str, ...], files: tuple[Path, ...], form: str

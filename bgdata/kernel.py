@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +50,17 @@ def kernel_cache() -> Path:
     return Path(root) / f"kernels-{kernel_fingerprint()}"
 
 
+@functools.cache
+def can_cache() -> bool:
+    """Whether compiled kernels can be kept: Numba itself would fall back to folders without a fingerprint."""
+    try:
+        kernel_cache().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=kernel_cache()):
+            return True
+    except OSError:
+        return False
+
+
 @contextmanager
 def _cache_folder() -> Iterator[None]:
     """Point Numba at our cache while one kernel is decorated, and leave other users of Numba alone."""
@@ -67,12 +79,8 @@ def kernel(*, parallel: bool = False, inline: bool = False) -> Callable[[F], F]:
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "parallel": parallel}
         if inline:
             options["inline"] = "always"
-        with _cache_folder():
-            try:
-                compiled = numba.njit(cache=True, **options)(function)
-            except RuntimeError:  # no folder can be written: compile in every process rather than fail
-                compiled = numba.njit(**options)(function)
-        return compiled  # type: ignore[no-any-return]
+        with _cache_folder():  # where none can be written, every process compiles anew
+            return numba.njit(cache=can_cache(), **options)(function)  # type: ignore[no-any-return]
 
     return decorate
 

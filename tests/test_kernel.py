@@ -124,7 +124,6 @@ def test_kernels_run_where_no_folder_can_be_written(calling: Path, tmp_path: Pat
     assert (tmp_path / "cache").read_text() == "a file in its place"
 
 
-@pytest.mark.xfail(strict=True, reason="Numba falls back to __pycache__ beside the source, which bears no fingerprint")
 def test_without_a_cache_no_stale_kernel_runs(calling: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file in its place")
     assert run(calling, tmp_path / "cache")[1] == DOUBLES

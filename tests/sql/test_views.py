@@ -42,7 +42,8 @@ def test_versions(small_root: Path) -> None:
         assert row.pop("bytes") == sum(entry.bytes for entry in manifest.files)
         assert row.pop("created").isoformat() == manifest.created
         assert json.loads(row.pop("files")) == [vars(entry) for entry in manifest.files]
-        for name in ("parameters", "inputs", "statistics", "software"):
+        assert json.loads(row.pop("raw_files")) == [vars(entry) for entry in manifest.raw_files]
+        for name in ("parameters", "inputs", "statistics", "software", "warnings"):
             assert json.loads(row.pop(name)) == getattr(manifest, name)
         for name, value in row.items():
             assert value == getattr(manifest, name), name
@@ -117,6 +118,8 @@ def test_error_summary_has_a_row_for_each_variant(warehouse: Warehouse, tmp_path
         assert connection.sql(query).fetchall() == []
 
 
+SQL_POSITION = SQL / "macros" / "position.sql"
+BEAROFF_MACROS = ("best_cube_action", "bearoff_index", "binomial", "cube_value", "epc", "pip_count", "win_chance")
 ANYONE = """
 import sys
 import duckdb
@@ -130,7 +133,7 @@ with duckdb.connect(catalog, read_only=True, config=offline) as connection:
             print(name, connection.sql(f"select count(columns(*)) from {name}").fetchall()[0][0])
             connection.sql(f"summarize {name}").fetchall()
     for name, parameters in connection.sql(names.format("function_name, parameters", "duckdb_functions()")).fetchall():
-        print(name, *parameters)
+        print(name, " ".join(parameters))
     print(connection.sql(
         "select bearoff_index([0, 1, 0]), pip_count([0, 1, 0]), epc(1.2), binomial(5, 2), win_chance([0, 1], [0, 1]), "
         "cube_value(0.25::double, 0.5::double), best_cube_action(0.1, 0.2, 0.15, 0.05)"
@@ -151,17 +154,33 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     manifests = [table.manifest for table in bgdata.open_warehouse(small_root).current()]
     rows = {manifest.dataset: manifest.rows for manifest in manifests}
     for manifest in manifests:
-        assert found.pop(manifest.dataset) == found.pop(f"{manifest.dataset}_{manifest.variant}") == str(manifest.rows)
+        main, *side = bgdata.all_kinds()[manifest.dataset].tables
+        assert found.pop(main.name) == str(manifest.rows)
+        for shape in (main, *side):
+            found.pop(shape.name, None)
+            if not shape.shared:
+                variant = found.pop(f"{shape.name}_{manifest.variant.replace('-', '_')}")
+                assert shape != main or variant == str(manifest.rows)
+    assert found.pop("benchmark_summary") == "1"
+    assert found.pop("leakage") == "2"  # the start position of both samples, as it is and flipped
     assert found.pop("bearoff_positions") == str(rows["bearoff_one_sided"])
     assert found.pop("bearoff_error_summary") == "1"
     assert found.pop("versions") == found.pop("manifests") == str(len(rows))
-    assert found == {
+    assert {name: found.pop(name) for name in ("board", "flip", "position_class", "position_id")} == {
+        "board": "position_id",
+        "flip": "board",
+        "position_class": "board",
+        "position_id": "board",
+    }
+    helpers = SQL_POSITION.read_text()
+    assert [name for name in found if f"create macro {name}(" not in helpers and name not in BEAROFF_MACROS] == []
+    assert {name: found[name] for name in BEAROFF_MACROS} == {
         "best_cube_action": "cubeless owned centered opponent_owned cube_owner",
         "bearoff_index": "points",
         "binomial": "n r",
         "cube_value": "no_double opponent_owned",
         "epc": "mean_rolls",
-        "pip_count": "points",
+        "pip_count": "board",
         "win_chance": "on_roll_chances opponent_chances",
     }
     *numbers, action = ast.literal_eval(formulas)

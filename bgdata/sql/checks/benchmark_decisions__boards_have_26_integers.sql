@@ -1,0 +1,1 @@
+select variant, decision, board from benchmark_decisions where coalesce(len(board), 0) <> 26;

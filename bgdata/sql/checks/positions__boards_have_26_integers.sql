@@ -1,0 +1,1 @@
+select variant, source, line, board from positions where coalesce(len(board), 0) <> 26;
