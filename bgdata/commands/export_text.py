@@ -33,7 +33,8 @@ def write_training(arrays: Arrays, output: Path) -> None:
     from bgdata.datasets._columns import text_column
     from bgdata.formats.gnubg_training import write_gnubg_training
 
-    index = np.asarray(arrays["comment_index"]) if "comment_index" in arrays else None
+    # rows of a second file may have no comment of their own: written, they stand below those of the first
+    index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
     comments = text_column(arrays, "comments").to_pylist() if index is not None else ()
     write_gnubg_training(output, arrays["boards"], arrays["chances"], comment_index=index, comments=comments)
 

@@ -12,7 +12,7 @@ import click
 from bgdata.commands.report import progress_bars
 from bgdata.datasets import gnubg_benchmark, gnubg_training
 from bgdata.datasets._imports import FILE_CLASSES
-from bgdata.errors import DigestMismatchError
+from bgdata.errors import CorruptFileError, DigestMismatchError
 from bgdata.formats.lines import read_bytes
 from bgdata.store.download import download
 from bgdata.store.lockfile import PinnedFile, load_pins, save_pin
@@ -50,7 +50,7 @@ def published_files(address: str | None = None) -> list[Published]:
 def fetch(warehouse: Warehouse, files: Sequence[Published]) -> None:
     """Download files into `raw/` of the warehouse and check each; prints how to import them.
 
-    Raises DownloadError, StorageError, or DigestMismatchError for a file that is not the one known.
+    Raises DownloadError, StorageError, CorruptFileError, or DigestMismatchError for a file that is not the one known.
     """
     folder = warehouse.root / RAW
     with progress_bars() as progress:
@@ -65,14 +65,27 @@ def fetch(warehouse: Warehouse, files: Sequence[Published]) -> None:
 def check(warehouse: Warehouse, file: Published, path: Path) -> None:
     """Compare a file with its published hash, or with what it was when it was first fetched, which is pinned."""
     if file.content_sha256:
-        expected, found = file.content_sha256, hashlib.sha256(read_bytes(path)).hexdigest()
+        expected, found = file.content_sha256, unpacked_hash(path)
     else:
         pins = {pin.name: pin.sha256 for pin in load_pins(warehouse.lock)}
         found = sha256_file(path)
         expected = pins.get(file.name, found)
         if file.name not in pins:
+            unpacked_hash(path)
             save_pin(warehouse.lock, PinnedFile(file.name, file.address, path.stat().st_size, found))
     if found != expected:
         raise DigestMismatchError(
             f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...; delete it and fetch it again"
         )
+
+
+def unpacked_hash(path: Path) -> str:
+    """SHA-256 of the unpacked content. Raises CorruptFileError for a file that is not whole, or not packed at all."""
+    try:
+        content = read_bytes(path)
+    except CorruptFileError as error:
+        raise CorruptFileError(f"expected a whole packed file in {path}; delete it and fetch it again") from error
+    digest = hashlib.sha256(content).hexdigest()
+    if digest == sha256_file(path):
+        raise CorruptFileError(f"expected a packed file in {path}, found something else; delete it and fetch it again")
+    return digest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import ssl
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -14,6 +15,8 @@ from bgdata.store.storage import storage_errors, sync
 CHUNK = 1 << 18
 TIMEOUT_SECONDS = 30
 HAVE_ALL = 416  # range not satisfiable: there is nothing behind what we have
+# ValueError: an address that is none
+FAILURES = (urllib.error.URLError, http.client.HTTPException, ssl.SSLError, TimeoutError, ConnectionError, ValueError)
 
 
 def download(address: str, path: Path, progress: Progress) -> Path:
@@ -29,11 +32,8 @@ def download(address: str, path: Path, progress: Progress) -> Path:
         try:
             append(address, partial, progress)
         except urllib.error.HTTPError as error:
-            if error.code != HAVE_ALL:
-                raise DownloadError(
-                    f"cannot download {address}: the server says {error.code} {error.reason}"
-                ) from error
-        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            raise DownloadError(f"cannot download {address}: the server says {error.code} {error.reason}") from error
+        except FAILURES as error:
             reason = getattr(error, "reason", error)
             raise DownloadError(
                 f"cannot download {address}: {reason}; "
@@ -45,10 +45,19 @@ def download(address: str, path: Path, progress: Progress) -> Path:
 
 
 def append(address: str, partial: Path, progress: Progress) -> None:
-    """Add what is missing to a partial file."""
+    """Add what is missing to a partial file; one that is longer than what the server has begins anew."""
     have = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
-    with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
+    try:
+        answer = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
+    except urllib.error.HTTPError as error:
+        if error.code != HAVE_ALL or not have:
+            raise
+        if error.headers["Content-Range"] != f"bytes */{have}":
+            partial.unlink()
+            append(address, partial, progress)
+        return
+    with answer:
         is_rest = answer.status == http.client.PARTIAL_CONTENT
         left = int(answer.headers.get("Content-Length") or 0)
         progress.start(partial.stem, left + (have if is_rest else 0), "bytes")

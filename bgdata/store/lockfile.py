@@ -35,8 +35,11 @@ class PinnedFile:
 
 
 def load_lock(path: Path) -> list[LockEntry]:
-    """The locked variants. Raises MissingTableError when there is no lock, ManifestFormatError when it is damaged."""
-    return read_lock(path)[0]
+    """The locked variants. Raises MissingTableError when there are none, ManifestFormatError when it is damaged."""
+    entries, _ = read_lock(path)
+    if not entries:
+        raise MissingTableError(f"expected locked variants in {path}, found none; try: bgdata lock")
+    return entries
 
 
 def load_pins(path: Path) -> list[PinnedFile]:

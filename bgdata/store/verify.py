@@ -12,7 +12,7 @@ from bgdata.errors import BgdataError, CheckFailedError, DigestMismatchError, Mi
 from bgdata.store.arrays import values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.dataset import Dataset, Parameters
-from bgdata.store.lockfile import load_lock
+from bgdata.store.lockfile import read_lock
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file
@@ -117,7 +117,8 @@ def check_lock(warehouse: Warehouse, table: Table) -> None:
     """A version whose recipe the lock knows has the digest that it states."""
     if not warehouse.lock.exists():
         return
-    for entry in load_lock(warehouse.lock):
+    entries, _ = read_lock(warehouse.lock)
+    for entry in entries:
         if entry.recipe_key == table.manifest.recipe_key and entry.digest != table.manifest.digest:
             raise CheckFailedError(
                 f"expected the digest {entry.digest[:16]}... of {table.name} as in {warehouse.lock}, "
