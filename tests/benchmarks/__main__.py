@@ -96,6 +96,12 @@ def game_rows() -> Iterator[Row]:
     yield Row("all plays of a roll, one core", seconds_text(in_own_process("plays", 1000, 7).seconds), "<= 2 us")
     games = 1 / in_own_process("random_games", 10_000, 7).seconds
     yield Row("random games", f"{games:,.0f} games/s", ">= 10,000 games/s")
+    for work, name in (("Position IDs read", "decode"), ("Position IDs written", "encode")):
+        rows = 1 / in_own_process(name, 1_000_000, 7).seconds
+        yield Row(f"{work}, one core", f"{rows / 1e6:.1f} million/s", ">= 2 million/s")
+    parsed, imported = (in_own_process("read_training", 1_200_000, whole, 3).seconds for whole in (False, True))
+    yield Row("1.2 million training rows read and checked", seconds_text(parsed), "<= 2 s")
+    yield Row("the same, imported as a version (hashes, Parquet, SQL checks)", seconds_text(imported), "-")
 
 
 def clone_row() -> Row:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from math import comb
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 import bgdata
 from tests.benchmarks.measure import best_of
@@ -89,3 +91,45 @@ def random_games(games: int, repeats: int) -> float:
 
     random_games(1, seed=1)
     return best_of(repeats, lambda: random_games(games, seed=1)) / games
+
+
+def sample_boards(count: int) -> NDArray[np.int8]:
+    """int8[count, 26]: contact positions of random games."""
+    from bgdata.game.board_kernels import position_classes
+    from bgdata.game.classes import PositionClass
+    from bgdata.play.random_games import random_game_positions
+
+    boards = random_game_positions(count // 20, seed=1).boards
+    boards = boards[position_classes(boards) == PositionClass.CONTACT]
+    return np.resize(boards, (count, boards.shape[1]))
+
+
+def encode(count: int, repeats: int) -> float:
+    """Position IDs of boards, in bulk; seconds a position."""
+    from bgdata.game.codec import format_position_ids
+
+    boards = sample_boards(count)
+    return best_of(repeats, lambda: format_position_ids(boards)) / count
+
+
+def decode(count: int, repeats: int) -> float:
+    """Boards of Position IDs, in bulk, every rule checked; seconds a position."""
+    from bgdata.game.codec import format_position_ids, parse_position_ids
+
+    ids = format_position_ids(sample_boards(count))
+    return best_of(repeats, lambda: parse_position_ids(ids)) / count
+
+
+def read_training(rows: int, whole: bool, repeats: int) -> float:
+    """A training file read and checked; `whole`: imported as a version of a warehouse."""
+    from bgdata.formats.gnubg_training import read_gnubg_training, write_gnubg_training
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "contact-train-data")
+        chances = np.tile(np.array([0.6, 0, 0, 0, 0], np.float32), (rows, 1))
+        write_gnubg_training(path, sample_boards(rows), chances)
+        if not whole:
+            return best_of(repeats, lambda: read_gnubg_training(path))
+        warehouse = bgdata.open_warehouse(Path(folder, "warehouse"))
+        kind = warehouse.kind("gnubg_training")
+        return best_of(repeats, lambda: warehouse.build(kind.name, kind.smallest, files=[path], force=True))
