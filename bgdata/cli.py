@@ -203,6 +203,20 @@ def probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path, ...])
 
 
 @main.command()
+@click.argument("position")
+@click.option("--roll", metavar="DICE", help="A roll such as 31, to list its plays.")
+@click.option("--svg", type=OUTPUT, help="Draw the board into an SVG file.")
+def show(position: str, roll: str | None, svg: Path | None) -> None:
+    """Draw a POSITION and name it in every format.
+
+    POSITION is a Position ID, gnubg ID, 20-letter key, XGID or 26 integers.
+    """
+    from bgdata.commands.show import show_position
+
+    show_position(position, roll, svg)
+
+
+@main.command()
 @click.argument("sql")
 @click.option(
     "--format",

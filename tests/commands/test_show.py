@@ -1,0 +1,46 @@
+"""`bgdata show`: the drawing, the identifiers, the plays, the picture, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bgdata.cli import main
+from bgdata.formats.board_text import parse_board_text
+from bgdata.game.position import START
+
+IDENTIFIERS = ("4HPwATDgc/ABMA", "OAHDPAABDAOAHDPAABDA", "XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10")
+
+
+@pytest.mark.parametrize("text", [*IDENTIFIERS, ",".join(map(str, START.board))])
+def test_every_identifier_shows_the_same_position(text: str) -> None:
+    shown = CliRunner().invoke(main, ["show", text], catch_exceptions=False).output
+    drawing, _, rest = shown.partition("\n\n")
+    assert parse_board_text(drawing) == START
+    assert all(identifier in rest for identifier in IDENTIFIERS)
+    assert "class        contact" in rest
+
+
+def test_plays_of_a_roll_and_a_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "board.svg"
+    arguments = ["show", IDENTIFIERS[0], "--roll", "66", "--svg", str(picture)]
+    lines = CliRunner().invoke(main, arguments, catch_exceptions=False).output.splitlines()
+    assert "11 plays of 66" in lines
+    assert any(line.split() == ["24/18(2)", "13/7(2)", "4NvBwQDgc/ABMA"] for line in lines)
+    assert picture.read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope"], "error: expected one of position id, gnubg id, 20-letter key, xgid, 26 integers; as position id: "),
+        ([IDENTIFIERS[0], "--roll", "70"], "error: expected two dice such as '31', got '70'"),
+    ],
+)
+def test_what_is_no_position_or_roll(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(main, ["show", *arguments])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(message)
+    assert len(result.stderr.splitlines()) == 1
