@@ -40,9 +40,9 @@ def boards_of_ids(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """(boards int8[n, 26], is legal bool[n]) of a column of Position IDs."""
     from bgdata.game.codec import parse_position_ids
 
-    texts = np.array([(text or "").encode() for text in whole(column).to_pylist()], dtype=np.bytes_)
-    fitting = np.char.str_len(texts) == 14
-    boards, flaws = parse_position_ids(np.where(fitting, texts, b"A" * 14).astype("S14"))
+    texts = [(text or "").encode() for text in whole(column).to_pylist()]
+    fitting = np.array([len(text) == 14 for text in texts], np.bool_)
+    boards, flaws = parse_position_ids(np.array([text[:14] for text in texts], "S14"))
     is_legal = fitting & (flaws == 0)
     boards[~is_legal] = 0
     return boards, is_legal

@@ -2,23 +2,30 @@
 -- roll (the opponent's checkers negative), the own bar. Through bgdata the same names are vectorised and faster.
 -- No `if(...)`, as in bearoff.sql.
 
+create macro is_board(board) as
+    coalesce(len(board) = 26 and list_count(board) = 26 and board[1] >= 0 and board[26] >= 0, false)
+    and list_sum(list_transform(board, lambda checkers: greatest(checkers::integer, 0))) - board[1] <= 15
+    and list_sum(list_transform(board, lambda checkers: greatest(-(checkers::integer), 0))) + board[1] <= 15
+    and not (board[1] > 0 and board[26] > 0 and list_min(board[2:7]) >= 2 and list_max(board[20:25]) <= -2);
+comment on macro is_board is 'Whether a list can be a board: 26 integers, 15 checkers a side, not both on the bar against closed boards';
+
 create macro own_points(board) as
     list_transform(range(1, 26), lambda point: greatest(board[point + 1], 0)::tinyint);
 comment on macro own_points is 'Checkers of the player on roll on his points 1 to 24 and, last, his bar';
 
 create macro opponent_points(board) as
     list_transform(range(1, 26), lambda point:
-        case when point = 25 then board[1] else greatest(-board[26 - point], 0) end::tinyint);
+        case when point = 25 then board[1] else greatest(-(board[26 - point]::integer), 0) end::tinyint);
 comment on macro opponent_points is 'Checkers of the opponent on his own points 1 to 24 and, last, his bar';
 
 create macro flip(board) as
-    case when board is not null then
+    case when is_board(board) then
         list_transform(range(0, 26), lambda slot:
-            case when slot in (0, 25) then board[26 - slot] else -board[26 - slot] end::tinyint) end;
-comment on macro flip is 'The same position with the other player on roll: the board seen by him';
+            case when slot in (0, 25) then board[26 - slot] else -(board[26 - slot]::integer) end::tinyint) end;
+comment on macro flip is 'The same position with the other player on roll: the board seen by him; null for a list that is none';
 
 create macro pip_count(board) as
-    case when len(board) = 26 then
+    case when len(board) = 26 and list_count(board) > 0 then
         list_sum(list_transform(range(1, 26), lambda point: point * greatest(board[point + 1], 0)))::integer
     else list_sum(list_transform(board, lambda checkers, point: checkers * point))::integer end;
 comment on macro pip_count is 'Pips of the player on roll of a board of 26 integers, or to bear off a layout of up to 18 points';
@@ -45,8 +52,8 @@ create macro class_of_points(own, opponent) as
 comment on macro class_of_points is 'position_class from own_points and opponent_points';
 
 create macro position_class(board) as
-    case when board is not null then class_of_points(own_points(board), opponent_points(board)) end;
-comment on macro position_class is 'over, bearoff, race, crashed or contact, as gnubg defines them';
+    case when is_board(board) then class_of_points(own_points(board), opponent_points(board)) end;
+comment on macro position_class is 'over, bearoff, race, crashed or contact, as gnubg defines them; null for a list that is no board';
 
 create macro base64_letters() as 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 comment on macro base64_letters is 'Letters of a Position ID by their value';
@@ -72,10 +79,11 @@ create macro letters_of_bits(bits) as
 comment on macro letters_of_bits is '84 bits as 14 letters';
 
 create macro position_id(board) as
-    list_transform(
-        [reversed_bytes(rpad(unary(opponent_points(board)) || unary(own_points(board)), 80, '0')) || '0000'],
-        lambda bits: letters_of_bits(bits))[1];
-comment on macro position_id is 'gnubg''s Position ID, 14 characters, of a board';
+    case when is_board(board) then
+        list_transform(
+            [reversed_bytes(rpad(unary(opponent_points(board)) || unary(own_points(board)), 80, '0')) || '0000'],
+            lambda bits: letters_of_bits(bits))[1] end;
+comment on macro position_id is 'gnubg''s Position ID, 14 characters, of a board; null for a list that is none';
 
 create macro counts_of_id(position_id) as
     list_transform(

@@ -1,0 +1,240 @@
+"""Position functions of SQL against Python's: as plain macros in any client, and as the vectorised ones of ours."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import bgdata
+from bgdata.errors import InvalidPositionError
+from bgdata.game.classes import position_class
+from bgdata.game.dice import ORDERED_ROLLS, roll_of
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import BASE64_LETTERS, START, Position, board_flaw, parse_key20
+from bgdata.play.random_games import random_game_positions
+from bgdata.store.warehouse import Warehouse
+
+Connection = duckdb.DuckDBPyConnection
+Board = list[int | None]
+GAMES = random_game_positions(100, seed=8)
+BOARDS: list[Board] = GAMES.boards.tolist()
+POSITIONS = [Position.from_board(board) for board in GAMES.boards.tolist()]
+FUNCTIONS = ("flip", "position_class", "position_id")
+
+
+def column(connection: Connection, expression: str, type_: str, values: list[Any]) -> list[Any]:
+    """The expression of each value, called `x`, in order."""
+    rows = connection.execute(
+        f"select {expression} from (select unnest(?::{type_}[]) as x, unnest(range(?)) as n) order by n",
+        [values, len(values)],
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def python_answers(position: Position) -> tuple[Any, ...]:
+    """What FUNCTIONS should say."""
+    name = position_class(position).name.lower().partition("_")[0]
+    return list(position.flip().board), name, position.id
+
+
+def test_every_position_of_random_games(connection: Connection) -> None:
+    assert len(BOARDS) > 9000
+    found = [column(connection, f"{name}(x)", "tinyint[]", BOARDS) for name in FUNCTIONS]
+    assert list(zip(*found, strict=True)) == [python_answers(position) for position in POSITIONS]
+    assert {answer[1] for answer in zip(*found, strict=True)} == {"contact", "crashed", "race", "bearoff"}
+    assert column(connection, "pip_count(x)", "tinyint[]", BOARDS) == [position.pip_count for position in POSITIONS]
+    ids = [position.id for position in POSITIONS]
+    assert column(connection, "board(x)", "varchar", ids) == BOARDS
+
+
+def test_finished_games(connection: Connection) -> None:
+    empty = Position((0,) * 26)
+    for board in ([0] * 26, [0, 1, *[0] * 24], [0] * 24 + [-15, 0], [*[0] * 25, 1]):
+        position = Position.from_board(board)
+        found = [column(connection, f"{name}(x)", "tinyint[]", [board])[0] for name in FUNCTIONS]
+        assert tuple(found) == python_answers(position)
+        assert found[1] == "over"
+    assert column(connection, "board(x)", "varchar", [empty.id]) == [list(empty.board)]
+
+
+BOTH_CLOSED = [1, 2, 2, 2, 2, 2, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1]
+NO_BOARDS: list[Board | None] = [
+    None,
+    [],
+    [None],
+    [None] * 26,
+    [*START.board[:25], None],
+    [None, *START.board[1:]],
+    list(START.board[:25]),
+    [*START.board, 0],
+    [-1, *START.board[1:]],
+    [*START.board[:25], -1],
+    [16, *[0] * 25],
+    [*[0] * 25, 16],
+    [15, -1, *[0] * 24],
+    [*[0] * 24, 1, 15],
+    [127] * 26,
+    [-128] * 26,
+    BOTH_CLOSED,
+]
+
+
+def test_lists_that_are_no_boards(connection: Connection) -> None:
+    for name in FUNCTIONS:
+        assert column(connection, f"{name}(x)", "tinyint[]", NO_BOARDS) == [None] * len(NO_BOARDS)
+        assert column(connection, f"{name}(x)", "integer[]", [[1000, *START.board[1:]]]) == [None]
+        (bare,) = connection.sql(f"select {name}(null)").fetchall()
+        assert bare == (None,)
+    assert column(connection, "pip_count(x)", "tinyint[]", [None, [], [None] * 26]) == [None] * 3
+
+
+def test_spoiled_boards(connection: Connection) -> None:
+    """Legal or not, and if legal then as Python says."""
+    chance = random.Random("boards")
+    boards = [list(chance.choice(BOARDS)) for _ in range(3000)]
+    for board in boards:
+        for _ in range(chance.randrange(1, 4)):
+            board[chance.randrange(26)] = chance.choice([None, -16, -3, -1, 0, 0, 0, 0, 0, 1])
+    expected = [
+        python_answers(Position.from_board([count or 0 for count in board]))
+        if None not in board and not board_flaw([count or 0 for count in board])
+        else (None,) * 3
+        for board in boards
+    ]
+    assert 300 < sum(answer[0] is not None for answer in expected) < 2500
+    found = [column(connection, f"{name}(x)", "tinyint[]", boards) for name in FUNCTIONS]
+    assert list(zip(*found, strict=True)) == expected
+
+
+NO_IDS = [
+    *(None, "", "4HPwATDgc/ABM", "4HPwATDgc/ABMAA", "4HPwATDgc/ABMB", "4HPwATDgc-ABMA", " 4HPwATDgc/ABM"),
+    *("4HPwATDgc/ABMA\0", "4HPwATDgc/ABM\n", "4HPwATDgc/ABMä", "ä" * 7, "äääääääääääääA", "AAAAAAAAAAAAAg"),
+    "//////////////",
+]
+
+
+def test_texts_that_are_no_position_ids(connection: Connection) -> None:
+    assert column(connection, "board(x)", "varchar", NO_IDS) == [None] * len(NO_IDS)
+    assert connection.sql("select board(null)").fetchall() == [(None,)]
+
+
+def test_spoiled_position_ids(connection: Connection) -> None:
+    chance = random.Random("ids")
+    texts = []
+    for _ in range(5000):
+        letters = list(chance.choice(POSITIONS).id)
+        for _ in range(chance.randrange(1, 3)):
+            letters[chance.randrange(14)] = chance.choice(BASE64_LETTERS + "!")
+        texts.append("".join(letters))
+
+    def board_of(text: str) -> list[int] | None:
+        try:
+            return list(Position.from_id(text).board)
+        except InvalidPositionError:
+            return None
+
+    expected = list(map(board_of, texts))
+    assert 500 < expected.count(None) < 4500
+    assert column(connection, "board(x)", "varchar", texts) == expected
+
+
+def plays(connection: Connection, position_id: str | None, die1: int | None, die2: int | None) -> tuple[Any, Any]:
+    values = [position_id, die1, die2]
+    (row,) = connection.execute("select legal_plays($1, $2, $3), next_positions($1, $2, $3)", values).fetchall()
+    return row[0], row[1]
+
+
+def test_plays_of_positions_of_random_games(fast: Connection) -> None:
+    chosen = random.Random("plays").sample(range(len(POSITIONS)), 400)
+    ids, rolls = [POSITIONS[row].id for row in chosen], [GAMES.rolls[row].tolist() for row in chosen]
+    found = fast.execute(
+        "select legal_plays(id, die1, die2), next_positions(id, die1, die2) from (select unnest(?::varchar[]) as id, "
+        "unnest(?::integer[]) as die1, unnest(?::integer[]) as die2, unnest(range(?)) as n) order by n",
+        [ids, [die for die, _ in rolls], [die for _, die in rolls], len(ids)],
+    ).fetchall()
+    for row, roll, (texts, following) in zip(chosen, rolls, found, strict=True):
+        expected = legal_plays(POSITIONS[row], roll_of(*roll))
+        next_ids = [play.next_position.id for play in expected]
+        assert [(entry["play"], entry["next_position_id"]) for entry in texts] == list(
+            zip(map(str, expected), next_ids, strict=True)
+        )
+        assert following == next_ids
+
+
+def test_plays_of_one_position(fast: Connection) -> None:
+    for dice in ORDERED_ROLLS:
+        expected = legal_plays(START, roll_of(*dice))
+        texts, following = plays(fast, START.id, *dice)
+        assert [entry["play"] for entry in texts] == [str(play) for play in expected]
+        assert following == [play.next_position.id for play in expected]
+    closed_out = Position.from_board([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
+    assert plays(fast, closed_out.id, 6, 5) == (
+        [{"play": "no play", "next_position_id": closed_out.flip().id}],
+        [closed_out.flip().id],
+    )
+
+
+@pytest.mark.parametrize(
+    ("position_id", "die1", "die2"),
+    [
+        (None, 3, 1),
+        ("4HPwATDgc/ABM", 3, 1),
+        (START.id, None, 1),
+        (START.id, 3, None),
+        (START.id, 0, 1),
+        (START.id, 3, 7),
+        (START.id, -1, 257),
+    ],
+)
+def test_no_plays(fast: Connection, position_id: str | None, die1: int | None, die2: int | None) -> None:
+    assert plays(fast, position_id, die1, die2) == (None, None)
+
+
+BENCHMARK = """\
+m OGMMGAAAEHJLONFCABAA 1 5 JLNLEDABAAOGMMGAAAEH 1.43587 JLNLMFAAAAOGMMGAAAEH 0.0043112
+m LGGNADALAANLOFAAAADM 3 6 LHODAAAADMLGGNADALAA -1.53972 NLMLAAAADMLGGNADALAA 0.00971758
+m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133
+"""
+FIRST, SECOND = parse_key20("OGMMGAAAEHJLONFCABAA"), parse_key20("LGGNADALAANLOFAAAADM")
+
+
+def leaking(root: Path) -> Warehouse:
+    """A benchmark of three positions: one in training data as it is, one flipped, and one that is its own flip."""
+    warehouse = bgdata.open_warehouse(root / "warehouse")
+    files = {
+        "gnubg_benchmark": ("contact.bm", BENCHMARK),
+        "gnubg_training": (
+            "contact-train-data",
+            "# x\nOGMMGAAAEHJLONFCABAA 0.5 0 0 0 0\nNIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n",
+        ),
+        "wildbg_training": ("wild.csv", f"{SECOND.flip().id},0.5,0,0,0,0\nv3sAAAhmdzMAAQ,0.5,0,0,0,0\n"),
+        "bgsage_rollouts": ("sage", " ".join(map(str, [*START.board, 0.5, 0, 0, 0, 0])) + "\n"),
+    }
+    for name, (file, text) in files.items():
+        path = root / file
+        path.write_text(text)
+        kind: Any = warehouse.kind(name)
+        warehouse.build(name, kind.parameters_of([path], {}), files=[path])
+    return warehouse
+
+
+def test_leakage(tmp_path: Path) -> None:
+    warehouse = leaking(tmp_path)
+    query = "select decision, is_flipped, dataset, variant, source, line, position_id from leakage order by all"
+    with warehouse.connect() as connection:
+        found = connection.sql(query).fetchall()
+        assert connection.sql("select distinct benchmark from leakage").fetchall() == [("contact",)]
+    assert found == [
+        (0, False, "gnubg_training", "contact", "contact-train-data", 2, FIRST.id),
+        (1, True, "wildbg_training", "wild", "wild.csv", 1, SECOND.flip().id),
+        (2, False, "bgsage_rollouts", "sage", "sage", 1, START.id),
+        (2, True, "bgsage_rollouts", "sage", "sage", 1, START.id),
+    ]
+    shutil.copy(warehouse.catalog, tmp_path / "plain.duckdb")
+    with duckdb.connect(str(tmp_path / "plain.duckdb"), read_only=True) as plain:
+        assert plain.sql(query).fetchall() == found
