@@ -182,7 +182,10 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 def benchmark(
     warehouse: Warehouse, player: str, ply: int, sets: tuple[str, ...], files: tuple[Path, ...], form: str
 ) -> None:
-    """Score PLAYER (random, pubeval, or gnubg where installed) on imported benchmarks: 1000 x mean loss a decision."""
+    """Score PLAYER on imported benchmarks: 1000 x mean loss a decision.
+
+    PLAYER is random, pubeval, or, where they are installed, gnubg or bgsage.
+    """
     from bgdata.commands.benchmark import score_player
 
     score_player(warehouse, player, ply, sets, files, form)

@@ -61,15 +61,18 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
 
 
 def open_player(name: str, ply: int = 0) -> Player:
-    """A player by name: random, pubeval, or gnubg where it is installed. Raises UnknownPlayerError."""
+    """A player by name: random, pubeval, or gnubg or bgsage where installed. Raises UnknownPlayerError."""
+    from bgdata.evaluation.bgsage_player import BgsagePlayer
     from bgdata.evaluation.gnubg_player import GnubgPlayer
     from bgdata.evaluation.pubeval import PubEval
 
     if name == "gnubg":
         return GnubgPlayer(ply)
+    if name == "bgsage":
+        return BgsagePlayer(ply)
     players: dict[str, type[RandomPlayer] | type[PubEval]] = {"random": RandomPlayer, "pubeval": PubEval}
     if name not in players:
-        raise UnknownPlayerError(f"expected a player among {', '.join([*players, 'gnubg'])}, got {name}")
+        raise UnknownPlayerError(f"expected a player among {', '.join([*players, 'gnubg', 'bgsage'])}, got {name}")
     if ply:
         raise UnknownPlayerError(f"expected --ply 0 for {name}, which does not look ahead, got {ply}")
     return players[name]()
