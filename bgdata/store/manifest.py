@@ -14,7 +14,7 @@ from bgdata.store.storage import storage_errors, write_file
 
 FORMAT = 1
 FILE_NAME = "manifest.json"
-SEAL = "manifest_sha256"  # hash of all other fields; manifests of the first builds have none
+SEAL = "manifest_sha256"  # hash of all other fields
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,7 @@ def load_manifest(folder: Path) -> Manifest:
         raise ManifestFormatError(
             f"expected a manifest of format {FORMAT} or older in {path}, found format {data['format']}; upgrade bgdata"
         )
-    is_sealed = data.pop(SEAL, None) is not None
-    known = {entry.name for entry in fields(Manifest)}
+    known = {entry.name for entry in fields(Manifest)} | {SEAL}
     if set(data) != known:
         wrong = ", ".join(sorted(set(data) ^ known))
         raise ManifestFormatError(f"expected the fields of manifest format {FORMAT} in {path}, differing: {wrong}")
@@ -138,7 +137,8 @@ def load_manifest(folder: Path) -> Manifest:
         raw_files = [RawFile(**entry) for entry in data["raw_files"]]
     except TypeError as error:
         raise ManifestFormatError(f"expected name, bytes and sha256 for each file in {path}, found: {error}") from error
+    del data[SEAL]
     manifest = Manifest(**{**data, "files": files, "raw_files": raw_files})
-    if is_sealed and manifest.to_bytes() != written:
+    if manifest.to_bytes() != written:
         raise ManifestFormatError(f"expected {path} as it was written, found it changed; try: bgdata verify --repair")
     return manifest
