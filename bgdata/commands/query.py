@@ -46,7 +46,7 @@ def write_rows(
     """Copy the rows to a file, written aside and renamed, or to standard output."""
     if output is None:
         with tempfile.NamedTemporaryFile(suffix=f".{form}") as file:  # DuckDB would truncate what stdout goes to
-            connection.execute(f"copy ({relation.sql_query()}) to {quoted(file.name)} ({OPTIONS[form]})")
+            copy_rows(connection, relation, form, file.name)
             with Path(file.name).open("rb") as rows:
                 shutil.copyfileobj(rows, sys.stdout.buffer)
         return
@@ -54,10 +54,19 @@ def write_rows(
     with storage_errors("write", output):
         try:
             partial.touch()  # DuckDB's own words for a folder that cannot be written would blame the query
-            connection.execute(f"copy ({relation.sql_query()}) to {quoted(str(partial))} ({OPTIONS[form]})")
+            copy_rows(connection, relation, form, str(partial))
             partial.replace(output)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, path: str) -> None:
+    """Write the rows of a query to a file."""
+    source = f"({relation.sql_query()})"
+    if form != "parquet":  # DuckDB 2.0 may hang for ever where a query fails after its first rows were written as text
+        connection.execute(f"create temp table finished as from {source}")
+        source = "finished"
+    connection.execute(f"copy {source} to {quoted(path)} ({OPTIONS[form]})")
 
 
 def terminal_width() -> int:
