@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.race import ROLL_COUNT, fill_index_drops
-from bgdata.kernel import Array, kernel
+from bgdata.kernel import Array, kernel, prange
 
+BLOCK = 16  # layouts that one thread takes at a time
 MOST_RESULTS = 8192  # scratch: results of three moves times six or more points, before duplicates go
 
 
@@ -88,34 +89,35 @@ def fill_roll_results(
     return distinct(results, n + m)
 
 
-@kernel()
-def fill_plays(layouts: Array, start: Array, results: Array) -> None:
-    """Fills start and, where `results` is not empty, results, in index order and roll order; see `Plays`."""
-    drops = np.empty(layouts.shape[1] + 1, np.int64)
-    scratch = np.empty((3, MOST_RESULTS), np.int32)
-    found = np.empty(MOST_RESULTS, np.int32)
-    total = 0
-    for index in range(layouts.shape[0]):
-        roll = 0
-        for double in range(2):
-            for high in range(1, 7):
-                for low in range(high, high + 1) if double else range(1, high):
-                    n = fill_roll_results(index, high, low, layouts, drops, scratch, found)
-                    start[index * ROLL_COUNT + roll] = total
-                    if results.shape[0]:
-                        results[total : total + n] = found[:n]
-                    total += n
-                    roll += 1
-    start[layouts.shape[0] * ROLL_COUNT] = total
+@kernel(parallel=True)
+def fill_plays(layouts: Array, start: Array, counts: Array, results: Array) -> None:
+    """Fills counts[index * 21 + roll] with the number of results, and, where `results` is not empty, results from
+    start[index * 21 + roll] on with them; rolls in the order of `Plays`."""
+    for block in prange((layouts.shape[0] + BLOCK - 1) // BLOCK):
+        drops = np.empty(layouts.shape[1] + 1, np.int64)
+        scratch = np.empty((3, MOST_RESULTS), np.int32)
+        found = np.empty(MOST_RESULTS, np.int32)
+        for index in range(block * BLOCK, min(layouts.shape[0], (block + 1) * BLOCK)):
+            place = index * ROLL_COUNT
+            for double in range(2):
+                for high in range(1, 7):
+                    for low in range(high, high + 1) if double else range(1, high):
+                        n = fill_roll_results(index, high, low, layouts, drops, scratch, found)
+                        counts[place] = n
+                        if results.shape[0]:
+                            results[start[place] : start[place] + n] = found[:n]
+                        place += 1
 
 
 def all_plays(points: int, checkers: int = MAX_CHECKERS) -> Plays:
     """Results of all 21 rolls for every layout of at most `checkers` on `points` points."""
     layouts = all_layouts(points, checkers)
-    start = np.zeros(len(layouts) * ROLL_COUNT + 1, np.int64)
-    fill_plays(layouts, start, np.empty(0, np.int32))
+    counts = np.empty(len(layouts) * ROLL_COUNT, np.int64)
+    start = np.zeros(len(counts) + 1, np.int64)
+    fill_plays(layouts, start, counts, np.empty(0, np.int32))
+    np.cumsum(counts, out=start[1:])
     results = np.empty(start[-1], np.int32)
-    fill_plays(layouts, start, results)
+    fill_plays(layouts, start, counts, results)
     return Plays(start, results)
 
 
