@@ -122,8 +122,9 @@ def build(
     if kind is None and given:
         raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
     kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
-    if kind and kinds[0].takes_files:
-        raise UsageError(f"expected a kind that is computed, got {kind}; try: bgdata import {kind} FILE...")
+    if kind and not kinds[0].defaults:
+        hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
+        raise UsageError(f"expected a kind that is computed by itself, got {kind}; {hint}")
     wanted = [(k, p) for k in kinds for p in ([chosen(k, options)] if given else k.defaults)]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)

@@ -32,7 +32,7 @@ def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int, seed: 
                 progress.note(f"ok     {finding.table.name}: {finding.table.manifest.rows:,} rows")
     click.echo(f"{len(tables)} versions, {passed} checks passed, {len(failed)} versions failed")
     if failed and repair:
-        for table in failed.values():
+        for table in sorted(failed.values(), key=lambda table: warehouse.kind(table.folder.parts[-3]).takes_files):
             repair_version(warehouse, table)
     return not failed or repair
 
@@ -40,10 +40,16 @@ def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int, seed: 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
     """Move a broken version aside and build its variant anew; when that fails the broken one is still there to look at.
 
-    Parameters come from the manifest, or, when that is broken, from the default of the same name.
+    Parameters come from the manifest, or, when that is broken, from the default of the same name. Raises
+    MissingTableError for an imported version, whose files only its owner has.
     """
     name, variant = table.folder.parts[-3:-1]
     kind = warehouse.kind(name)
+    if kind.takes_files:
+        raise MissingTableError(
+            f"expected the files that {table.name} was imported from; "
+            f"delete {table.folder} and try: bgdata import {name} FILE..."
+        )
     try:
         parameters = kind.parameters.from_manifest(table.manifest.parameters)
     except (ManifestFormatError, MissingTableError) as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-import bgdata
+from bgdata.cli import COMPUTED
 
 
 @pytest.fixture
 def small_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default build is the smallest variant of every kind."""
-    for kind in bgdata.all_kinds().values():
+    """The default build is the smallest variant of every kind that has defaults."""
+    for kind in COMPUTED:
         monkeypatch.setattr(type(kind), "defaults", (kind.smallest,))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import bgdata
+from bgdata.cli import COMPUTED
 from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
@@ -16,8 +16,9 @@ from tests.commands.command_line import error_of, run, succeeds
 def test_verify(warehouse: Warehouse) -> None:
     result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
     assert result.exit_code == 0
-    assert result.stdout == "4 versions, 32 checks passed, 0 versions failed\n"
-    assert result.stderr.count("ok     ") == 4
+    count = len(warehouse.kinds)
+    assert result.stdout == f"{count} versions, {8 * count} checks passed, 0 versions failed\n"
+    assert result.stderr.count("ok     ") == count
     assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").startswith(
         "1 versions, 8 checks passed"
     )
@@ -35,7 +36,8 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
         (table.folder / name).write_bytes(data)
     result = run(warehouse.root, "verify", "--sample", "5")
     assert result.exit_code == 1
-    assert result.stdout == "4 versions, 20 checks passed, 2 versions failed\n"
+    count = len(warehouse.kinds)
+    assert result.stdout == f"{count} versions, {8 * count - 2 * 6} checks passed, 2 versions failed\n"
     for table, name in damaged.items():
         assert re.search(
             rf"FAILED {table.name}: file hashes: expected SHA-256 .* of {table.folder / name}", result.stderr
@@ -46,6 +48,21 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
     assert [table.manifest.digest for table in warehouse.versions()] == digests
 
 
+def test_imported_versions_are_not_repaired_without_their_files(warehouse: Warehouse) -> None:
+    """They stay where they are; whatever can be built is repaired first."""
+    damaged = [
+        warehouse.open("positions", warehouse.variants("positions")[0]),
+        warehouse.open("bearoff_gammon", "3x15"),
+    ]
+    for table in damaged:
+        table.parquet.write_bytes(b"junk")
+    result = run(warehouse.root, "verify", "--sample", "0", "--repair")
+    assert result.exit_code == 1
+    assert f"error: expected the files that {damaged[0].name} was imported from; delete " in result.stderr
+    assert damaged[0].parquet.read_bytes() == b"junk"
+    assert "1 versions, 8 checks passed" in succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0")
+
+
 def test_verify_of_nothing(tmp_path: Path) -> None:
     assert "expected at least one version in" in error_of(run(tmp_path, "verify"), 1)
 
@@ -53,10 +70,10 @@ def test_verify_of_nothing(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small_defaults")
 def test_lock_diff_and_rebuild(warehouse: Warehouse) -> None:
     root = warehouse.root
-    assert succeeds(root, "lock") == f"wrote {warehouse.lock}: 4 variants\n"
-    assert succeeds(root, "diff").count(", same\n") == 4
+    assert succeeds(root, "lock") == f"wrote {warehouse.lock}: {len(COMPUTED)} variants\n"
+    assert succeeds(root, "diff").count(", same\n") == len(COMPUTED)
     before = {path: path.stat().st_mtime_ns for path in root.rglob("*.*") if path != warehouse.staging}
-    assert succeeds(root, "rebuild", "--check").count("same   bearoff_") == 4
+    assert succeeds(root, "rebuild", "--check").count("same   ") == len(COMPUTED)
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert list(warehouse.staging.iterdir()) == []
     locked = json.loads(warehouse.lock.read_text())
@@ -85,7 +102,7 @@ def test_rebuild_in_place(warehouse: Warehouse) -> None:
 
 def test_rebuild_of_a_lock_from_elsewhere(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        for kind in bgdata.all_kinds().values():
+        for kind in COMPUTED:
             patch.setattr(type(kind), "defaults", (kind.smallest,))
         succeeds(warehouse.root, "lock")
     message = error_of(run(warehouse.root, "rebuild", "bearoff_gammon", "--check"), 1)

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 import bgdata
-from bgdata.cli import main
+from bgdata.cli import COMPUTED, main
 from bgdata.commands import report
-from tests.commands.command_line import run, succeeds
+from tests.commands.command_line import error_of, run, succeeds
 
 
 def test_list(small_root: Path, tmp_path: Path) -> None:
@@ -25,7 +25,8 @@ def test_list(small_root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", bgdata.all_kinds())
 def test_explain(tmp_path: Path, name: str) -> None:
     kind = bgdata.all_kinds()[name]
-    options = [text for key, value in vars(kind.smallest).items() for text in (f"--{key}", str(value))]
+    parameters = vars(kind.smallest) if kind.defaults else {}
+    options = [text for key, value in parameters.items() for text in (f"--{key}", str(value))]
     shown = succeeds(tmp_path, "explain", name, *options)
     assert kind.summary in shown
     for column in kind.columns:
@@ -55,8 +56,14 @@ def test_build(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small_defaults")
 def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> None:
     succeeds(memory_path, "build")
-    names = [[table.name for table in bgdata.open_warehouse(root).versions()] for root in (memory_path, small_root)]
-    assert names[0] == names[1]
+    expected = [table.name for kind in COMPUTED for table in bgdata.open_warehouse(small_root).versions(kind.name)]
+    assert [table.name for table in bgdata.open_warehouse(memory_path).versions()] == expected
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in bgdata.all_kinds().values() if not kind.defaults])
+def test_kinds_that_are_not_built_by_themselves(tmp_path: Path, name: str) -> None:
+    message = error_of(run(tmp_path, "build", name), 2)
+    assert re.match(rf"expected a kind that is computed by itself, got {name}; (try|see): bgdata", message)
 
 
 @pytest.mark.parametrize(("answer", "options", "is_built"), [("n", [], False), ("y", [], True), ("", ["--yes"], True)])
