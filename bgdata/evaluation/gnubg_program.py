@@ -12,7 +12,11 @@ from pathlib import Path
 from bgdata.errors import ExternalProgramError, UnknownPlayerError
 
 GAMES_FOLDERS = ("/usr/games", "/usr/local/games")  # where distributions put gnubg, often not on PATH
-MARK = "@@"
+TELL = """
+def tell(text, answers=open({answers!r}, "w", buffering=1)):
+    answers.write(str(text) + "\\n")
+
+"""
 
 
 def find_gnubg_tool(name: str) -> str | None:
@@ -37,19 +41,19 @@ def gnubg_version() -> str:
 
 
 def ask_gnubg(script: str, folder: Path) -> list[str]:
-    """What a Python script tells from inside gnubg: it calls `tell(text)`, and here are the texts, one each.
+    """What a Python script tells from inside gnubg: it calls `tell(text)`, and here are the texts, one line each.
 
-    gnubg mixes its own output with that of scripts and always exits with 0, so lines are marked, and so is the end.
-    Raises ExternalProgramError when the script does not come to its end.
+    gnubg mixes its own output with that of scripts and always exits with 0, so answers go to a file, and so does the
+    end. Raises ExternalProgramError when the script does not come to its end.
     """
-    path = folder / "script.py"
-    path.write_text(f"def tell(text):\n    print('{MARK}' + str(text))\n{script}\ntell('end')\n")
+    path, answers = folder / "script.py", folder / "answers.txt"
+    path.write_text(TELL.format(answers=str(answers)) + script + "\ntell('end')\n")
     environment = os.environ | {"HOME": str(folder)}  # it writes settings there
     done = subprocess.run(
         [require_gnubg(), "-t", "-q", "-r", "-p", str(path)],
         cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    told = [line.removeprefix(MARK) for line in done.stdout.splitlines() if line.startswith(MARK)]
+    told = answers.read_text().splitlines() if answers.exists() else []
     if told[-1:] != ["end"]:
         last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
         raise ExternalProgramError(f"expected gnubg to answer every question, found: {last}")

@@ -66,7 +66,8 @@ def refused_connection() -> str:
 def main(folder: Path) -> None:
     """Every case, in order: later ones find what earlier ones built."""
     for kind in all_kinds().values():
-        kind.defaults = (kind.smallest,)  # type: ignore[misc]
+        if kind.defaults:
+            kind.defaults = (kind.smallest,)  # type: ignore[misc]
     root = folder / "warehouse"
     (folder / "file").write_text("not a folder")
     case("file in its place", lambda: run_as_module(folder / "file"))
