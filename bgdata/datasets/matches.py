@@ -19,21 +19,19 @@ from bgdata.datasets._imports import (
     FileImport,
     NamedParameters,
 )
-from bgdata.errors import InvalidGameError
 from bgdata.store.dataset import TableShape
 from bgdata.store.manifest import unpacked_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.formats.matches import Game, Match, MatchFile, Turn
-    from bgdata.formats.replay import ReplayedTurn
+    from bgdata.formats.matches import Game, Match, Turn
+    from bgdata.formats.replay import ReplayedFile, ReplayedTurn
     from bgdata.store.arrays import Array
 
 ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
 OWNERS = ("centered", "on_roll", "opponent")
 MOST_MOVES = 4
-MOST_POINTS = (1 << 15) - 1  # and games of a match, as columns hold them
 OFFERED = {"double": 2, "beaver": 4}  # times the cube before the turn
 NO_MOVE = (-1, -1, -1)
 SAMPLE = """ 1 point match
@@ -57,11 +55,9 @@ class Collected:
     moves: list[list[tuple[int, int, int]]] = field(default_factory=list)  # as written
     plays: list[str] = field(default_factory=list)
 
-    def add(self, number: int, match: Match, game: Game) -> None:
-        """One game that can be replayed."""
-        from bgdata.formats.replay import replay
-
-        for entry in replay(match, game):
+    def add(self, number: int, match: Match, game: Game, replayed: list[ReplayedTurn]) -> None:
+        """One game."""
+        for entry in replayed:
             die1, die2 = entry.turn.dice or (0, 0)
             action, owner = ACTIONS.index(entry.turn.kind), OWNERS.index(entry.cube.owner)
             self.boards.append(entry.position.board)
@@ -112,30 +108,22 @@ class Matches(FileImport[NamedParameters]):
     def tables(self) -> tuple[TableShape, ...]:
         return GAMES, TURNS, QUARANTINE
 
-    def read(self, path: Path, parameters: NamedParameters) -> MatchFile:  # noqa: ARG002
+    def read(self, path: Path, parameters: NamedParameters) -> ReplayedFile:  # noqa: ARG002
         from bgdata.formats.mat import read_mat
-        from bgdata.formats.replay import replay
+        from bgdata.formats.replay import replay_file
         from bgdata.formats.sgf import read_sgf
 
-        def flaw(match: Match, game: Game) -> str | None:
-            if max(game.number, match.length, *game.score, game.points or 0) > MOST_POINTS:
-                return f"expected numbers of games and points up to {MOST_POINTS:,}"
-            try:
-                replay(match, game)
-            except InvalidGameError as error:
-                return str(error)
-            return None
-
-        file = read_sgf(path) if unpacked_name(path.name.lower()).endswith(".sgf") else read_mat(path)
-        return file.quarantine_games(flaw)
+        is_sgf = unpacked_name(path.name.lower()).endswith(".sgf")
+        return replay_file(read_sgf(path) if is_sgf else read_mat(path))
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         from bgdata.game.board_kernels import position_classes
 
         rows = Collected()
-        for number, match in enumerate(match for intake in intakes for match in intake.matches):
+        matches = [(intake, match) for intake in intakes for match in intake.matches]
+        for number, (intake, match) in enumerate(matches):
             for game in match.games:
-                rows.add(number, match, game)
+                rows.add(number, match, game, intake.replays[game.units.start])
         boards = np.array(rows.boards, np.int8).reshape(-1, 26)
         return {
             "games": np.array(rows.games, np.int32).reshape(-1, 8),
@@ -146,7 +134,7 @@ class Matches(FileImport[NamedParameters]):
             "turns": np.array(rows.turns, np.int32).reshape(-1, 7),
             **text_arrays("players", [name for names in rows.players for name in names]),
             **text_arrays("plays", rows.plays),
-            **text_arrays("infos", [json.dumps(match.info) for intake in intakes for match in intake.matches]),
+            **text_arrays("infos", [json.dumps(match.info) for _, match in matches]),
         }
 
     def batches(self, parameters: NamedParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bgdata.errors import IllegalPlayError, InvalidGameError, InvalidScoreError
-from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, Turn, TurnKind
+from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, MatchFile, Turn, TurnKind
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.outcome import game_outcome, is_over
@@ -14,6 +14,7 @@ from bgdata.game.plays import Play, find_play, legal_plays
 from bgdata.game.position import START, Position
 
 MOST_CUBE = 1 << 20  # nobody plays for more
+MOST_POINTS = (1 << 15) - 1  # nor longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,32 @@ class ReplayedTurn:
     play: Play | None = None
 
 
+@dataclass(frozen=True)
+class ReplayedFile(MatchFile):
+    """Matches of games that can be replayed: `replays` has the turns of each by the first of its `units`."""
+
+    replays: dict[int, list[ReplayedTurn]]
+
+
+def replay_file(file: MatchFile) -> ReplayedFile:
+    """Without the games that break a rule: their lines are quarantined for it."""
+    replays: dict[int, list[ReplayedTurn]] = {}
+
+    def flaw(match: Match, game: Game) -> str | None:
+        try:
+            replays[game.units.start] = replay(match, game)
+        except InvalidGameError as error:
+            return str(error)
+        return None
+
+    rest = file.quarantine_games(flaw)
+    return ReplayedFile(rest.ledger, rest.matches, replays)
+
+
 def replay(match: Match, game: Game) -> list[ReplayedTurn]:
     """All turns of a game from the start position. Raises InvalidGameError, which names the line, for a broken rule."""
+    if max(game.number, match.length, *game.score, game.points or 0) > MOST_POINTS:
+        raise InvalidGameError(f"expected numbers of games and points up to {MOST_POINTS:,}")
     if game.bad_lines:
         raise InvalidGameError(f"expected a whole game, got one with {game.bad_lines} lines that are not understood")
     state = _State(match, game)

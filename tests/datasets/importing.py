@@ -1,0 +1,79 @@
+"""Importing in tests: files from text, versions from files, rows from versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+import bgdata
+from bgdata.store.dataset import ImportedDataset
+from bgdata.store.progress import Progress
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+IMPORTED = {name: kind for name, kind in bgdata.all_kinds().items() if isinstance(kind, ImportedDataset)}
+
+
+class Imports:
+    """A folder of files to import, and a warehouse to import them into."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+        self.warehouse: Warehouse = bgdata.open_warehouse(folder / "warehouse")
+
+    def file(self, name: str, content: str | bytes) -> Path:
+        """A new file."""
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def build(
+        self,
+        kind: str,
+        files: Sequence[Path],
+        *,
+        progress: Progress | None = None,
+        strict: bool = False,
+        force: bool = False,
+        **given: str,
+    ) -> Table:
+        """What `bgdata import` does; `given` are its options that name the variant."""
+        parameters = IMPORTED[kind].parameters_of(files, {name.strip("_"): value for name, value in given.items()})
+        return self.warehouse.build(kind, parameters, files=files, progress=progress, strict=strict, force=force)
+
+    def sample(self, kind: str, **options: Any) -> Table:
+        """The sample of a kind, imported."""
+        return self.build(kind, IMPORTED[kind].write_sample(self.folder), **options)
+
+    def text(self, kind: str, text: str | bytes, name: str = "contact.txt", **options: Any) -> Table:
+        """A file with this text, imported."""
+        return self.build(kind, [self.file(name, text)], **options)
+
+
+def rows(table: Table, name: str = "") -> list[dict[str, Any]]:
+    """The rows of a table of a version, the main one unless named."""
+    shapes = {shape.name: shape for shape in IMPORTED[table.manifest.dataset].tables}
+    file = shapes[name].file if name else "table.parquet"
+    return pq.read_table(table.folder / file).to_pylist()
+
+
+def quarantined(table: Table) -> list[tuple[str, int, str, str]]:
+    """(source, line, text, reason) of the lines set aside."""
+    return [tuple(row.values()) for row in rows(table, "quarantine")]
+
+
+def counts(table: Table) -> tuple[int, ...]:
+    """Lines read, with rows, of comment, quarantined: the first is the sum of the others."""
+    statistics = table.manifest.statistics
+    found = tuple(
+        int(statistics[name]) for name in ("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined")
+    )
+    assert found[0] == sum(found[1:])
+    assert found[3] == sum(int(count) for name, count in statistics.items() if name.startswith("quarantined: "))
+    assert found[3] == len(rows(table, "quarantine"))
+    return found

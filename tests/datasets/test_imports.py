@@ -1,0 +1,334 @@
+"""Imports of other people's files: rows as written, where they come from, and the command."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bgdata.datasets import gnubg_benchmark, gnubg_training
+from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.game.position import START, Position, parse_key20
+from bgdata.store.manifest import RawFile
+from tests.commands.command_line import error_of, run, succeeds
+from tests.datasets.importing import IMPORTED, Imports, counts, rows
+from tests.formats import samples
+from tests.store.toy import Notes, whole_versions
+
+each_kind = pytest.mark.parametrize("kind", IMPORTED)
+START_ID, START_BOARD = START.id, list(START.board)
+CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+
+
+def position(board: Position, class_: str = "contact") -> dict[str, Any]:
+    return {"position_id": board.id, "board": list(board.board), "class": class_}
+
+
+def chances(*values: float) -> dict[str, Any]:
+    return dict(zip(CHANCES, (pytest.approx(value, abs=1e-7) for value in values), strict=True))
+
+
+def test_there_are_kinds() -> None:
+    assert len(IMPORTED) >= 6
+
+
+def test_rows_of_gnubg_training(imports: Imports) -> None:
+    text = "NIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n#a\n# cycle 3\n" + samples.TRAINING_ROW.decode()
+    first, second = rows(imports.text("gnubg_training", text, "contact-train-data"))
+    board = [0, -1, 0, 0, 2, 2, 3, 2, 3, 0, 0, 0, -3, 2, 0, -1, 0, -2, -1, -3, -2, -2, 0, 1, 0, 0]
+    known = {"source": "contact-train-data", "position_id": "2K6JAyDYbgcDEA", "board": board, "class": "contact"}
+    assert first == {"line": 1, **known, **chances(0.5, 0, 0, 0, 0), "comment": None}
+    expected = chances(0.61959, 0.24388, 0.00981, 0.08774, 0.00183)
+    assert second == {"line": 4, **known, **expected, "comment": "# cycle 3"}
+
+
+def test_rows_of_wildbg_training(imports: Imports) -> None:
+    (row,) = rows(imports.sample("wildbg_training"))
+    expected = chances(0.525, 0.154, 0.007, 0.125, 0.005)
+    assert row == {"source": "sample.csv", "line": 2, **position(START), **expected}
+
+
+def test_rows_of_bgsage_rollouts(imports: Imports) -> None:
+    """Seen by the player on roll, chances cut; and as written, of the player who has played."""
+    (row,) = rows(imports.sample("bgsage_rollouts"))
+    written = [int(field) for field in samples.BGSAGE_ROW.split()[:26]]
+    flipped = Position.from_board([written[25], *(-written[25 - point] for point in range(1, 25)), written[0]])
+    assert row == {
+        "source": "sample-rollout",
+        "line": 1,
+        **position(flipped),
+        **chances(1 - 0.7823, 0.0025, 0, 0.4430, 0.0480),
+        "chances_after_play": [0.7823, 0.4430, 0.0480, 0.0025, -0.0002],
+        "equity_after_play": None,
+        "standard_error": None,
+    }
+
+
+def test_rows_of_bgsage_entries(imports: Imports) -> None:
+    """JSON lines and rollout files make one table."""
+    entry = f'{{"board": {START_BOARD}, "equity": 0.07, "se": 0.001, "probs": [0.53, 0.15, 0.01, 0.12, 0]}}\n'
+    files = [imports.file("b.JSONL", entry), imports.file("a-rollout", samples.BGSAGE_ROW)]
+    table = imports.build("bgsage_rollouts", files)
+    assert (table.manifest.variant, [row["source"] for row in rows(table)]) == ("b", ["a-rollout", "b.JSONL"])
+    row = rows(table)[1]
+    assert row | chances(0.47, 0.12, 0, 0.15, 0.01) | position(START) == row
+    assert (row["equity_after_play"], row["standard_error"]) == (0.07, 0.001)
+
+
+def test_rows_of_positions(imports: Imports) -> None:
+    first, second = rows(imports.sample("positions"))
+    assert first == {"source": "sample.csv", "line": 2, **position(START)}
+    assert second == {"source": "sample.csv", "line": 3, **position(Position.from_id("v3sAAAhmdzMAAQ"), "crashed")}
+    table = imports.text("positions", "v90EAIC3BgAAAA, a race\nAAAAAAAAAAAAAA\n")
+    assert [row["class"] for row in rows(table)] == ["race", "over"]
+
+
+BENCHMARK = """\
+s version 1.93 weights 1.00
+# comment
+r 17
+#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006
+#R OAHDOEABCBOAHDPAABDA 0.49 0.13 0.005 0.13 0.006
+m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133
+r -3
+o JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006
+e JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006
+c OAHDPAABDAOAHDPAABDA 51.25 49.875 ND
+b OAHDPAABDAOAHDPAABDA 3 1 JIGHPAABDAOAHDPAABDA 0.5 0.125 0 0.1 0
+m OGMMGAAAEHJLONFCABAA 5 1 JLNLEDABAAOGMMGAAAEH 1.43587
+#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006
+"""
+
+
+def test_rows_of_gnubg_benchmark(imports: Imports) -> None:
+    table = imports.text("gnubg_benchmark", BENCHMARK, "contact.bm")
+    after_42, other = parse_key20("JIGHPAABDAOAHDPAABDA"), parse_key20("OAHDOEABCBOAHDPAABDA")
+    third = parse_key20("OGMMGAAAEHJLONFCABAA")
+    assert counts(table) == (13, 12, 1, 0)
+    assert rows(table) == [
+        {"decision": 0, "line": 6, **position(START), "die1": 2, "die2": 4, "n_plays": 2, "seed": 17},
+        {"decision": 1, "line": 12, **position(third), "die1": 5, "die2": 1, "n_plays": 1, "seed": None},
+    ]
+    plays = [(row["decision"], row["rank"], row["position_id"], row["loss"]) for row in rows(table, "benchmark_plays")]
+    third_next = parse_key20("JLNLEDABAAOGMMGAAAEH").id
+    assert plays == [(0, 0, after_42.id, 0.0), (0, 1, other.id, 0.0421133), (1, 0, third_next, 0.0)]
+    equities = [row["equity"] for row in rows(table, "benchmark_plays")]
+    assert equities == [0.114795, pytest.approx(0.114795 - 0.0421133), 1.43587]
+    rollouts = rows(table, "benchmark_rollouts")
+    assert [(row["line"], row["decision"], row["win"]) for row in rollouts] == [
+        (4, 0, pytest.approx(0.47)),
+        (5, 0, pytest.approx(0.49)),
+        (13, None, pytest.approx(0.47)),
+    ]
+    assert list(rollouts[0]) == ["line", "decision", "position_id", "board", *CHANCES]
+    evaluations = [(row["line"], row["kind"], row["seed"]) for row in rows(table, "benchmark_positions")]
+    assert evaluations == [(8, "o", -3), (9, "e", None)]
+    (cube,) = rows(table, "benchmark_cube_rollouts")
+    assert (cube["no_double_mwc"], cube["double_take_mwc"], cube["action"]) == (51.25, 49.875, "ND")
+    (best,) = rows(table, "benchmark_best_plays")
+    assert (best["die1"], best["die2"], best["next_position_id"], best["win"]) == (3, 1, after_42.id, 0.5)
+    texts = [(row["line"], row["text"]) for row in rows(table, "benchmark_texts")]
+    assert texts == [(1, "s version 1.93 weights 1.00"), (2, "# comment")]
+
+
+@each_kind
+def test_provenance(imports: Imports, kind: str) -> None:
+    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    os.utime(path, (0, datetime(2012, 2, 12, 12, tzinfo=UTC).timestamp()))
+    packed = imports.file(f"{path.name}.bz2", bz2.compress(path.read_bytes()))
+    os.utime(packed, (0, datetime(2021, 7, 11, 12, tzinfo=UTC).timestamp()))
+    content = hashlib.sha256(path.read_bytes()).hexdigest()
+    address = gnubg_training.ADDRESS if kind == "gnubg_training" else ""
+    found = imports.build(kind, [path]).manifest
+    size = path.stat().st_size
+    licence = IMPORTED[kind].licence
+    assert found.raw_files == [RawFile(path.name, size, content, content, address, licence, "2012-02-12")]
+    assert (found.dataset, found.licence, found.source) == (kind, licence, IMPORTED[kind].source)
+    found = Imports(imports.folder / "other").build(kind, [packed]).manifest
+    sha256, size = hashlib.sha256(packed.read_bytes()).hexdigest(), packed.stat().st_size
+    assert found.raw_files == [RawFile(packed.name, size, sha256, content, address, licence, "2021-07-11")]
+
+
+@each_kind
+def test_the_same_file_again_is_nothing_to_do(imports: Imports, kind: str) -> None:
+    first = imports.sample(kind)
+    before = {path: path.stat().st_mtime_ns for path in imports.warehouse.root.rglob("*")}
+    notes = Notes()
+    assert imports.sample(kind, progress=notes).folder == first.folder
+    assert notes.texts == [f"{kind}/{first.manifest.variant}: already built ({first.folder.name})"]
+    assert {path: path.stat().st_mtime_ns for path in imports.warehouse.root.rglob("*")} == before
+    again = imports.sample(kind, force=True)
+    assert (again.folder, again.manifest.recipe_key) == (first.folder, first.manifest.recipe_key)
+    assert again.manifest.created > first.manifest.created
+
+
+@each_kind
+@pytest.mark.parametrize("how", ["bz2", "gz", "bz2 without its ending"])
+def test_packed_files_give_the_same_version(imports: Imports, kind: str, how: str) -> None:
+    plain = imports.sample(kind)
+    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    pack: Callable[[bytes], bytes] = gzip.compress if how == "gz" else bz2.compress
+    packed = imports.file("packed/" + path.name + ("" if " " in how else f".{how}"), pack(path.read_bytes()))
+    notes = Notes()
+    assert imports.build(kind, [packed], progress=notes).folder == plain.folder
+    assert "already built" in notes.texts[0]
+    alone = Imports(imports.folder / "alone").build(kind, [packed]).manifest
+    assert (alone.digest, alone.recipe_key) == (plain.manifest.digest, plain.manifest.recipe_key)
+
+
+TWO_FILES = [kind for kind in IMPORTED if kind != "gnubg_benchmark"]
+
+
+@pytest.mark.parametrize("kind", TWO_FILES)
+def test_two_files_in_one_import(imports: Imports, kind: str) -> None:
+    """In the order of their names, in whatever order they are given."""
+    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    files = [imports.file(f"contact-{name}", path.read_bytes()) for name in ("b", "a")]
+    table = imports.build(kind, files, name="two")
+    assert imports.build(kind, files[::-1], name="two").folder == table.folder
+    one = imports.build(kind, files[:1], name="one") if kind != "gnubg_training" else imports.sample(kind)
+    assert table.manifest.rows == 2 * one.manifest.rows
+    assert counts(table)[0] == 2 * counts(one)[0]
+    assert [file.name for file in table.manifest.raw_files] == ["contact-a", "contact-b"]
+    if kind != "matches":
+        assert [row["source"] for row in rows(table)] == sorted(row["source"] for row in rows(table))
+        half = table.manifest.rows // 2
+        assert [row["line"] for row in rows(table)[:half]] == [row["line"] for row in rows(table)[half:]]
+
+
+def test_a_benchmark_is_one_file(imports: Imports) -> None:
+    files = [imports.file(name, BENCHMARK) for name in ("contact.bm", "contact2.bm")]
+    message = "expected one benchmark file, got 2; its tables refer to each other by row"
+    with pytest.raises(UsageError, match=message):
+        imports.build("gnubg_benchmark", files)
+    kind = IMPORTED["gnubg_benchmark"]
+    with pytest.raises(UsageError, match=message):
+        imports.warehouse.build(kind.name, kind.smallest, files=files)
+
+
+def test_files_of_the_same_name(imports: Imports) -> None:
+    """Rows know their file by its name, the ending of packed files left out."""
+    files = [imports.file(name, f"{START_ID}\n") for name in ("a/x.csv", "b/x.csv")]
+    packed = imports.file("x.csv.gz", gzip.compress(b"4HPwATDgc/ABMA\n"))
+    for pair in (files, [files[0], files[0]], [files[0], packed]):
+        with pytest.raises(UsageError, match=r"expected files of different names, got x\.csv 2 times"):
+            imports.build("positions", pair)
+    assert list(imports.warehouse.versions()) == []
+
+
+def test_the_same_content_under_another_name_is_another_version(imports: Imports) -> None:
+    """Rows differ by the name: one recipe never has two digests."""
+    tables = [imports.text("positions", START_ID, name, name_="x") for name in ("a.csv", "b.csv")]
+    assert len({table.manifest.recipe_key for table in tables}) == 2
+    assert [rows(table)[0]["source"] for table in tables] == ["a.csv", "b.csv"]
+
+
+@each_kind
+def test_another_file_is_another_version_and_the_newest_is_current(imports: Imports, kind: str) -> None:
+    first = imports.sample(kind)
+    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    path.write_bytes(path.read_bytes() + b"# more\n")
+    second = imports.build(kind, [path])
+    assert whole_versions(imports.warehouse) == sorted([first.name, second.name])
+    assert imports.warehouse.open(kind, first.manifest.variant).folder == second.folder
+    with imports.warehouse.connect() as connection:
+        current = connection.sql("select version from versions where is_current").fetchall()
+        assert current == [(second.folder.name,)]
+        view = IMPORTED[kind].tables[0].name
+        assert connection.sql(f"select count(*) from {view}").fetchall() == [(second.manifest.rows,)]
+    path.write_bytes(path.read_bytes().removesuffix(b"# more\n"))
+    imports.build(kind, [path], force=True)
+    assert imports.warehouse.open(kind, first.manifest.variant).folder == first.folder
+
+
+@pytest.mark.parametrize(
+    ("files", "given", "variant"),
+    [
+        (["Sample Set 0009.csv.bz2"], {}, "sample-set-0009"),
+        (["x.csv"], {"name": "My own"}, "my-own"),
+        ([".hidden"], {}, "unnamed"),
+        (["äöü.csv"], {}, "unnamed"),
+        (["b.csv", "a.csv"], {}, "b"),
+    ],
+)
+def test_names_of_variants(files: list[str], given: dict[str, str], variant: str) -> None:
+    parameters = IMPORTED["positions"].parameters_of([Path(name) for name in files], given)
+    assert IMPORTED["positions"].slug(parameters) == variant
+    IMPORTED["positions"].check_parameters(parameters)
+
+
+def test_names_that_are_no_variants(imports: Imports) -> None:
+    kind = IMPORTED["positions"]
+    for name in ("", "A", "a--b", "-a", "a/b", "a_b"):
+        with pytest.raises(InvalidParameterError, match="expected a name of small letters, digits and single -, got"):
+            imports.warehouse.build(kind.name, kind.parameters(name), files=[imports.file("x", "")])
+
+
+@pytest.mark.parametrize("kind", ["gnubg_benchmark", "gnubg_training"])
+def test_classes_of_files(kind: str) -> None:
+    declared = IMPORTED[kind]
+    for name in ("contact.bm", "Race-train-data.bz2", "crashed"):
+        assert declared.slug(declared.parameters_of([Path(name)], {})) in name.lower()
+    assert declared.slug(declared.parameters_of([Path("x")], {"class": "race"})) == "race"
+    with pytest.raises(InvalidParameterError, match=r"expected file names that begin with one of .*, got x; try: --cl"):
+        declared.parameters_of([Path("x")], {})
+    with pytest.raises(InvalidParameterError, match="expected a class of contact, crashed, race, got x"):
+        declared.check_parameters(declared.parameters_of([Path("x")], {"class": "x"}))
+
+
+@pytest.mark.parametrize("names", [["contact-1", "race-1"], ["contact-1", "more"]])
+def test_files_of_several_classes(names: list[str]) -> None:
+    with pytest.raises(InvalidParameterError, match=f"got {', '.join(names)}; try: --class contact"):
+        IMPORTED["gnubg_training"].parameters_of([Path(name) for name in names], {})
+
+
+def test_a_benchmark_that_is_not_the_published_one(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = imports.sample("gnubg_benchmark").manifest
+    content = manifest.raw_files[0].content_sha256
+    assert manifest.warnings == [
+        f"contact.bm is not the published contact.bm of version 1.00 (SHA-256 {content[:16]}..., "
+        "that one has 68317d792c152ff8...): scores do not compare"
+    ]
+    monkeypatch.setitem(gnubg_benchmark.PUBLISHED, "contact", content)
+    manifest = imports.sample("gnubg_benchmark", force=True).manifest
+    assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
+
+
+def test_the_command(imports: Imports) -> None:
+    path = imports.file("contact.bm", BENCHMARK + "nonsense\nmore nonsense\n")
+    result = run(imports.warehouse.root, "import", "gnubg_benchmark", path)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "15 lines read: 12 with rows, 1 of comment or blank, 2 quarantined",
+        "           2  expected a line of m, s, #R, o, e, O, c, b, r or a comment",
+        '  see them: bgdata query "from quarantine"',
+    ]
+    *_, warning = result.stderr.splitlines()
+    assert warning.startswith("warning: contact.bm is not the published contact.bm of version 1.00 ")
+    error = error_of(run(imports.warehouse.root, "import", "gnubg_benchmark", path, "--strict", "--class", "race"), 1)
+    assert error.startswith("expected no line that breaks a rule, found 4, first in contact.bm, line 6: ")
+    shown = succeeds(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
+    assert shown.split() == ["line", "14", "15"]
+
+
+def test_commands_that_import_nothing(imports: Imports) -> None:
+    path = imports.file("x", "")
+    for arguments, message in (
+        (
+            ["bearoff_gammon", path],
+            "expected a kind that is imported from files, got bearoff_gammon; try: bgdata build ",
+        ),
+        (["nothing", path], "expected a dataset among "),
+        (["gnubg_training", path], "expected file names that begin with one of contact, crashed, race, got x"),
+        (["gnubg_training", path, "--class", "x"], "expected a class of contact, crashed, race, got x"),
+        (["gnubg_benchmark", path, path], "expected one benchmark file, got 2"),
+    ):
+        assert error_of(run(imports.warehouse.root, "import", *arguments), 2).startswith(message)
+    assert not imports.warehouse.root.exists()

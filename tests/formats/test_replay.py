@@ -1,0 +1,327 @@
+"""Games replayed: the position and cube before every turn, and a reason for every broken rule."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from bgdata.errors import InvalidGameError
+from bgdata.formats.mat import format_mat, parse_mat
+from bgdata.formats.matches import CheckerMove, Game, Match, Turn, TurnKind
+from bgdata.formats.replay import ReplayedTurn, replay
+from bgdata.formats.sgf import parse_sgf
+from bgdata.game.dice import roll_of
+from bgdata.game.outcome import game_outcome, is_over
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position, parse_key20
+from bgdata.play.random_games import random_game_positions
+from tests.formats import sessions
+
+ROOT = "FF[4]GM[6]PW[ann]PB[bob]"
+MONEY = f"{ROOT}MI[length:0][game:0][ws:0][bs:0]"
+MATCH = f"{ROOT}MI[length:7][game:0][ws:0][bs:0]"
+
+
+def turns_of(text: str, root: str = MATCH) -> list[ReplayedTurn]:
+    """The replayed turns of one game: `W[31hefe]B[double]...`, each a node; properties of the root before them."""
+    nodes = text.replace("W[", ";W[").replace("B[", ";B[")
+    file = parse_sgf(f"(;{root}{nodes})".encode())
+    assert file.quarantined == []
+    (match,) = file.matches
+    return replay(match, match.games[0])
+
+
+def cubes(turns: list[ReplayedTurn]) -> list[str]:
+    """Before each turn: who is on roll, the cube, and its owner as he sees it."""
+    return [f"{turn.on_roll} {turn.cube.value} {turn.cube.owner}" for turn in turns]
+
+
+def test_positions_before_each_turn() -> None:
+    """The published position after 42: 8/4 6/4."""
+    turns = turns_of("W[42hdfd]B[double]W[take]B[31qtst]W[66]")
+    assert [turn.on_roll for turn in turns] == [0, 1, 1, 1, 0]
+    after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
+    assert [turn.position for turn in turns[:4]] == [START, after_42, after_42, after_42]
+    assert turns[4].position.flip() == Position.from_board(
+        [0, -2, 0, 0, 0, 2, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -2, 0, -4, 0, -2, 0, 0, 2, 0]
+    )
+    assert [str(turn.play or "") for turn in turns] == ["8/4 6/4", "", "", "8/5 6/5", "no play"]
+    assert turns[0].turn == Turn(0, TurnKind.PLAY, (4, 2), (CheckerMove(8, 4), CheckerMove(6, 4)))
+
+
+@functools.cache
+def random_match() -> tuple[Match, list[list[list[int]]]]:
+    """Random games as a session of fully written plays, and the boards before each turn."""
+    positions = random_game_positions(14, seed=21)
+    rolls, boards = [tuple(roll) for roll in positions.rolls.tolist()], positions.boards.tolist()
+    games = []
+    offsets = positions.offsets.tolist()
+    for number, (begin, end) in enumerate(pairwise(offsets), start=1):
+        turns = []
+        for row in range(begin, end):
+            plays = legal_plays(Position.from_board(boards[row]), roll_of(*rolls[row]))
+            following = tuple(boards[row + 1]) if row + 1 < end else None
+            play = next(
+                p for p in plays if p.next_position.board == following or (not following and is_over(p.after_play))
+            )
+            moves = tuple(CheckerMove(*move) for move in play.moves)
+            turns.append(Turn((row - begin) % 2, TurnKind.PLAY, rolls[row], moves))
+        points = int(game_outcome(play.after_play))
+        winner = turns[-1].player if points > 0 else 1 - turns[-1].player
+        games.append(Game(number, (0, 0), tuple(turns), winner, abs(points)))
+    return Match(("ann", "bob"), 0, tuple(games)), [boards[begin:end] for begin, end in pairwise(offsets)]
+
+
+def boards_of(turns: list[ReplayedTurn]) -> list[list[int]]:
+    return [list(turn.position.board) for turn in turns]
+
+
+def test_random_games_written_and_read_again() -> None:
+    match, boards = random_match()
+    (again,) = parse_mat(b"".join(format_mat(match))).matches
+    assert sum(not turn.checker_moves for game in again.games for turn in game.turns) > 50, "dances"
+    for game, before in zip(again.games, boards, strict=True):
+        assert boards_of(replay(again, game)) == before
+
+
+def test_forced_plays_need_not_be_written() -> None:
+    match, boards = random_match()
+    shortened = 0
+    for game, before in zip(match.games[:5], boards, strict=False):
+        turns = list(game.turns)
+        for row, turn in enumerate(turns):
+            plays = legal_plays(Position.from_board(before[row]), roll_of(*turn.dice or (0, 0)))
+            if turn.checker_moves and len(plays) == 1:
+                turns[row] = replace(turn, checker_moves=())
+                shortened += 1
+        assert boards_of(replay(match, replace(game, turns=tuple(turns)))) == before
+    assert shortened > 10
+
+
+@pytest.mark.parametrize("points", [1, 2, 3])
+def test_results_of_finished_games(points: int) -> None:
+    match, _ = random_match()
+    game = min((game for game in match.games if game.points == points), key=lambda game: len(game.turns))
+    assert game.winner is not None
+    other = replace(game, winner=1 - game.winner)
+    for claimed in {1, 2, 3, 4} - {points}:
+        # for money a gammon may count as one, by the Jacoby rule
+        assert is_fine(match, replace(game, points=claimed)) == (claimed == 1)
+    assert not is_fine(match, other)
+    of_five = replace(match, length=5)
+    assert is_fine(of_five, game)
+    assert not is_fine(of_five, replace(game, points=points % 3 + 1))
+    assert is_fine(match, replace(other, winner=None, points=None))
+
+
+def is_fine(match: Match, game: Game) -> bool:
+    """Whether the game can be replayed, the result aside."""
+    try:
+        replay(match, game)
+    except InvalidGameError as error:
+        return "expected a result that follows from the last position" not in str(error)
+    return True
+
+
+@pytest.mark.parametrize("kind", [TurnKind.PLAY, TurnKind.ROLL, TurnKind.DOUBLE, TurnKind.RESIGN])
+def test_no_turn_behind_the_last_checker(kind: TurnKind) -> None:
+    match, _ = random_match()
+    game = match.games[0]
+    dice = (3, 1) if kind in (TurnKind.PLAY, TurnKind.ROLL) else None
+    more = replace(game, turns=(*game.turns, Turn(1 - game.turns[-1].player, kind, dice)))
+    with pytest.raises(InvalidGameError, match="expected no turn after the end of the game, in line 0: "):
+        replay(match, more)
+
+
+def test_doubles_and_redoubles() -> None:
+    turns = turns_of("W[double]B[take]W[31hefe]B[double]W[take]B[31qtst]W[double]B[drop]", MATCH + "RE[W+4]")
+    assert cubes(turns) == [
+        "0 1 centered",
+        "0 1 centered",
+        "0 2 opponent",
+        "1 2 on_roll",
+        "1 2 on_roll",
+        "1 4 opponent",
+        "0 4 on_roll",
+        "0 4 on_roll",
+    ]
+
+
+# before each turn from the double on; the take behind a beaver (here in brackets) is not written to .mat files
+BEAVERS = [
+    "0 1 centered, 0 1 centered, (0 2 on_roll), 0 4 opponent, 1 4 on_roll, 0 4 opponent, 1 4 on_roll",
+    "1 1 centered, 1 1 centered, 1 2 on_roll, (1 4 on_roll), 1 8 opponent, 0 8 on_roll, 1 8 opponent, 0 8 on_roll",
+    "0 1 centered, 0 1 centered, 0 2 on_roll",
+    "0 1 centered, 0 1 centered, 0 2 on_roll, 0 4 on_roll",
+    "0 1 centered, 0 1 centered, 0 2 opponent, 1 2 on_roll, 1 2 on_roll, (1 4 on_roll), 1 8 opponent, 0 8 on_roll, "
+    "1 8 opponent",
+    "1 1 centered, 1 1 centered",
+]
+
+
+def test_a_session_with_every_answer_to_a_double() -> None:
+    """Before a take or pass the cube is what a pass costs."""
+    (mat,), (sgf,) = parse_mat(sessions.MAT.encode()).matches, parse_sgf(sessions.SGF.encode()).matches
+    for game, other, expected in zip(mat.games, sgf.games, BEAVERS, strict=False):
+        turns = replay(sgf, other)
+        double = [turn.turn.kind for turn in turns].index(TurnKind.DOUBLE)
+        assert cubes(turns)[double:] == re.sub("[()]", "", expected).split(", ")
+        is_resigned = turns[-1].turn.kind is TurnKind.RESIGN
+        written = re.sub(r"\([^)]*\), ", "", expected).split(", ")
+        assert cubes(replay(mat, game))[double:] == written[: len(written) - is_resigned]
+
+
+def test_results_of_a_session() -> None:
+    """Whoever passes or resigns loses, and what the cube says; a .mat file does not say who has resigned."""
+    for text, parse in ((sessions.MAT, parse_mat), (sessions.SGF, parse_sgf)):
+        (match,) = parse(text.encode()).matches
+        for game in match.games:
+            assert game.points is not None
+            assert is_fine(match, game)
+            assert not is_fine(match, replace(game, points=4 * game.points))
+            other = replace(game, winner=1 - (game.winner or 0))
+            is_told = game.turns[-1].kind in (TurnKind.PASS, TurnKind.RESIGN)
+            assert is_fine(match, other) != is_told
+
+
+def test_automatic_doubles() -> None:
+    turns = turns_of("W[double]B[take]", f"{MONEY}CV[2]RE[B+4R]")
+    assert cubes(turns) == ["0 2 centered", "0 2 centered", "0 4 opponent"]
+
+
+def test_resignations() -> None:
+    for points in (1, 2, 3):
+        assert len(turns_of("W[31hefe]", f"{MATCH}RE[W+{points}R]")) == 2
+        assert len(turns_of("W[double]B[take]", f"{MATCH}RE[B+{2 * points}R]")) == 3
+    # rolled, then resigned: by either side
+    for winner in "WB":
+        turns = turns_of("W[31hefe];PL[B]DI[63]", f"{MATCH}RE[{winner}+1R]")
+        assert [turn.turn.kind for turn in turns] == [TurnKind.PLAY, TurnKind.ROLL, TurnKind.RESIGN]
+        assert [turn.on_roll for turn in turns] == [0, 1, 1]
+
+
+def test_unfinished_games() -> None:
+    assert turns_of("") == []
+    assert len(turns_of("W[31hefe]B[double]")) == 2
+    assert [turn.turn.kind for turn in turns_of("W[31hefe];PL[B]DI[63]")] == [TurnKind.PLAY, TurnKind.ROLL]
+
+
+def test_crawford() -> None:
+    assert len(turns_of("W[31hefe]B[42qusu]", f"{MATCH}RU[Crawford:CrawfordGame]")) == 2
+    assert len(turns_of("W[double]", f"{MATCH}RU[Crawford]")) == 1
+    with pytest.raises(InvalidGameError, match="expected no double in the Crawford game, in line 1: ann double"):
+        turns_of("W[double]", f"{MATCH}RU[Crawford:CrawfordGame]")
+
+
+PLAY = "expected the play of the player on roll"
+END = "expected no turn after the end of the game"
+DOUBLE = "expected a double of the player on roll who may turn the cube"
+BEAVER = "expected a beaver in answer to a double in money play"
+BAD_GAMES = [
+    ("W[31hefe]W[42hdfd]", PLAY),
+    ("W[31hefe]B[double]B[42qusu]", PLAY),
+    ("W[31hefe]B[double]W[42hdfd]", PLAY),
+    ("W[31hefe];PL[W]DI[42]", PLAY),
+    ("W[double];PL[W]DI[42]", PLAY),
+    ("W[31hegf]", r"expected a legal play \(24/23 24/21 or .* or \.\.\.\), got '8/5 7/6'"),
+    ("W[31he]", "expected a legal play"),
+    ("W[31hefehe]", "expected a legal play"),
+    ("W[66mgmgmgmg]B[21al]", "expected a legal play"),
+    ("W[31hefe]B[66]W[31]B[42qusu]", END),
+    ("W[31]B[42qusu]", END),
+    ("W[31]B[double]", END),
+    ("W[31hefe];PL[B]DI[42];B[42qusu]", END),
+    ("W[double]B[drop]W[31hefe]", END),
+    ("W[31hefe]W[double]", DOUBLE),
+    ("W[double]B[take]W[31hefe]B[42qusu]W[double]", DOUBLE),
+    ("W[double]W[double]", BEAVER),
+    ("W[double]B[double]", BEAVER),
+    ("W[take]", "expected a take of a double"),
+    ("W[double]W[take]", "expected a take of a double"),
+    ("W[double]B[take]B[take]", "expected a take of a double"),
+    ("B[drop]", "expected a pass of a double"),
+    ("W[double]W[drop]", "expected a pass of a double"),
+    ("W[31hefe];AE[a:y]", "expected a game from the start position without changes by hand"),
+    (";CP[b]", "expected a game from the start position without changes by hand"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), BAD_GAMES, ids=[text for text, _ in BAD_GAMES])
+def test_each_rule(text: str, reason: str) -> None:
+    with pytest.raises(InvalidGameError, match=f"^{reason}.*, in line 1: (ann|bob) "):
+        turns_of(text)
+
+
+BAD_MONEY_GAMES = [
+    ("W[double]B[double]B[take]", "expected a take of a double"),
+    ("W[double]B[double]B[drop]", "expected a pass of a double"),
+    ("W[double]B[double]B[double]", BEAVER),
+    ("W[double]B[double]W[take]W[double]", DOUBLE),
+    ("W[double]B[double]B[42qusu]", PLAY),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), BAD_MONEY_GAMES, ids=[text for text, _ in BAD_MONEY_GAMES])
+def test_each_rule_of_beavers(text: str, reason: str) -> None:
+    with pytest.raises(InvalidGameError, match=f"^{reason}, in line 1: (ann|bob) "):
+        turns_of(text, MONEY)
+
+
+RESULT = r"expected a result that follows from the last position and a cube of {}, got {} points for {}"
+BAD_RESULTS = [
+    ("W[double]B[drop]", "B+1", RESULT.format(1, 1, "bob")),
+    ("W[double]B[drop]", "W+2", RESULT.format(1, 2, "ann")),
+    ("W[double]B[take]", "W+3R", RESULT.format(2, 3, "ann")),
+    ("W[31hefe]", "W+4R", RESULT.format(1, 4, "ann")),
+    ("W[31hefe]", "W+0R", RESULT.format(1, 0, "ann")),
+]
+
+
+@pytest.mark.parametrize(("text", "result", "reason"), BAD_RESULTS)
+def test_wrong_results(text: str, result: str, reason: str) -> None:
+    with pytest.raises(InvalidGameError, match=f"^{reason}$"):
+        turns_of(text, f"{MATCH}RE[{result}]")
+
+
+def test_the_resigner_loses() -> None:
+    text = " 5 point match\n Game 1\n ann : 0      bob : 0\n  1) 31: 8/5 6/5                  Resigns\n{}Wins 1 point\n"
+    for blanks, is_right in (("      ", True), (" " * 34, False)):
+        (match,) = parse_mat(text.format(blanks).encode()).matches
+        assert is_fine(match, match.games[0]) == is_right
+
+
+@pytest.mark.parametrize(
+    ("cube", "root", "reason"),
+    [
+        (2, MATCH, "expected a game that begins with a cube of 1, got 2"),
+        (0, MONEY, "expected a power of two as cube value, got 0"),
+        (3, MONEY, "expected a power of two as cube value, got 3"),
+        (1 << 21, MONEY, "expected a game that begins with a cube of 1, got 2097152"),
+        (1 << 20, MONEY, "expected a cube of at most 1048576, in line 1: ann double"),
+    ],
+)
+def test_cubes_that_are_none(cube: int, root: str, reason: str) -> None:
+    with pytest.raises(InvalidGameError, match=f"^{reason}$"):
+        turns_of("W[double]", f"{root}CV[{cube}]")
+
+
+MAT_HEAD = " 0 point match\n Game 1\n ann : 0                        bob : 0\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ("  1)  Doubles => 4", "expected a double to 2, got 4, in line 4: ann double"),
+        ("  1)  Doubles => 2                Beavers => 8", "expected a beaver to 4, got 8, in line 4: bob beaver"),
+        ("  1) 31: 8/5 6/5*", r"expected a legal play \(.*\), got '8/5 6/5\*', in line 4: ann play"),
+        ("  1) 31: 8/5 6/5\n  2) nonsense", "expected a whole game, got one with 1 lines that are not understood"),
+    ],
+)
+def test_rules_of_mat_files(rows: str, reason: str) -> None:
+    (match,) = parse_mat(f"{MAT_HEAD}{rows}\n".encode()).matches
+    with pytest.raises(InvalidGameError, match=f"^{reason}$"):
+        replay(match, match.games[0])
