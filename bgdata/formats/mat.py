@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 
 from bgdata.errors import UsageError
 from bgdata.formats.lines import Ledger, read_bytes, split_lines, write_bytes
@@ -244,6 +245,7 @@ def _check_names(players: tuple[str, str]) -> None:
 
 
 _NEW_LINE = "\n"
+_BLANK = " "
 _WORDS = {TurnKind.TAKE: " Takes", TurnKind.PASS: " Drops"}
 _CUBE_WORDS = {TurnKind.DOUBLE: "Doubles", TurnKind.BEAVER: "Beavers"}
 
@@ -253,7 +255,7 @@ def _game_text(players: tuple[str, str], game: Game) -> str:
     names = [f"{name} : {score}" for name, score in zip(players, game.score, strict=True)]
     gap = " " * (len(names[0]) >= _NAME_WIDTH and names[1][0].isdigit())  # else the score would run into the name
     text = f" Game {game.number}\n {names[0]:<{_NAME_WIDTH}}{gap}{names[1]}\n"
-    turns = [turn for turn in game.turns if turn.kind not in (TurnKind.SETUP, TurnKind.RESIGN)]
+    turns = _written_turns(game)
     column, row = 1, 0  # of the last cell written
     for turn in turns:
         if turn.player <= column:
@@ -264,6 +266,20 @@ def _game_text(players: tuple[str, str], game: Game) -> str:
         column = turn.player
     is_passed = bool(turns) and turns[-1].kind is TurnKind.PASS
     return f"{text}{_result(game, column, is_passed)}\n"
+
+
+def _written_turns(game: Game) -> list[Turn]:
+    """The turns that have a cell: also, as a blank, the take of a beaver that the one who doubled first has turned."""
+    turns = [turn for turn in game.turns if turn.kind not in (TurnKind.SETUP, TurnKind.RESIGN)]
+    written: list[Turn] = []
+    doubler = None
+    for turn, following in zip_longest(turns, turns[1:]):
+        written.append(turn)
+        doubler = turn.player if turn.kind is TurnKind.DOUBLE else doubler
+        is_taken = following.player == turn.player if following else game.winner is not None
+        if turn.kind is TurnKind.BEAVER and turn.player == doubler and is_taken:
+            written.append(Turn(1 - turn.player, TurnKind.TAKE, text=_BLANK))
+    return written
 
 
 def _result(game: Game, column: int, is_passed: bool) -> str:
@@ -278,6 +294,8 @@ def _result(game: Game, column: int, is_passed: bool) -> str:
 
 
 def _cell(turn: Turn) -> str:
+    if turn.text == _BLANK:
+        return 2 * _BLANK * turn.player
     if turn.dice is None:
         word = _WORDS.get(turn.kind)
         return word if word else f" {_CUBE_WORDS[turn.kind]} => {turn.cube_value}"

@@ -88,7 +88,8 @@ class Warehouse:
             self.require()
             wanted = f"{kind}/{variant}" + (f"/{version}" if version else "")
             have = ", ".join(self.variants(kind)) or "none"
-            raise MissingTableError(f"no {wanted} in {self.root} (have: {have}); try: bgdata build {kind}")
+            step = f"import {kind} FILE..." if self.kind(kind).takes_files else f"build {kind}"
+            raise MissingTableError(f"no {wanted} in {self.root} (have: {have}); try: bgdata {step}")
         if len(tables) == 1 and (tables[0].folder / MANIFEST_NAME).exists():
             return tables[0]
         return max(tables, key=_age)

@@ -43,16 +43,16 @@ class Imports:
         **given: str,
     ) -> Table:
         """What `bgdata import` does; `given` are its options that name the variant."""
-        parameters = IMPORTED[kind].parameters_of(files, {name.strip("_"): value for name, value in given.items()})
+        parameters = IMPORTED[kind].parameters_of(files, given)
         return self.warehouse.build(kind, parameters, files=files, progress=progress, strict=strict, force=force)
 
     def sample(self, kind: str, **options: Any) -> Table:
         """The sample of a kind, imported."""
         return self.build(kind, IMPORTED[kind].write_sample(self.folder), **options)
 
-    def text(self, kind: str, text: str | bytes, name: str = "contact.txt", **options: Any) -> Table:
+    def text(self, kind: str, text: str | bytes, file: str = "contact.txt", **options: Any) -> Table:
         """A file with this text, imported."""
-        return self.build(kind, [self.file(name, text)], **options)
+        return self.build(kind, [self.file(file, text)], **options)
 
 
 def rows(table: Table, name: str = "") -> list[dict[str, Any]]:

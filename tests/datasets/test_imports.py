@@ -225,7 +225,7 @@ def test_files_of_the_same_name(imports: Imports) -> None:
 
 def test_the_same_content_under_another_name_is_another_version(imports: Imports) -> None:
     """Rows differ by the name: one recipe never has two digests."""
-    tables = [imports.text("positions", START_ID, name, name_="x") for name in ("a.csv", "b.csv")]
+    tables = [imports.text("positions", START_ID, name, name="x") for name in ("a.csv", "b.csv")]
     assert len({table.manifest.recipe_key for table in tables}) == 2
     assert [rows(table)[0]["source"] for table in tables] == ["a.csv", "b.csv"]
 
