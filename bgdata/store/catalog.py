@@ -34,9 +34,9 @@ def write_catalog(warehouse: Warehouse) -> None:
         try:
             with duckdb.connect() as connection:
                 connection.execute(f"attach {quoted(str(partial))} as catalog (storage_version '{STORAGE_VERSION}')")
-                connection.execute("use catalog")
+                connection.execute("use catalog; begin transaction")  # each alone would wait for the disk
                 fill_catalog(connection, warehouse)
-                connection.execute("use memory; detach catalog")
+                connection.execute("commit; use memory; detach catalog")
             partial.replace(warehouse.catalog)
         except duckdb.Error as error:
             raise StorageError(f"cannot write {warehouse.catalog}: {str(error).splitlines()[0]}") from error
@@ -102,20 +102,21 @@ def create_source(
 ) -> str | None:
     """The query that shows one table of a version, behind a view of the variant's own unless the table is shared.
 
-    None where the Parquet file is damaged, which `bgdata verify` reports.
+    None where the Parquet file or the manifest is damaged, which `bgdata verify` reports.
     """
-    parameters: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
     path = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + shape.file)
     root = f"coalesce(getvariable('warehouse'), {quoted(str(warehouse.root.resolve()))})"
-    query = f"select {select_columns(kind, parameters, shape)} from read_parquet({root} || {path})"
-    name = f"{shape.name}_{table.manifest.variant.replace('-', '_')}"
     try:
-        connection.execute(f"create view {name} as {query}")
-    except duckdb.Error:
+        parameters: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
+        query = f"select {select_columns(kind, parameters, shape)} from read_parquet({root} || {path})"
+        with connection.cursor() as aside:  # an error would end the transaction
+            aside.execute(f"{query} limit 0")
+    except (duckdb.Error, BgdataError):
         return None
     if shape.shared:
-        connection.execute(f"drop view {name}")
         return query
+    name = f"{shape.name}_{table.manifest.variant.replace('-', '_')}"
+    connection.execute(f"create view {name} as {query}")
     comment_on(connection, name, shape, f"{shape.summary} Variant {table.manifest.variant}, {table.folder.name}.")
     return f"select * from {name}"
 
