@@ -16,16 +16,21 @@ import os
 from bgdata.bearoff.index import layout_at, layout_count, position_index
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
 from bgdata.datasets import all_kinds
+from bgdata.game.plays import Play, legal_plays
+from bgdata.game.position import Position
 from bgdata.store.warehouse import Warehouse
 
 __all__ = [
     "Equities",
+    "Play",
+    "Position",
     "RaceTable",
     "TwoSidedTable",
     "Warehouse",
     "all_kinds",
     "layout_at",
     "layout_count",
+    "legal_plays",
     "open_gammon",
     "open_one_sided",
     "open_two_sided",
