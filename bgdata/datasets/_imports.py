@@ -29,7 +29,7 @@ from bgdata.datasets._columns import (
     text_column,
     text_declarations,
 )
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
 from bgdata.formats.lines import Quarantined, read_bytes
 from bgdata.store.dataset import Column, Estimate, FlatArray, ImportedDataset, Parameters, TableShape
 from bgdata.store.manifest import RawFile, unpacked_name
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
+MOST_FILES = 1 << 16  # as the arrays number them
 MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines
 FILE_CLASSES = ("contact", "crashed", "race")
 SOURCE_COLUMNS = (
@@ -171,6 +172,11 @@ class FileImport(ImportedDataset[P]):
     def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> P:
         found: P = self.parameters.of_files(files, given)
         return found
+
+    def check_files(self, files: Sequence[Path]) -> None:
+        super().check_files(files)
+        if len(files) > MOST_FILES:
+            raise UsageError(f"expected at most {MOST_FILES:,} files at once, got {len(files):,}")
 
     @abstractmethod
     def read(self, path: Path, parameters: P) -> Intake:

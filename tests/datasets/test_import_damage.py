@@ -5,9 +5,11 @@ from __future__ import annotations
 import bz2
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import bgdata
+from bgdata.datasets import gnubg_benchmark
 from bgdata.errors import CorruptFileError, MissingTableError, StorageError, UsageError
 from bgdata.game.position import START
 from bgdata.store.progress import Silence
@@ -15,6 +17,7 @@ from bgdata.store.verify import verify
 from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run
 from tests.datasets.importing import IMPORTED, Imports, counts, rows
+from tests.formats import samples
 from tests.store import processes
 from tests.store.toy import whole_versions
 
@@ -59,6 +62,26 @@ def test_verify(imports: Imports, kind: str) -> None:
         (problem,) = problems(imports.warehouse)
         assert f"of {damaged}, found" in problem
         damaged.write_bytes(whole)
+    assert problems(imports.warehouse) == []
+
+
+def test_verify_of_comments_that_repeat(imports: Imports) -> None:
+    """Parquet numbers its texts in its own way."""
+    row = samples.TRAINING_ROW.decode()
+    table = imports.text("gnubg_training", f"# a\n# b\n# b\n{row}# a\n{row}# c\n{row}")
+    assert [row["comment"] for row in rows(table)] == ["# b", "# a", "# c"]
+    assert problems(imports.warehouse) == []
+
+
+@pytest.mark.parametrize("kind", ["gnubg_training", "gnubg_benchmark"])
+def test_tables_of_several_row_groups(imports: Imports, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(IMPORTED[kind]), "row_group_rows", 3)
+    monkeypatch.setattr(gnubg_benchmark, "ROW_GROUP_ROWS", 3)
+    names = ["contact-b", "contact-a"] if kind == "gnubg_training" else ["contact"]
+    line = samples.TRAINING_ROW if kind == "gnubg_training" else samples.BENCHMARK_ROWS.splitlines(keepends=True)[0]
+    table = imports.build(kind, [imports.file(name, b"# c\n" + 5 * line) for name in names])
+    assert pq.ParquetFile(table.parquet).num_row_groups == (4 if len(names) == 2 else 2)
+    assert [row["line"] for row in rows(table)] == [2, 3, 4, 5, 6] * len(names)
     assert problems(imports.warehouse) == []
 
 

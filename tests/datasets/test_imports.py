@@ -223,6 +223,13 @@ def test_files_of_the_same_name(imports: Imports) -> None:
     assert list(imports.warehouse.versions()) == []
 
 
+def test_more_files_than_can_be_numbered() -> None:
+    files = [Path(f"{number}.csv") for number in range((1 << 16) + 1)]
+    IMPORTED["positions"].check_files(files[1:])
+    with pytest.raises(UsageError, match="expected at most 65,536 files at once, got 65,537"):
+        IMPORTED["positions"].check_files(files)
+
+
 def test_the_same_content_under_another_name_is_another_version(imports: Imports) -> None:
     """Rows differ by the name: one recipe never has two digests."""
     tables = [imports.text("positions", START_ID, name, name="x") for name in ("a.csv", "b.csv")]

@@ -1,0 +1,85 @@
+"""gnubg as a player: where it is installed, and what is said where it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bgdata.errors import ExternalProgramError, UnknownPlayerError
+from bgdata.evaluation import gnubg_program
+from bgdata.evaluation.gnubg_player import GnubgPlayer, after_moves
+from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version, require_gnubg
+from bgdata.evaluation.player import open_player
+from bgdata.game.codec import flip_boards
+from bgdata.game.dice import roll_of
+from bgdata.game.plays import legal_plays, parse_play
+from bgdata.game.position import START, Position
+from bgdata.play.random_games import random_game_positions
+from tests.oracles import needs_gnubg_tool
+
+
+@pytest.mark.parametrize(
+    ("position", "roll", "play", "moves"),
+    [
+        (START, "31", "8/5 6/5", [8, 5, 6, 5]),
+        (START, "66", "24/18(2) 13/7(2)", [24, 18, 24, 18, 13, 7, 13, 7]),
+        (Position.from_board([0, *[0] * 3, 1, 1, *[0] * 18, -1, 0]), "64", "5/off 4/off", [5, 0, 4, 0]),
+        (Position.from_board([0, *[0] * 19, -1, -1, 0, 0, -1, 1]), "54", "bar/21*/16", [25, 21, 21, 16]),
+        (Position.from_board([0, *[0] * 19, -1, -1, 0, 0, -1, 1]), "54", "bar/20*/16", [25, 20, 20, 16]),
+    ],
+)
+def test_plays_as_gnubg_lists_them(position: Position, roll: str, play: str, moves: list[int]) -> None:
+    assert after_moves(position, moves) == parse_play(play, position, roll).after_play
+
+
+def test_no_moves() -> None:
+    assert after_moves(START, []) == START
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_chooses() -> None:
+    """Known best plays of the opening, and legal ones of random positions, as many as its processes do not divide."""
+    games = random_game_positions(1, seed=9)
+    boards = np.vstack([np.array([START.board] * 3, np.int8), games.boards[:39]])
+    rolls = np.vstack([np.array([[3, 1], [4, 2], [6, 1]], np.int8), games.rolls[:39]])
+    player = open_player("gnubg")
+    assert (player.label, player.version) == ("gnubg-0ply", gnubg_version())
+    chosen = flip_boards(player.choose_plays(boards, rolls)).tolist()
+    for row, play in enumerate(("8/5 6/5", "8/4 6/4", "13/7 8/7")):
+        assert tuple(chosen[row]) == parse_play(play, START, roll_of(*rolls[row].tolist())).after_play.board
+    for board, roll, found in zip(boards.tolist(), rolls.tolist(), chosen, strict=True):
+        assert tuple(found) in {
+            play.after_play.board for play in legal_plays(Position.from_board(board), roll_of(*roll))
+        }
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_without_questions() -> None:
+    assert GnubgPlayer(1).choose_plays(np.empty((0, 26), np.int8), np.empty((0, 2), np.int8)).shape == (0, 26)
+    assert GnubgPlayer(1).label == "gnubg-1ply"
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_that_stops(tmp_path: Path) -> None:
+    """It exits with 0 whatever happens."""
+    assert ask_gnubg("tell(1)\ntell('x y')", tmp_path) == ["1", "x y"]
+    for script in ("tell(1)\nraise ValueError('no')", "import sys\nsys.exit(3)", "tell("):
+        with pytest.raises(ExternalProgramError, match="expected gnubg to answer every question, found: "):
+            ask_gnubg(script, tmp_path)
+
+
+def test_plies_that_gnubg_does_not_have() -> None:
+    for ply in (-1, 5):
+        with pytest.raises(UnknownPlayerError, match=f"expected --ply 0 to 4 for gnubg, got {ply}"):
+            GnubgPlayer(ply)
+
+
+def test_gnubg_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    gnubg_version.cache_clear()
+    monkeypatch.setattr(gnubg_program, "find_gnubg_tool", lambda _: None)
+    message = r"expected GNU Backgammon on this machine, found none \(Debian package gnubg\)"
+    for function in (require_gnubg, gnubg_version, GnubgPlayer):
+        with pytest.raises(UnknownPlayerError, match=message):
+            function()

@@ -1,0 +1,73 @@
+"""Players by name, and the random one: fair, legal, and always the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from bgdata.errors import UnknownPlayerError
+from bgdata.evaluation import player
+from bgdata.evaluation.player import RandomPlayer, open_player
+from bgdata.game.codec import flip_boards
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START
+from bgdata.kernel import threads
+from bgdata.play.random_games import random_game_positions
+
+GAMES = random_game_positions(40, seed=17)
+
+
+@pytest.mark.parametrize("name", ["random", "pubeval"])
+def test_choices_are_legal(name: str) -> None:
+    chosen = flip_boards(open_player(name).choose_plays(GAMES.boards, GAMES.rolls)).tolist()
+    offsets, after_play = batch_plays(GAMES.boards, GAMES.rolls)
+    candidates = after_play.tolist()
+    for row, board in enumerate(chosen):
+        assert board in candidates[offsets[row] : offsets[row + 1]]
+
+
+def test_random_choices_depend_on_seed_and_place_alone() -> None:
+    expected = RandomPlayer(5).choose_plays(GAMES.boards, GAMES.rolls)
+    for count in (1, 2):
+        with threads(count):
+            assert np.array_equal(RandomPlayer(5).choose_plays(GAMES.boards, GAMES.rolls), expected)
+    assert np.array_equal(RandomPlayer(5).choose_plays(GAMES.boards[:300], GAMES.rolls[:300]), expected[:300])
+    others = RandomPlayer(6).choose_plays(GAMES.boards, GAMES.rolls)
+    assert 0.1 < (others == expected).all(axis=1).mean() < 0.7
+
+
+def test_random_choices_do_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = RandomPlayer().choose_plays(GAMES.boards, GAMES.rolls)
+    monkeypatch.setattr(player, "BATCH", 13)
+    assert np.array_equal(RandomPlayer().choose_plays(GAMES.boards, GAMES.rolls), expected)
+
+
+def test_random_choices_are_fair() -> None:
+    """Every distinct play of the start position equally often, within five standard errors."""
+    count = 40_000
+    boards, rolls = np.tile(np.array(START.board, np.int8), (count, 1)), np.tile(np.array([3, 1], np.int8), (count, 1))
+    chosen = Counter(map(tuple, RandomPlayer(1).choose_plays(boards, rolls).tolist()))
+    plays = legal_plays(START, "31")
+    assert set(chosen) == {play.next_position.board for play in plays}
+    chance = 1 / len(plays)
+    error = 5 * (count * chance * (1 - chance)) ** 0.5
+    assert all(abs(found - count * chance) < error for found in chosen.values())
+
+
+def test_no_decisions() -> None:
+    for name in ("random", "pubeval"):
+        assert open_player(name).choose_plays(GAMES.boards[:0], GAMES.rolls[:0]).shape == (0, 26)
+
+
+def test_players_by_name() -> None:
+    for name in ("random", "pubeval"):
+        opened = open_player(name)
+        assert (opened.label, opened.version) == (name, "1")
+    with pytest.raises(UnknownPlayerError, match=r"expected a player among random, pubeval, .*, got nobody"):
+        open_player("nobody")
+    for name in ("random", "pubeval"):
+        with pytest.raises(UnknownPlayerError, match=f"expected --ply 0 for {name}, which does not look ahead, got 1"):
+            open_player(name, 1)
