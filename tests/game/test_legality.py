@@ -1,0 +1,58 @@
+"""Whether one position can follow from another, against the slow twin of the legal plays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.game import legality
+from bgdata.game.codec import flip_boards
+from bgdata.game.legality import are_legal_results
+from bgdata.game.position import START, Position
+from bgdata.kernel import threads
+from bgdata.play.random_games import random_game_positions
+from tests.reference.plays import boards_after
+
+GAMES = random_game_positions(3, seed=41)
+COUNT = 120
+ROLLS = GAMES.rolls[:COUNT]
+AFTER = [boards_after(board, *roll) for board, roll in zip(GAMES.boards[:COUNT].tolist(), ROLLS.tolist(), strict=True)]
+
+
+def asked(row: int) -> list[tuple[int, ...]]:
+    """Boards to ask about: all that can follow in some decision near this one; none for every seventh."""
+    return [] if row % 7 == 3 else sorted(AFTER[row] | AFTER[row - 1] | {tuple(GAMES.boards[row].tolist())})
+
+
+def results(boards: list[list[tuple[int, ...]]]) -> tuple[np.ndarray, np.ndarray]:
+    """(where the results of each decision begin, the boards with the other side on roll)."""
+    first = np.cumsum([0, *map(len, boards)])
+    return first, flip_boards(np.array([board for some in boards for board in some], np.int8).reshape(-1, 26))
+
+
+def test_all_that_can_follow_and_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, following = results(list(map(asked, range(COUNT))))
+    expected = [board in AFTER[row] for row in range(COUNT) for board in asked(row)]
+    assert 0.2 < np.mean(expected) < 0.8
+    for count in (1, 2):
+        with threads(count):
+            assert are_legal_results(GAMES.boards[:COUNT], ROLLS, first, following).tolist() == expected
+    monkeypatch.setattr(legality, "_BLOCK", 7)
+    assert are_legal_results(GAMES.boards[:COUNT], ROLLS, first, following).tolist() == expected
+
+
+def test_the_published_opening() -> None:
+    """Dice in either order; seen by the wrong side it is another position."""
+    board, after = np.array([START.board], np.int8), Position.from_id("4HPwATDgc/ABMA").board
+    play = np.array([0, -2, 0, 0, 2, 0, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0], np.int8)
+    both = np.vstack([flip_boards(play[np.newaxis]), play[np.newaxis], np.array([after], np.int8)])
+    for roll in ([4, 2], [2, 4]):
+        found = are_legal_results(board, np.array([roll], np.int64), np.array([0, 3]), both)
+        assert found.tolist() == [True, False, False]
+    assert not are_legal_results(board, np.array([[4, 1]], np.int8), np.array([0, 3]), both).any()
+
+
+def test_nothing_to_ask() -> None:
+    empty = np.empty((0, 26), np.int8)
+    assert are_legal_results(empty, np.empty((0, 2), np.int8), np.array([0]), empty).shape == (0,)
+    assert are_legal_results(GAMES.boards[:2], ROLLS[:2], np.array([0, 0, 0]), empty).shape == (0,)
