@@ -41,6 +41,10 @@ class InvalidParameterError(UsageError):
     """A dataset parameter outside its range."""
 
 
+class UnknownEncoderError(UsageError, KeyError):
+    """No encoder of network inputs has this name."""
+
+
 class UnknownPlayerError(UsageError, KeyError):
     """No player has this name, or not on this machine."""
 

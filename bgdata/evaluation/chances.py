@@ -1,0 +1,89 @@
+"""Five cumulative chances: how they turn around, what they are worth, and which of them a board allows.
+
+`chances[0:5]` is float32: win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll, before
+the roll; a gammon includes backgammons, and a win any of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.game.codec import Boards
+from bgdata.game.outcome import HOME_POINTS
+from bgdata.game.position import CHECKERS
+from bgdata.kernel import kernel
+
+CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+Chances = NDArray[np.float32]
+
+
+def cubeless_equities(chances: Chances) -> NDArray[np.float32]:
+    """float32[n]: points a game to the player on roll at a cube of 1, from float32[n, 5] chances."""
+    doubled = np.float32(2) * chances[:, 0] - np.float32(1)
+    return np.asarray(doubled + chances[:, 1] + chances[:, 2] - chances[:, 3] - chances[:, 4])
+
+
+def turned_chances(chances: Chances) -> Chances:
+    """float32[n, 5]: the same chances seen by the other player."""
+    turned = chances[:, [0, 3, 4, 1, 2]]
+    turned[:, 0] = np.float32(1) - turned[:, 0]
+    return turned
+
+
+@kernel()
+def equity_of(chances: Chances) -> float:
+    """Points a game to the player whose chances[0:5] they are."""
+    return np.float32(2) * chances[0] - np.float32(1) + chances[1] + chances[2] - chances[3] - chances[4]
+
+
+@kernel()
+def fill_turned(chances: Chances, turned: Chances) -> None:
+    """Fills turned[0:5] with chances[0:5] as the other player sees them; not in place."""
+    turned[0] = np.float32(1) - chances[0]
+    turned[1], turned[2] = chances[3], chances[4]
+    turned[3], turned[4] = chances[1], chances[2]
+
+
+@kernel()
+def fill_outcome_chances(outcome: int, chances: Chances) -> None:
+    """Fills chances[0:5] with those of a finished game, worth `outcome` points (-3 to 3, not 0) to the player."""
+    chances[0] = np.float32(outcome > 0)
+    chances[1], chances[2] = np.float32(outcome > 1), np.float32(outcome > 2)
+    chances[3], chances[4] = np.float32(outcome < -1), np.float32(outcome < -2)
+
+
+@kernel()
+def possible_outcomes(board: Boards) -> int:
+    """A set of bits for what chances[1:5] may be above 0 on board[slot]: bit 0 for a gammon won, then a backgammon won,
+    a gammon lost, a backgammon lost.
+
+    No gammon is possible once the loser has borne off a checker, no backgammon once the sides are past each other and
+    the loser has no checker left in the winner's home board.
+    """
+    ours, theirs = int(board[25]), int(board[0])
+    our_rearmost, their_rearmost = 25 * (ours > 0), 25 * (theirs > 0)
+    for point in range(1, 25):
+        count = int(board[point])
+        if count > 0:
+            ours += count
+            our_rearmost = max(our_rearmost, point)
+        elif count < 0:
+            theirs -= count
+            their_rearmost = max(their_rearmost, 25 - point)
+    is_contact = our_rearmost + their_rearmost > 24
+    possible = 0
+    if theirs == CHECKERS:
+        possible |= 3 if is_contact or their_rearmost > 24 - HOME_POINTS else 1
+    if ours == CHECKERS:
+        possible |= 12 if is_contact or our_rearmost > 24 - HOME_POINTS else 4
+    return possible
+
+
+@kernel()
+def limit_chances(possible: int, chances: Chances) -> None:
+    """Fills chances[0:5] with themselves held to the rules: impossible ones 0, none above what includes it."""
+    chances[1] = min(chances[1], chances[0]) if possible & 1 else np.float32(0)
+    chances[2] = min(chances[2], chances[1]) if possible & 2 else np.float32(0)
+    chances[3] = min(chances[3], np.float32(1) - chances[0]) if possible & 4 else np.float32(0)
+    chances[4] = min(chances[4], chances[3]) if possible & 8 else np.float32(0)
