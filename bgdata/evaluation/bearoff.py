@@ -1,0 +1,189 @@
+"""Bearoff positions answered from the tables of a warehouse, and how far the answers can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from bgdata.bearoff.index import MAX_CHECKERS, layout_count
+from bgdata.bearoff.tables import equity_limit
+from bgdata.errors import CorruptFileError
+from bgdata.evaluation.bearoff_kernels import (
+    BearoffArrays,
+    BearoffSource,
+    Chances,
+    fill_bearoff,
+)
+from bgdata.game.codec import Boards, check_boards
+from bgdata.kernel import Array
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+
+class BearoffChances(NamedTuple):
+    """One row a board."""
+
+    chances: Chances  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon; NaN where not covered
+    sources: NDArray[np.int8]  # [n] a number of BearoffSource
+
+
+class BearoffEvaluator:
+    """Chances of the player on roll before the roll, from at most one table of each kind, mapped and never copied.
+
+    `arrays` is what kernels take. `error` is a `bearoff_error` table, from which only the statistics are told.
+    """
+
+    def __init__(
+        self,
+        two_sided: Table | None = None,
+        one_sided: Table | None = None,
+        gammon: Table | None = None,
+        error: Table | None = None,
+    ) -> None:
+        self.two_sided, self.one_sided, self.gammon, self.error = two_sided, one_sided, gammon, error
+        self.arrays = map_tables(two_sided, one_sided, gammon)
+
+    def evaluate_many(self, boards: Boards) -> BearoffChances:
+        """Five cumulative chances and their source for int8[n, 26] boards. Raises InvalidPositionError for another
+        shape or type; a board that is not legal is not covered."""
+        boards = np.ascontiguousarray(check_boards(boards))
+        found = BearoffChances(np.full((len(boards), 5), np.nan, np.float32), np.empty(len(boards), np.int8))
+        fill_bearoff(self.arrays, boards, found.chances, found.sources)
+        return found
+
+    @cached_property
+    def accuracy(self) -> Mapping[BearoffSource, str]:
+        """How far the answers of each source can be off, in words. Raises ManifestFormatError."""
+        statements = {BearoffSource.NONE: "not covered"}
+        if self.two_sided is not None:
+            bound = self.two_sided.manifest.statistics["cubeless_error_bound"]
+            statements[BearoffSource.EXACT] = (
+                f"exact, {self.two_sided.name}: cubeless equity within {bound:.2g}, win chance within {bound / 2:.2g}"
+            )
+        if self.one_sided is not None:
+            statements[BearoffSource.COMBINED] = (
+                f"approximate, {self.one_sided.name}: as if each side just raced; {measured_error(self.error)}; "
+                f"{GAMMON_ERROR if self.gammon is not None else 'no gammon chances'}"
+            )
+        return statements
+
+
+GAMMON_ERROR = "gammon chances not measured"
+
+
+def measured_error(error: Table | None) -> str:
+    """What `bearoff_error` measured of combining two one-sided distributions, without gammons."""
+    if error is None:
+        return "its error was not measured in this warehouse (bgdata build bearoff_error)"
+    found = error.manifest.statistics
+    return (
+        f"over all pairs of {error.manifest.variant} the cubeless equity is off by "
+        f"{found['mean_absolute_difference']:.4f} on average, {found['smallest_difference']:+.4f} to "
+        f"{found['largest_difference']:+.4f}"
+    )
+
+
+def open_bearoff(warehouse: Warehouse) -> BearoffEvaluator:
+    """Map the best tables of a warehouse; none is needed. Reads no manifest where each has one version.
+
+    The best are the two-sided table of the most positions, and the one-sided table of the most points among those with
+    a gammon table of the same points, else among all: then no position with all 15 checkers of a side is covered.
+    Raises CorruptFileError for a damaged table and MissingWarehouseError where there is no such folder.
+    """
+    warehouse.require()
+    with_gammons = sizes(warehouse, "bearoff_gammon") & sizes(warehouse, "bearoff_one_sided")
+    gammon = largest(warehouse, "bearoff_gammon", with_gammons)
+    one_sided = largest(warehouse, "bearoff_one_sided", with_gammons or sizes(warehouse, "bearoff_one_sided"))
+    two_sided = largest(warehouse, "bearoff_two_sided", sizes(warehouse, "bearoff_two_sided"))
+    error = largest(warehouse, "bearoff_error", sizes(warehouse, "bearoff_error"))
+    return BearoffEvaluator(two_sided, one_sided, gammon, error)
+
+
+def sizes(warehouse: Warehouse, kind: str) -> set[tuple[int, int]]:
+    """(points, checkers) of every variant that has a version."""
+    slugs = [slug for slug in warehouse.variants(kind) if next(warehouse.versions(kind, slug), None) is not None]
+    return {(int(points), int(checkers)) for points, _, checkers in (slug.partition("x") for slug in slugs)}
+
+
+def largest(warehouse: Warehouse, kind: str, among: set[tuple[int, int]]) -> Table | None:
+    """The table of the most layouts."""
+    if not among:
+        return None
+    points, checkers = max(among, key=lambda size: (layout_count(*size), size))
+    return warehouse.open(kind, f"{points}x{checkers}")
+
+
+def size_of(table: Table) -> tuple[int, int]:
+    """(points, checkers) of a bearoff table, from the name of its folder."""
+    points, _, checkers = table.folder.parent.name.partition("x")
+    return int(points), int(checkers)
+
+
+def map_tables(two_sided: Table | None, one_sided: Table | None, gammon: Table | None) -> BearoffArrays:
+    """The arrays of the given tables, mapped. Raises CorruptFileError for one of another size than it should have."""
+    points, checkers = size_of(two_sided)
+    race_points, gammon_points = size_of(one_sided)[0], size_of(gammon)[0]
+    first_index = layout_count(gammon_points, MAX_CHECKERS - 1) if gammon else 0
+    return BearoffArrays(
+        points,
+        checkers,
+        equity_limit(checkers),
+        *equity_arrays(two_sided),
+        race_points,
+        *race_arrays(one_sided, 0),
+        gammon_points,
+        first_index,
+        *race_arrays(gammon, first_index),
+    )
+
+
+def size_of(table: Table | None) -> tuple[int, int]:
+    """(points, checkers) of a bearoff table, from the name of its folder; 0 of none."""
+    if table is None:
+        return 0, 0
+    points, _, checkers = table.folder.parent.name.partition("x")
+    return int(points), int(checkers)
+
+
+def equity_arrays(table: Table | None) -> tuple[Array, Array]:
+    """(float32 equities, uint16 codes) of a two-sided table, one of them empty; both of none."""
+    equities, codes = nothing(np.float32, (0, 0, 4)), nothing(np.uint16, (0, 0, 4))
+    if table is None:
+        return equities, codes
+    count = layout_count(*size_of(table))
+    stored = table.array("equities")
+    expect(table, "equities", stored.shape == (count, count, 4) and stored.dtype in (np.float32, np.uint16))
+    return (stored, codes) if stored.dtype == np.float32 else (equities, stored)
+
+
+def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Array]:
+    """(offsets, first_roll, chances) of a one-sided or gammon table whose row 0 has this index; empty ones of none."""
+    if table is None:
+        return nothing(np.uint32), nothing(np.uint8), nothing(np.float32)
+    rows = layout_count(*size_of(table)) - first_index
+    offsets, first_roll, chances = (table.array(name) for name in ("offsets", "first_roll", "chances"))
+    expect(table, "offsets", offsets.shape == (rows + 1,) and offsets.dtype == np.uint32)
+    expect(table, "first_roll", first_roll.shape == (rows,) and first_roll.dtype == np.uint8)
+    expect(table, "chances", chances.shape == (int(offsets[-1]),) and chances.dtype == np.float32)
+    return offsets, first_roll, chances
+
+
+def nothing(dtype: DTypeLike, shape: tuple[int, ...] = (0,)) -> Array:
+    """An empty array that is read-only, as mapped ones are: kernels are compiled for one or the other."""
+    array = np.empty(shape, dtype)
+    array.setflags(write=False)
+    return array
+
+
+def expect(table: Table, name: str, is_right: bool) -> None:
+    """Raise CorruptFileError for an array that kernels would read beyond its end."""
+    if not is_right:
+        found = table.array(name)
+        raise CorruptFileError(
+            f"expected the array {name} of {table.name} to have the size and type of its table, "
+            f"found {found.dtype}{list(found.shape)}; try: bgdata verify"
+        )

@@ -1,0 +1,174 @@
+"""Chances of bearoff positions from mapped tables, for arrays of boards and for other kernels.
+
+Exact where a two-sided table holds both sides. Elsewhere two one-sided distributions are combined as if each side just
+raced: the player on roll rolls first, so needing n rolls he wins against an opponent who needs n or more, and an
+opponent who needs n wins against n + 1 or more. A side that still has all 15 checkers may lose a gammon: then its rolls
+until the first one is off take the place of its rolls to the end. Backgammons cannot happen: a checker on its own point
+p stands on the other side's point 25 - p, at home there from p = 19 on, and no table reaches beyond point 18.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.index import MAX_CHECKERS
+from bgdata.bearoff.layouts import BINOMIAL
+from bgdata.game.classes import PASSED_PIPS
+from bgdata.game.codec import Boards
+from bgdata.kernel import kernel, prange
+
+Chances = NDArray[np.float32]
+
+
+class BearoffSource(IntEnum):
+    """Who answers for a position."""
+
+    NONE = 0  # contact, a side without checkers, or beyond every table
+    EXACT = 1  # the two-sided table
+    COMBINED = 2  # two one-sided distributions, an approximation
+
+
+# BearoffSource members as plain integers, for kernels
+_NONE, _EXACT, _COMBINED = int(BearoffSource.NONE), int(BearoffSource.EXACT), int(BearoffSource.COMBINED)
+
+
+class BearoffArrays(NamedTuple):
+    """The tables of one warehouse, read-only; `points` of 0 and empty arrays where there is none.
+
+    Two-sided equities are stored in one of two ways, and the other array is empty: kernels are compiled once for both.
+    The fields are flat because Numba's parallel loops take no nested tuples.
+    """
+
+    two_sided_points: int
+    two_sided_checkers: int
+    two_sided_limit: float  # equity = code * limit / 32767.5 - limit
+    equities: NDArray[np.float32]  # [on roll, opponent, 4], cubeless first
+    codes: NDArray[np.uint16]  # [on roll, opponent, 4]
+    one_sided_points: int
+    one_sided_offsets: NDArray[np.uint32]  # [positions + 1] where in `chances` a row begins
+    one_sided_first_roll: NDArray[np.uint8]  # [positions] the number of rolls its first chance is for
+    one_sided_chances: NDArray[np.float32]  # packed
+    gammon_points: int  # those of the one-sided table, or 0
+    gammon_first_index: int  # position index of row 0
+    gammon_offsets: NDArray[np.uint32]
+    gammon_first_roll: NDArray[np.uint8]
+    gammon_chances: NDArray[np.float32]
+
+
+class Race(NamedTuple):
+    """Distributions of rolls until all checkers, or the first one, are off, as `tables.RaceTable` reads them."""
+
+    offsets: NDArray[np.uint32]
+    first_roll: NDArray[np.uint8]
+    chances: NDArray[np.float32]
+
+
+@kernel(parallel=True)
+def fill_bearoff(tables: BearoffArrays, boards: Boards, chances: Chances, sources: NDArray[np.int8]) -> None:
+    """Fills chances[row, 0:5] where covered, and every sources[row], from boards[row, slot]."""
+    for row in prange(len(boards)):
+        sources[row] = fill_bearoff_chances(tables, boards[row], chances[row])
+
+
+@kernel()
+def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances) -> int:
+    """Fills chances[0:5] (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll) from
+    board[slot], nothing where no table covers it; returns who answered, an integer of `BearoffSource`."""
+    source = bearoff_source(tables, board)
+    if source == _EXACT:
+        fill_exact(tables, board, chances)
+    elif source == _COMBINED:
+        fill_combined(tables, board, chances)
+    return source
+
+
+@kernel()
+def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
+    """Who can answer board[slot], an integer of `BearoffSource`; cheapest where the answer is nobody."""
+    points = max(tables.two_sided_points, tables.one_sided_points)
+    if board[0] != 0 or board[25] != 0:
+        return _NONE
+    for point in range(24, points, -1):
+        if board[point] > 0 or board[25 - point] < 0:
+            return _NONE
+    ours, theirs, our_rearmost, their_rearmost = 0, 0, 0, 0
+    for point in range(1, points + 1):
+        our_count, their_count = max(int(board[point]), 0), max(-int(board[25 - point]), 0)
+        ours += our_count
+        theirs += their_count
+        our_rearmost = point if our_count else our_rearmost
+        their_rearmost = point if their_count else their_rearmost
+    if ours == 0 or theirs == 0 or our_rearmost + their_rearmost > PASSED_PIPS:
+        return _NONE
+    reach, most = max(our_rearmost, their_rearmost), max(ours, theirs)
+    # equities of positions with gammons do not say how often who wins
+    if reach <= tables.two_sided_points and most <= tables.two_sided_checkers and most < MAX_CHECKERS:
+        return _EXACT
+    if reach <= tables.one_sided_points and most <= MAX_CHECKERS:
+        return _COMBINED if most < MAX_CHECKERS or reach <= tables.gammon_points else _NONE
+    return _NONE
+
+
+@kernel()
+def fill_exact(tables: BearoffArrays, board: Boards, chances: Chances) -> None:
+    """Fills chances[0:5] of a covered board[slot] without gammons: the equity is what wins exceed losses by."""
+    on_roll, opponent = layout_indexes(board, tables.two_sided_points)
+    if len(tables.codes):
+        limit = tables.two_sided_limit
+        equity = np.float64(tables.codes[on_roll, opponent, 0]) * (limit / 32767.5) - limit
+    else:
+        equity = np.float64(tables.equities[on_roll, opponent, 0])
+    chances[0] = min(max(0.5 + 0.5 * equity, 0.0), 1.0)
+    chances[1:5] = 0.0
+
+
+@kernel()
+def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> None:
+    """Fills chances[0:5] of a covered board[slot] from both sides' distributions of rolls."""
+    on_roll, opponent = layout_indexes(board, tables.one_sided_points)
+    all_off = Race(tables.one_sided_offsets, tables.one_sided_first_roll, tables.one_sided_chances)
+    first_off = Race(tables.gammon_offsets, tables.gammon_first_roll, tables.gammon_chances)
+    win = np.float32(min(off_first(all_off, on_roll, all_off, opponent, 0), 1.0))
+    chances[0] = win
+    chances[1:5] = 0.0
+    if tables.gammon_points:  # layouts rank by checkers first: those from here on hold all 15
+        begin = tables.gammon_first_index
+        if opponent >= begin:
+            chances[1] = min(np.float32(off_first(all_off, on_roll, first_off, opponent - begin, 0)), win)
+        if on_roll >= begin:
+            lost = np.float32(off_first(all_off, opponent, first_off, on_roll - begin, 1))
+            chances[3] = min(lost, np.float32(1.0) - win)
+
+
+@kernel()
+def off_first(first: Race, row: int, second: Race, other_row: int, delay: int) -> float:
+    """Chance that `row` of one table needs n rolls and `other_row` of another n + delay or more: delay is 0 where
+    `first` rolls first, else 1. Summed in double precision from the most rolls down."""
+    start, other_start = np.int64(first.offsets[row]), np.int64(second.offsets[other_row])
+    begin, other_begin = np.int64(first.first_roll[row]), np.int64(second.first_roll[other_row])
+    n_chances: Any = np.int64(first.offsets[row + 1]) - start
+    later: Any = other_begin + np.int64(second.offsets[other_row + 1]) - other_start - 1
+    total, tail = 0.0, 0.0
+    for n in range(begin + n_chances - 1, begin - 1, -1):
+        while later >= max(n + delay, other_begin):
+            tail += second.chances[other_start + later - other_begin]
+            later -= 1
+        total += first.chances[start + n - begin] * tail
+    return total
+
+
+@kernel()
+def layout_indexes(board: Boards, points: int) -> tuple[int, int]:
+    """Position indexes of the player on roll and of the opponent on their first `points` points: `position_index`."""
+    index, other, above, other_above = 0, 0, 0, 0
+    for column in range(1, points + 1):
+        point = points + 1 - column
+        above += max(int(board[point]), 0)
+        other_above += max(-int(board[25 - point]), 0)
+        index += BINOMIAL[above + column - 1, column]
+        other += BINOMIAL[other_above + column - 1, column]
+    return index, other
