@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UnknownEncoderError
+from bgdata.evaluation.contact_inputs import CONTACT_INPUTS, fill_contact_inputs
+from bgdata.evaluation.race_inputs import RACE_INPUTS, fill_race_inputs
 from bgdata.game.codec import Boards, check_boards
 from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
@@ -29,6 +31,8 @@ class Encoder(IntEnum):
 
     TESAURO_196 = 0
     TESAURO_198 = 1  # and two that say whose turn it is: always 1 and 0, since boards face the player on roll
+    RACE = 2  # and `race_inputs.RACE_INPUTS`
+    CONTACT = 3  # and `contact_inputs.CONTACT_INPUTS`
 
     @property
     def label(self) -> str:
@@ -38,7 +42,7 @@ class Encoder(IntEnum):
     @property
     def extras(self) -> int:
         """Inputs after those of the points."""
-        return {Encoder.TESAURO_196: BASE_EXTRAS, Encoder.TESAURO_198: BASE_EXTRAS + 2}[self]
+        return BASE_EXTRAS + (0, 2, len(RACE_INPUTS), len(CONTACT_INPUTS))[self]
 
     @property
     def inputs(self) -> int:
@@ -47,7 +51,7 @@ class Encoder(IntEnum):
 
 
 MOST_EXTRAS = max(encoder.extras for encoder in Encoder)
-_TESAURO_198 = int(Encoder.TESAURO_198)
+_TESAURO_198, _RACE, _CONTACT = int(Encoder.TESAURO_198), int(Encoder.RACE), int(Encoder.CONTACT)
 
 
 def encoder_named(label: str) -> Encoder:
@@ -102,3 +106,7 @@ def fill_extras(encoder: int, board: Boards, extras: Inputs) -> None:
     extras[2], extras[3] = OF_OFF[CHECKERS - ours], OF_OFF[CHECKERS - theirs]
     if encoder == _TESAURO_198:
         extras[4], extras[5] = UNIT, 0
+    elif encoder == _RACE:
+        fill_race_inputs(board, extras[BASE_EXTRAS:])
+    elif encoder == _CONTACT:
+        fill_contact_inputs(board, extras[BASE_EXTRAS:])

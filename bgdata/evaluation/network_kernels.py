@@ -39,6 +39,25 @@ class NetworkArrays(NamedTuple):
     biases: Sums  # [unit] of the first layer in units of 2^-18, then of later ones in units of 2^-24
 
 
+class Networks(NamedTuple):
+    """The networks of a player: flat arrays, since parallel kernels take no tuples of tuples."""
+
+    shapes: NDArray[np.int64]  # [network, column]: encoder, inputs, start of its weights, of its biases, layers, sizes
+    weights: Units  # of all networks, one after the other
+    biases: Sums
+
+
+SHAPE_COLUMNS = 5  # of a row of shapes before the sizes of the layers
+
+
+@kernel()
+def network_at(networks: Networks, which: int) -> NetworkArrays:
+    """One network."""
+    shape = networks.shapes[which]
+    sizes = shape[SHAPE_COLUMNS : SHAPE_COLUMNS + shape[4]]
+    return NetworkArrays(shape[0], shape[1], sizes, networks.weights[shape[2] :], networks.biases[shape[3] :])
+
+
 @kernel()
 def half_tangent(y: np.float32) -> np.float32:
     """tanh(y) within 0.0001, as a continued fraction: twice the logistic function of 2y, less 1."""

@@ -15,8 +15,16 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, possible_outcomes
 from bgdata.evaluation.encoders import Encoder, fill_inputs
-from bgdata.evaluation.knowledge import SHAPE_COLUMNS, Knowledge
-from bgdata.evaluation.network_kernels import FIRST_SUM, FIRST_WEIGHT, LATER_SUM, LATER_WEIGHT, OUTPUTS, half_tangent
+from bgdata.evaluation.network_kernels import (
+    FIRST_SUM,
+    FIRST_WEIGHT,
+    LATER_SUM,
+    LATER_WEIGHT,
+    OUTPUTS,
+    SHAPE_COLUMNS,
+    Networks,
+    half_tangent,
+)
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import kernel, prange
@@ -26,7 +34,7 @@ _ONE, _HALF, _UNIT = np.float32(1), np.float32(0.5), np.float32(1 / 64)
 
 
 class FloatNetworks(NamedTuple):
-    """Networks that learn: laid out as in `Knowledge`, in float32."""
+    """Networks that learn: laid out as in `Networks`, in float32."""
 
     shapes: NDArray[np.int64]
     weights: Floats
@@ -57,7 +65,7 @@ def fill_uniform(seed: int, values: Floats) -> None:
         values[item] = np.float32(0.2) * share - np.float32(0.1)
 
 
-def rounded_networks(networks: FloatNetworks) -> Knowledge:
+def rounded_networks(networks: FloatNetworks) -> Networks:
     """The same networks in the integers that a player uses; weights beyond the range of int16 are cut off."""
     weight_units = np.full(len(networks.weights), LATER_WEIGHT, np.float32)
     bias_units = np.full(len(networks.biases), LATER_SUM, np.float32)
@@ -66,7 +74,10 @@ def rounded_networks(networks: FloatNetworks) -> Knowledge:
         bias_units[biases : biases + hidden] = FIRST_SUM
     weights = np.clip(np.rint(networks.weights * weight_units), -32767, 32767).astype(np.int16)
     biases = np.clip(np.rint(networks.biases * bias_units), -(2.0**30), 2.0**30).astype(np.int32)
-    return Knowledge(networks.shapes, weights, biases)
+    shapes = networks.shapes.copy()
+    for values in (shapes, weights, biases):
+        values.setflags(write=False)  # as mapped ones are: kernels are compiled for one or the other
+    return Networks(shapes, weights, biases)
 
 
 @kernel(parallel=True)

@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.chances import Chances, fill_outcome_chances, fill_turned
-from bgdata.evaluation.knowledge import Knowledge, choose_by_chances, new_work
+from bgdata.evaluation.chances import Chances, fill_turned
+from bgdata.evaluation.answers import Source, choose_by_chances, new_work
+from bgdata.evaluation.bearoff_kernels import BearoffArrays
+from bgdata.evaluation.network_kernels import Networks
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, fill_plays
@@ -17,6 +19,7 @@ from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_str
 from bgdata.kernel import kernel, prange
 
 MOST_TURNS = 400  # untrained players can go on for thousands; a game cut here learns from its last value
+_EXACT, _COMBINED = int(Source.EXACT), int(Source.COMBINED)
 _START = np.array(START.board, np.int8)
 
 
@@ -25,6 +28,7 @@ class Record(NamedTuple):
 
     boards: Boards  # [games, MOST_TURNS, 26]
     chances: Chances  # [games, MOST_TURNS + 1, 5] as the player saw the position when he chose it; row 0 is not filled
+    sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] who said so: a number of `answers.Source`
     turns: NDArray[np.int32]  # [games]
     outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 where the game was cut
 
@@ -34,37 +38,46 @@ def new_record(games: int) -> Record:
     return Record(
         np.zeros((games, MOST_TURNS, 26), np.int8),
         np.zeros((games, MOST_TURNS + 1, 5), np.float32),
+        np.zeros((games, MOST_TURNS + 1), np.int8),
         np.zeros(games, np.int32),
         np.zeros(games, np.int8),
     )
 
 
-def play_record(knowledge: Knowledge, seed: int, first: int, record: Record) -> None:
+def play_record(networks: Networks, tables: BearoffArrays, seed: int, first: int, record: Record) -> None:
     """Plays the games first, first + 1, ... of a seed and fills the record with them, the same on any number of
     threads. The first roll of a game is never a double."""
-    fill_record(knowledge, seed, first, *record)
+    fill_record(networks, tables, seed, first, *record)
 
 
 @kernel(parallel=True)
 def fill_record(
-    knowledge: Knowledge,
+    networks: Networks, tables: BearoffArrays,
     seed: int,
     first: int,
     boards: Boards,
     chances: Chances,
+    sources: NDArray[np.int8],
     turns: NDArray[np.int32],
     outcomes: NDArray[np.int8],
 ) -> None:
     """Fills the arrays of a Record, row by row, with game first + row."""
     for row in prange(len(turns)):
         stream = random_stream(seed, first + row)
-        turns[row], outcomes[row] = fill_game(knowledge, stream, boards[row], chances[row])
+        turns[row], outcomes[row] = fill_game(networks, tables, stream, boards[row], chances[row], sources[row])
 
 
 @kernel()
-def fill_game(knowledge: Knowledge, stream: np.uint64, boards: Boards, chances: Chances) -> tuple[int, int]:
-    """Fills boards[turn, slot] and chances[turn, 0:5] with one game; returns (turns, points to who rolls first)."""
-    work = new_work(knowledge)
+def fill_game(
+    networks: Networks,
+    tables: BearoffArrays,
+    stream: np.uint64,
+    boards: Boards,
+    chances: Chances,
+    sources: NDArray[np.int8],
+) -> tuple[int, int]:
+    """Fills boards[turn, slot], chances[turn, 0:5] and sources[turn] with one game; returns (turns, points to who rolls first)."""
+    work = new_work(networks)
     after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
     found = np.empty((2, 5), np.float32)
     board = _START.copy()
@@ -74,37 +87,40 @@ def fill_game(knowledge: Knowledge, stream: np.uint64, boards: Boards, chances: 
         die, other_die = dice_of(bits) if turn else opening_dice_of(bits)
         boards[turn] = board
         n = fill_plays(board, die, other_die, after, notes)
-        best = choose_by_chances(knowledge, board, after, n, work, found)
+        best, source = choose_by_chances(networks, tables, board, after, n, work, found)
         outcome = outcome_of(after[best], CHECKERS)
         flip_into(after[best], board)
         turn += 1
-        chances[turn] = found[0]
+        chances[turn], sources[turn] = found[0], source
     return turn, (outcome if turn % 2 else -outcome)
 
 
 def targets_of(record: Record, trace: float, targets: Chances) -> None:
     """Fills targets[game, turn, 0:5] with the lambda-returns of every position of a record: see `fill_targets`."""
-    fill_targets(record.chances, record.turns, record.outcomes, np.float32(trace), targets)
+    fill_targets(record.chances, record.sources, record.turns, record.outcomes, np.float32(trace), targets)
 
 
 @kernel(parallel=True)
 def fill_targets(
-    chances: Chances, turns: NDArray[np.int32], outcomes: NDArray[np.int8], trace: np.float32, targets: Chances
+    chances: Chances,
+    sources: NDArray[np.int8],
+    turns: NDArray[np.int32],
+    outcomes: NDArray[np.int8],
+    trace: np.float32,
+    targets: Chances,
 ) -> None:
-    """Fills targets[game, turn, 0:5] with what the position before a turn should be worth: the value of the next one
-    mixed with the target there, in shares 1 - trace and trace, as the player on roll here sees it; before the last turn
-    the outcome, or where the game was cut the last value."""
+    """Fills targets[game, turn, 0:5] with what the position before a turn should be worth to the player on roll there:
+    what a table says, else the value of the next position mixed with the target there, in shares 1 - trace and trace;
+    before the last turn the outcome, or the last value where the game was cut."""
     for game in prange(len(turns)):
         later = np.empty(5, np.float32)
         last = turns[game] - 1
-        for item in range(5):
-            later[item] = chances[game, last + 1, item]
-        if outcomes[game] != 0:
-            own = outcomes[game] if last % 2 == 0 else -outcomes[game]
-            fill_outcome_chances(-own, later)
-        fill_turned(later, targets[game, last])
-        for turn in range(last - 1, -1, -1):
-            for item in range(5):
-                value = chances[game, turn + 1, item]
-                later[item] = value + trace * (targets[game, turn + 1, item] - value)
-            fill_turned(later, targets[game, turn])
+        for turn in range(last, -1, -1):
+            if turn > 0 and _EXACT <= sources[game, turn] <= _COMBINED:
+                targets[game, turn] = chances[game, turn]
+            else:
+                for item in range(5):
+                    value = chances[game, turn + 1, item]  # of a finished game, its outcome
+                    longer = targets[game, turn + 1, item] if turn < last else value
+                    later[item] = value + trace * (longer - value)
+                fill_turned(later, targets[game, turn])
