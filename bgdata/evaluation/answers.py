@@ -33,7 +33,7 @@ from bgdata.evaluation.network_kernels import (
 )
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
-from bgdata.game.codec import Boards, flip_into
+from bgdata.game.codec import Boards, check_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, fill_plays
 from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
@@ -85,6 +85,20 @@ def new_work(networks: Networks) -> Work:
         np.empty(most, np.int16),
         np.empty(most, np.int32),
     )
+
+
+class Evaluations(NamedTuple):
+    """One row a board, seen by the player on roll."""
+
+    chances: Chances  # [n, 5]
+    sources: NDArray[np.int8]  # [n] a number of `Source`
+
+
+def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
+    """Static evaluations of int8[n, 26] boards before the roll. Raises InvalidPositionError for another shape or type."""
+    found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
+    fill_evaluations(networks, tables, np.ascontiguousarray(boards), found.chances, found.sources)
+    return found
 
 
 @kernel()

@@ -1,0 +1,90 @@
+"""How good networks are while they learn: games against PubEval, exact bearoff positions, and their own games."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.index import layout_at
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.network_kernels import Networks
+from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.codec import Boards
+from bgdata.game.random import high_below, random_bits, random_stream
+from bgdata.play.games import play_games
+from bgdata.play.series import result_of
+from bgdata.training.self_play import Record
+from bgdata.training.temporal_difference import Trainer
+
+SAMPLE = 2000  # bearoff positions
+COLUMNS = (
+    "games",
+    "rate",
+    "turns_per_game",
+    "gammon_share",
+    "backgammon_share",
+    "points_per_game",
+    "standard_error",
+    "bearoff_error",
+)
+
+
+class Tally(NamedTuple):
+    """Self-play since the last row of the curve: a state that checkpoints save."""
+
+    counts: NDArray[np.int64]  # [games, gammons, backgammons, turns]
+
+    def add(self, record: Record) -> None:
+        """Count the games of a round."""
+        points = np.abs(record.outcomes)
+        self.counts[:] += [len(points), (points == 2).sum(), (points == 3).sum(), record.turns.sum()]
+
+    def take(self) -> list[float]:
+        """(turns a game, share of gammons, share of backgammons), and start anew."""
+        games, gammons, backgammons, turns = self.counts.tolist()
+        self.counts[:] = 0
+        return [turns / games, gammons / games, backgammons / games]
+
+
+class BearoffSample(NamedTuple):
+    """Random positions of a two-sided table with their exact equities."""
+
+    boards: Boards  # [n, 26]
+    equities: NDArray[np.float32]  # [n] cubeless
+
+    def error_of(self, networks: Networks) -> float:
+        """Mean absolute error, in points, of the race network without tables."""
+        found = evaluations(networks, NO_TABLES, self.boards)
+        return float(np.abs(cubeless_equities(found.chances) - self.equities).astype(np.float64).mean())
+
+
+def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
+    """SAMPLE positions, both sides with checkers, chosen by the seed with the same chance each."""
+    layouts = int(len(table) ** 0.5 + 0.5)
+    stream = random_stream(seed, 0)
+    pairs = [[1 + high_below(random_bits(stream, 2 * n + side), layouts - 1) for side in (0, 1)] for n in range(SAMPLE)]
+    boards = np.zeros((SAMPLE, 26), np.int8)
+    for board, (on_roll, opponent) in zip(boards, pairs, strict=True):
+        board[1 : table.points + 1] += np.array(layout_at(on_roll, table.points), np.int8)
+        board[24 : 24 - table.points : -1] -= np.array(layout_at(opponent, table.points), np.int8)
+    return BearoffSample(boards, table.probe_many(*zip(*pairs, strict=True))[:, 0])
+
+
+def curve_row(trainer: Trainer, networks: Networks, games: int, tally: Tally, sample: BearoffSample, tests: int) -> list[float]:
+    """One row of the learning curve, in the order of COLUMNS: `tests` games against PubEval, always of one seed."""
+    player = NetworkPlayer(networks, trainer.tables)
+    result = result_of(play_games(player, PubEval(), tests, seed=0))
+    return [
+        games,
+        trainer.recipe.rate_after(games),
+        *tally.take(),
+        result.points_per_game,
+        result.standard_error,
+        sample.error_of(networks),
+    ]
