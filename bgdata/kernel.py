@@ -72,13 +72,19 @@ def _cache_folder() -> Iterator[None]:
         config.CACHE_DIR = before
 
 
-def kernel(*, parallel: bool = False, inline: bool = False) -> Callable[[F], F]:
-    """Decorate a function as a compiled kernel; `parallel` allows `prange`, `inline` pastes it into its callers."""
+def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = False) -> Callable[[F], F]:
+    """Decorate a function as a compiled kernel; `parallel` allows `prange`, `inline` pastes it into its callers.
+
+    A kernel that `borrows` its arrays creates none, and counts no references to them. Numba leaves the counting out by
+    itself in simple kernels only; elsewhere every call counts every array twice, and threads wait for one another.
+    """
 
     def decorate(function: F) -> F:
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "parallel": parallel}
         if inline:
             options["inline"] = "always"
+        if borrows:
+            options["_nrt"] = False
         with _cache_folder():  # where none can be written, every process compiles anew
             return numba.njit(cache=can_cache(), **options)(function)  # type: ignore[no-any-return]
 

@@ -131,6 +131,7 @@ def map_tables(two_sided: Table | None, one_sided: Table | None, gammon: Table |
     return BearoffArrays(
         points,
         checkers,
+        layout_count(points, checkers) if two_sided else 0,
         equity_limit(checkers),
         *equity_arrays(two_sided),
         race_points,
@@ -151,13 +152,13 @@ def size_of(table: Table | None) -> tuple[int, int]:
 
 def equity_arrays(table: Table | None) -> tuple[Array, Array]:
     """(float32 equities, uint16 codes) of a two-sided table, one of them empty; both of none."""
-    equities, codes = nothing(np.float32, (0, 0, 4)), nothing(np.uint16, (0, 0, 4))
+    equities, codes = nothing(np.float32), nothing(np.uint16)
     if table is None:
         return equities, codes
     count = layout_count(*size_of(table))
     stored = table.array("equities")
     expect(table, "equities", stored.shape == (count, count, 4) and stored.dtype in (np.float32, np.uint16))
-    return (stored, codes) if stored.dtype == np.float32 else (equities, stored)
+    return (stored.reshape(-1), codes) if stored.dtype == np.float32 else (equities, stored.reshape(-1))
 
 
 def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Array]:
@@ -172,9 +173,9 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
     return offsets, first_roll, chances
 
 
-def nothing(dtype: DTypeLike, shape: tuple[int, ...] = (0,)) -> Array:
+def nothing(dtype: DTypeLike) -> Array:
     """An empty array that is read-only, as mapped ones are: kernels are compiled for one or the other."""
-    array = np.empty(shape, dtype)
+    array = np.empty(0, dtype)
     array.setflags(write=False)
     return array
 

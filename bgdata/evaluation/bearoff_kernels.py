@@ -21,6 +21,7 @@ from bgdata.game.classes import PASSED_PIPS
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
 
+BLOCK = 64  # boards that one thread takes at a time
 Chances = NDArray[np.float32]
 
 
@@ -45,9 +46,10 @@ class BearoffArrays(NamedTuple):
 
     two_sided_points: int
     two_sided_checkers: int
+    two_sided_layouts: int
     two_sided_limit: float  # equity = code * limit / 32767.5 - limit
-    equities: NDArray[np.float32]  # [on roll, opponent, 4], cubeless first
-    codes: NDArray[np.uint16]  # [on roll, opponent, 4]
+    equities: NDArray[np.float32]  # [layouts * layouts * 4] of on roll, opponent, column: cubeless is the first
+    codes: NDArray[np.uint16]  # the same
     one_sided_points: int
     one_sided_offsets: NDArray[np.uint32]  # [positions + 1] where in `chances` a row begins
     one_sided_first_roll: NDArray[np.uint8]  # [positions] the number of rolls its first chance is for
@@ -70,63 +72,91 @@ class Race(NamedTuple):
 @kernel(parallel=True)
 def fill_bearoff(tables: BearoffArrays, boards: Boards, chances: Chances, sources: NDArray[np.int8]) -> None:
     """Fills chances[row, 0:5] where covered, and every sources[row], from boards[row, slot]."""
-    for row in prange(len(boards)):
-        sources[row] = fill_bearoff_chances(tables, boards[row], chances[row])
+    for block in prange((len(boards) + BLOCK - 1) // BLOCK):
+        begin = block * BLOCK
+        cells = np.empty(BLOCK, np.int64)
+        fill_block(tables, boards, begin, min(begin + BLOCK, len(boards)), cells, chances, sources)
 
 
-@kernel()
+@kernel(borrows=True)
+def fill_block(
+    tables: BearoffArrays,
+    boards: Boards,
+    begin: int,
+    end: int,
+    cells: NDArray[np.int64],
+    chances: Chances,
+    sources: NDArray[np.int8],
+) -> None:
+    """Fills chances and sources at rows begin to end - 1. cells[0:end - begin] is scratch: first all cells to be read
+    are found, then read, so that the waits for memory, by far the longest part, overlap."""
+    for row in range(begin, end):
+        source = bearoff_source(tables, boards[row])
+        sources[row] = source
+        if source == _EXACT:
+            cells[row - begin] = exact_cell(tables, boards[row])
+        elif source == _COMBINED:
+            fill_combined(tables, boards[row], chances[row])
+    for row in range(begin, end):
+        if sources[row] == _EXACT:
+            fill_exact(tables, cells[row - begin], chances[row])
+
+
+@kernel(borrows=True)
 def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances) -> int:
     """Fills chances[0:5] (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll) from
     board[slot], nothing where no table covers it; returns who answered, an integer of `BearoffSource`."""
     source = bearoff_source(tables, board)
     if source == _EXACT:
-        fill_exact(tables, board, chances)
+        fill_exact(tables, exact_cell(tables, board), chances)
     elif source == _COMBINED:
         fill_combined(tables, board, chances)
     return source
 
 
-@kernel()
+@kernel(borrows=True)
 def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
-    """Who can answer board[slot], an integer of `BearoffSource`; cheapest where the answer is nobody."""
-    points = max(tables.two_sided_points, tables.one_sided_points)
-    if board[0] != 0 or board[25] != 0:
-        return _NONE
-    for point in range(24, points, -1):
-        if board[point] > 0 or board[25 - point] < 0:
-            return _NONE
+    """Who can answer board[slot], an integer of `BearoffSource`; reads no table."""
     ours, theirs, our_rearmost, their_rearmost = 0, 0, 0, 0
-    for point in range(1, points + 1):
-        our_count, their_count = max(int(board[point]), 0), max(-int(board[25 - point]), 0)
-        ours += our_count
-        theirs += their_count
-        our_rearmost = point if our_count else our_rearmost
-        their_rearmost = point if their_count else their_rearmost
-    if ours == 0 or theirs == 0 or our_rearmost + their_rearmost > PASSED_PIPS:
-        return _NONE
+    for point in range(1, 25):  # without conditions: eight points at a time, and nothing for the processor to guess
+        count = int(board[point])
+        ours += max(count, 0)
+        theirs -= min(count, 0)
+        our_rearmost = max(our_rearmost, point * int(count > 0))
+        their_rearmost = max(their_rearmost, (25 - point) * int(count < 0))
     reach, most = max(our_rearmost, their_rearmost), max(ours, theirs)
-    # equities of positions with gammons do not say how often who wins
-    if reach <= tables.two_sided_points and most <= tables.two_sided_checkers and most < MAX_CHECKERS:
-        return _EXACT
-    if reach <= tables.one_sided_points and most <= MAX_CHECKERS:
-        return _COMBINED if most < MAX_CHECKERS or reach <= tables.gammon_points else _NONE
-    return _NONE
+    if board[0] != 0 or board[25] != 0 or min(ours, theirs) == 0 or most > MAX_CHECKERS:
+        return _NONE
+    if our_rearmost + their_rearmost > PASSED_PIPS:
+        return _NONE
+    if most < MAX_CHECKERS:  # equities of positions with gammons do not say how often who wins
+        if reach <= tables.two_sided_points and most <= tables.two_sided_checkers:
+            return _EXACT
+    elif tables.gammon_points == 0:
+        return _NONE
+    return _COMBINED if reach <= tables.one_sided_points else _NONE
 
 
-@kernel()
-def fill_exact(tables: BearoffArrays, board: Boards, chances: Chances) -> None:
-    """Fills chances[0:5] of a covered board[slot] without gammons: the equity is what wins exceed losses by."""
+@kernel(borrows=True)
+def exact_cell(tables: BearoffArrays, board: Boards) -> int:
+    """Where the two-sided table holds the cubeless equity of a covered board[slot]."""
     on_roll, opponent = layout_indexes(board, tables.two_sided_points)
+    return 4 * (on_roll * tables.two_sided_layouts + opponent)
+
+
+@kernel(borrows=True)
+def fill_exact(tables: BearoffArrays, cell: int, chances: Chances) -> None:
+    """Fills chances[0:5] from an equity without gammons: what wins exceed losses by."""
     if len(tables.codes):
         limit = tables.two_sided_limit
-        equity = np.float64(tables.codes[on_roll, opponent, 0]) * (limit / 32767.5) - limit
+        equity = np.float64(tables.codes[cell]) * (limit / 32767.5) - limit
     else:
-        equity = np.float64(tables.equities[on_roll, opponent, 0])
+        equity = np.float64(tables.equities[cell])
     chances[0] = min(max(0.5 + 0.5 * equity, 0.0), 1.0)
     chances[1:5] = 0.0
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> None:
     """Fills chances[0:5] of a covered board[slot] from both sides' distributions of rolls."""
     on_roll, opponent = layout_indexes(board, tables.one_sided_points)
@@ -144,7 +174,7 @@ def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> Non
             chances[3] = min(lost, np.float32(1.0) - win)
 
 
-@kernel()
+@kernel(borrows=True)
 def off_first(first: Race, row: int, second: Race, other_row: int, delay: int) -> float:
     """Chance that `row` of one table needs n rolls and `other_row` of another n + delay or more: delay is 0 where
     `first` rolls first, else 1. Summed in double precision from the most rolls down."""
@@ -161,7 +191,7 @@ def off_first(first: Race, row: int, second: Race, other_row: int, delay: int) -
     return total
 
 
-@kernel()
+@kernel(borrows=True)
 def layout_indexes(board: Boards, points: int) -> tuple[int, int]:
     """Position indexes of the player on roll and of the opponent on their first `points` points: `position_index`."""
     index, other, above, other_above = 0, 0, 0, 0

@@ -125,13 +125,13 @@ def fill_contact_inputs(board: Boards, inputs: Inputs) -> None:
 @kernel()
 def count_at(board: Boards, side: int, slot: int) -> int:
     """Checkers of a side (1: on roll, -1: opponent) on board[slot], 1 to 24."""
-    return max(side * np.int64(board[slot]), 0)
+    return max(side * int(board[slot]), 0)
 
 
 @kernel()
 def bar_of(board: Boards, side: int) -> int:
     """Checkers of a side on the bar."""
-    return np.int64(board[25]) if side > 0 else np.int64(board[0])
+    return int(board[25]) if side > 0 else int(board[0])
 
 
 @kernel()
@@ -152,7 +152,7 @@ def fill_counted(
     base = 0 if side > 0 else 25
     bar = bar_of(board, side)
     front = min(lowest(them.ahead), 25)  # their rearmost checker, in our numbering
-    checkers, outside, to_pass, timing = bar, 19 * bar, (25 - front) * bar, np.int64(0)
+    checkers, outside, to_pass, timing = bar, 19 * bar, (25 - front) * bar, 0
     for slot in range(1, 25):
         count, point = count_at(board, side, slot), base + side * slot
         checkers += count
@@ -183,12 +183,12 @@ def fill_counted(
 def moment(board: Boards, side: int, pips: int, checkers: int) -> int:
     """Sum over a side's checkers behind their mean of the square of the pips between, by checkers, both cut."""
     base = 0 if side > 0 else 25
-    mean = np.int64(np.uint32(pips) // np.uint32(checkers))
+    mean = pips // checkers
     total = bar_of(board, side) * (25 - mean) * (25 - mean)
     for slot in range(1, 25):
         behind = max(base + side * slot - mean, 0)
         total += count_at(board, side, slot) * behind * behind
-    return np.int64(np.uint32(total) // np.uint32(checkers))
+    return total // checkers
 
 
 @kernel()
@@ -203,7 +203,7 @@ def fill_chances(board: Boards, side: int, us: SideSets, them: SideSets, inputs:
     inputs[at + 1] = _CHANCES[hitting_two]
     inputs[at + 2] = pips // 9
     blots = us.own & FIELD & ~us.own_made
-    attackers, links = np.int64(0), np.int64(0)
+    attackers, links = 0, 0
     for die in range(1, 7):
         attackers |= them.ahead << die
         links |= us.own_made << die
@@ -211,7 +211,7 @@ def fill_chances(board: Boards, side: int, us: SideSets, them: SideSets, inputs:
     inputs[at + 4] = min(16 * bit_count(blots & attackers), MOST)
     inputs[at + 18] = min(16 * bit_count(us.own & _BAR_POINT_UP & ~links), MOST)
     fill_escapes(board, side, us.ahead, them.own_made, inputs, at + 5)
-    making, on_blot = np.int64(0), np.int64(0)
+    making, on_blot = 0, 0
     if bar == 0:
         sources = (movers & ~_AHEAD_HOME_AND_BAR_POINT) | singles | spares(board, side)
         making, on_blot = point_counts(sources, sources & us.ahead_made, singles, us.ahead_made, targets, landings)
@@ -223,9 +223,9 @@ def fill_chances(board: Boards, side: int, us: SideSets, them: SideSets, inputs:
 def spares(board: Boards, side: int) -> int:
     """A side's points 1 to 7 with three checkers or more, ahead."""
     base = 0 if side > 0 else 25
-    points = np.int64(0)
+    points = 0
     for point in range(1, 8):
-        points |= np.int64(count_at(board, side, base + side * point) > 2) << (25 - point)
+        points |= int(count_at(board, side, base + side * point) > 2) << (25 - point)
     return points
 
 

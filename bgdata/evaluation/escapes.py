@@ -46,7 +46,8 @@ def window_counts() -> NDArray[np.int8]:
     """int8[4096]: the most points of a mask within six neighbouring ones."""
     masks = np.arange(MASKS)
     counts = np.array([mask.bit_count() for mask in range(64)], np.int8)
-    return np.max([counts[masks >> start & 63] for start in range(7)], axis=0)
+    windows: NDArray[np.int8] = np.max([counts[masks >> start & 63] for start in range(7)], axis=0)
+    return windows
 
 
 _ESCAPES = escape_counts()
@@ -56,7 +57,7 @@ _WINDOWS = window_counts()
 @kernel()
 def escapes_from(square: int, made: int) -> int:
     """Rolls of 36 that escape from `square`, bar at 0, over points `made` above it."""
-    return np.int64(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)])
+    return int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)])
 
 
 @kernel()
@@ -65,9 +66,9 @@ def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
 
     Squares up to LAST_SQUARE where a checker may stand count; the bar, 0, always is one. 36 where there is none.
     """
-    fewest, fewest_of_all = np.int64(36), np.int64(36)
+    fewest, fewest_of_all = 36, 36
     for square in range(LAST_SQUARE + 1):
-        count = np.int64(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)]) | ((made >> square) & 1) << 6
+        count = int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)]) | ((made >> square) & 1) << 6
         fewest_of_all = min(fewest_of_all, count)
         fewest = min(fewest, count if square >= rearmost else 36)
     return fewest, fewest_of_all
@@ -76,7 +77,7 @@ def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
 @kernel()
 def longest_run(points: int) -> int:
     """The most neighbouring points in a set."""
-    length = np.int64(0)
+    length = 0
     while points:
         points &= points >> 1
         length += 1
@@ -87,7 +88,7 @@ def longest_run(points: int) -> int:
 def most_in_six(points: int) -> int:
     """The most points of a set (1 to 24) within six neighbouring ones."""
     low, middle, high = points >> 1, points >> 8, points >> 13
-    return np.int64(max(_WINDOWS[low & (MASKS - 1)], _WINDOWS[middle & (MASKS - 1)], _WINDOWS[high & (MASKS - 1)]))
+    return int(max(_WINDOWS[low & (MASKS - 1)], _WINDOWS[middle & (MASKS - 1)], _WINDOWS[high & (MASKS - 1)]))
 
 
 @kernel()

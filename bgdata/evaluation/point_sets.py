@@ -35,7 +35,7 @@ def bit_count(points: int) -> int:
     bits = bits - ((bits >> _U1) & _ONES)
     bits = (bits & _PAIRS) + ((bits >> _U2) & _PAIRS)
     bits = (bits + (bits >> _U4)) & _NIBBLES
-    return np.int64((bits * _BYTES) >> _U56)
+    return int(np.int64((bits * _BYTES) >> _U56))
 
 
 @kernel()
@@ -47,20 +47,20 @@ def lowest(points: int) -> int:
 @kernel()
 def side_sets(board: Boards) -> tuple[SideSets, SideSets]:
     """(sets of the player on roll, sets of the opponent) of board[slot]."""
-    ours, our_made, theirs, their_made = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    ours_ahead, ours_made_ahead, theirs_own, their_made_own = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    ours, our_made, theirs, their_made = 0, 0, 0, 0
+    ours_ahead, ours_made_ahead, theirs_own, their_made_own = 0, 0, 0, 0
     for point in range(1, 25):
-        count = np.int64(board[point])
+        count = int(board[point])
         mirrored = 25 - point
-        ours |= np.int64(count > 0) << point
-        our_made |= np.int64(count > 1) << point
-        theirs |= np.int64(count < 0) << point
-        their_made |= np.int64(count < -1) << point
-        ours_ahead |= np.int64(count > 0) << mirrored
-        ours_made_ahead |= np.int64(count > 1) << mirrored
-        theirs_own |= np.int64(count < 0) << mirrored
-        their_made_own |= np.int64(count < -1) << mirrored
-    our_bar, their_bar = np.int64(board[25] > 0), np.int64(board[0] > 0)
+        ours |= int(count > 0) << point
+        our_made |= int(count > 1) << point
+        theirs |= int(count < 0) << point
+        their_made |= int(count < -1) << point
+        ours_ahead |= int(count > 0) << mirrored
+        ours_made_ahead |= int(count > 1) << mirrored
+        theirs_own |= int(count < 0) << mirrored
+        their_made_own |= int(count < -1) << mirrored
+    our_bar, their_bar = int(board[25] > 0), int(board[0] > 0)
     return (
         SideSets(ours | our_bar << 25, our_made, ours_ahead | our_bar, ours_made_ahead),
         SideSets(theirs_own | their_bar << 25, their_made_own, theirs | their_bar, their_made),

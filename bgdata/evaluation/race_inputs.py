@@ -110,7 +110,7 @@ def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
 def fill_home(board: Boards, side: int, left: int, inputs: Inputs, at: int) -> None:
     """Fills inputs[at:at + 5], gaps to odd_checkers, with `left` checkers not off."""
     base = 0 if side > 0 else 25
-    empty = np.int64(0)
+    empty = 0
     for point in range(1, 7):
         empty += count_at(board, side, base + side * point) == 0
     inputs[at] = UNIT * empty // 6 if left else 0
@@ -123,8 +123,8 @@ def fill_home(board: Boards, side: int, left: int, inputs: Inputs, at: int) -> N
 def lowest_home_point(board: Boards, side: int) -> int:
     """The lowest point of a side's home board with a checker of its own, 6 if there is none."""
     base = 0 if side > 0 else 25
-    lowest = np.int64(6)
+    lowest = 6
     for point in range(5, 0, -1):
         if count_at(board, side, base + side * point):
-            lowest = np.int64(point)
+            lowest = point
     return lowest

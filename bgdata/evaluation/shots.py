@@ -6,8 +6,6 @@ side's own numbers 1 to 24. So one shift moves all its checkers together by a di
 
 from __future__ import annotations
 
-import numpy as np
-
 from bgdata.evaluation.point_sets import bit_count, lowest
 from bgdata.kernel import kernel
 
@@ -113,7 +111,7 @@ def shot_counts(movers: int, singles: int, bar: int, targets: int, landings: int
     `targets` the blots, `landings` the points not blocked, all ahead. A blot on the other side's own point p loses
     25 - p pips. Left out: that a roll must be played in full if it can be.
     """
-    hitting, hitting_two, pips = np.int64(0), np.int64(0), np.int64(0)
+    hitting, hitting_two, pips = 0, 0, 0
     if targets == 0:
         return hitting, hitting_two, pips
     for die in range(1, 7):
@@ -138,7 +136,7 @@ def point_counts(sources: int, pairs: int, singles: int, made: int, targets: int
     A point is made by two checkers from two different `sources`, or by one that covers a single checker; by a double
     also by two from one of the `pairs`, and in one or two steps each. `targets` are the other side's blots.
     """
-    making, on_blot = np.int64(0), np.int64(0)
+    making, on_blot = 0, 0
     wanted = _HOME_AND_BAR_POINT & landings & ~made
     for die in range(1, 7):
         moved = sources << die
