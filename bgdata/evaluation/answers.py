@@ -101,13 +101,13 @@ def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Ev
     return found
 
 
-@kernel()
+@kernel(borrows=True)
 def network_of(position_class: int) -> int:
     """Place in NETWORK_CLASSES of the network for a class of position that is not over."""
     return 0 if position_class <= _RACE else (1 if position_class == _CRASHED else 2)
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, work: Work, chances: Chances) -> int:
     """Fills chances[0:5] for board[slot], the player on roll about to roll; returns who answers."""
     position_class = class_of(board)
@@ -126,14 +126,15 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, work:
     return _FIRST_NETWORK + which
 
 
-@kernel()
+@kernel(borrows=True)
 def start_plays(board: Boards, work: Work) -> None:
     """Fills work.before with the position whose plays `fill_play_chances` is to evaluate."""
     flip_into(board, work.before)
-    work.ready[:] = False
+    for which in range(len(work.ready)):
+        work.ready[which] = False
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_play_chances(networks: Networks, tables: BearoffArrays, after_play: Boards, work: Work, chances: Chances) -> int:
     """Fills chances[0:5] for after_play[slot], a play from the position of `start_plays` seen by the player who moved;
     the chances are those of the OPPONENT, who is on roll. Returns who answers."""
@@ -152,14 +153,15 @@ def fill_play_chances(networks: Networks, tables: BearoffArrays, after_play: Boa
         fill_sums(network, work.before, work.extras_before[which], work.sums_before[which, :hidden])
         work.ready[which] = True
     sums = work.sums[:hidden]
-    sums[:] = work.sums_before[which, :hidden]
+    for unit in range(hidden):
+        sums[unit] = work.sums_before[which, unit]
     change_sums(network, work.before, work.extras_before[which], work.board, work.extras, sums)
     fill_outputs(network, sums, work.hidden, work.later, chances)
     limit_chances(possible_outcomes(work.board), chances)
     return _FIRST_NETWORK + which
 
 
-@kernel()
+@kernel(borrows=True)
 def choose_by_chances(
     networks: Networks, tables: BearoffArrays, board: Boards, after: Boards, n: int, work: Work, chances: Chances
 ) -> tuple[int, int]:

@@ -31,13 +31,13 @@ def turned_chances(chances: Chances) -> Chances:
     return turned
 
 
-@kernel()
+@kernel(borrows=True)
 def equity_of(chances: Chances) -> float:
     """Points a game to the player whose chances[0:5] they are."""
     return np.float32(2) * chances[0] - np.float32(1) + chances[1] + chances[2] - chances[3] - chances[4]
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_turned(chances: Chances, turned: Chances) -> None:
     """Fills turned[0:5] with chances[0:5] as the other player sees them; not in place."""
     turned[0] = np.float32(1) - chances[0]
@@ -45,7 +45,7 @@ def fill_turned(chances: Chances, turned: Chances) -> None:
     turned[3], turned[4] = chances[1], chances[2]
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_outcome_chances(outcome: int, chances: Chances) -> None:
     """Fills chances[0:5] with those of a finished game, worth `outcome` points (-3 to 3, not 0) to the player."""
     chances[0] = np.float32(outcome > 0)
@@ -53,7 +53,7 @@ def fill_outcome_chances(outcome: int, chances: Chances) -> None:
     chances[3], chances[4] = np.float32(outcome < -1), np.float32(outcome < -2)
 
 
-@kernel()
+@kernel(borrows=True)
 def possible_outcomes(board: Boards) -> int:
     """A set of bits for what chances[1:5] may be above 0 on board[slot]: bit 0 for a gammon won, then a backgammon won,
     a gammon lost, a backgammon lost.
@@ -80,7 +80,7 @@ def possible_outcomes(board: Boards) -> int:
     return possible
 
 
-@kernel()
+@kernel(borrows=True)
 def limit_chances(possible: int, chances: Chances) -> None:
     """Fills chances[0:5] with themselves held to the rules: impossible ones 0, none above what includes it."""
     chances[1] = min(chances[1], chances[0]) if possible & 1 else np.float32(0)

@@ -8,13 +8,11 @@ called the extras: they are computed anew for each board, while the inputs of a 
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UnknownEncoderError
 from bgdata.evaluation.contact_inputs import CONTACT_INPUTS, fill_contact_inputs
+from bgdata.evaluation.encoder import Encoder
 from bgdata.evaluation.race_inputs import RACE_INPUTS, fill_race_inputs
 from bgdata.game.codec import Boards, check_boards
 from bgdata.game.position import CHECKERS
@@ -26,40 +24,20 @@ BASE_EXTRAS = 4
 Inputs = NDArray[np.int16]
 
 
-class Encoder(IntEnum):
-    """Which inputs a network has; the numbers are stored with it."""
-
-    TESAURO_196 = 0
-    TESAURO_198 = 1  # and two that say whose turn it is: always 1 and 0, since boards face the player on roll
-    RACE = 2  # and `race_inputs.RACE_INPUTS`
-    CONTACT = 3  # and `contact_inputs.CONTACT_INPUTS`
-
-    @property
-    def label(self) -> str:
-        """Name in recipes and on the command line, such as tesauro-196."""
-        return self.name.lower().replace("_", "-")
-
-    @property
-    def extras(self) -> int:
-        """Inputs after those of the points."""
-        return BASE_EXTRAS + (0, 2, len(RACE_INPUTS), len(CONTACT_INPUTS))[self]
-
-    @property
-    def inputs(self) -> int:
-        """Inputs in all."""
-        return POINT_INPUTS + self.extras
-
-
-MOST_EXTRAS = max(encoder.extras for encoder in Encoder)
+# inputs after those of the points, by encoder
+EXTRAS = {
+    Encoder.TESAURO_196: BASE_EXTRAS,
+    Encoder.TESAURO_198: BASE_EXTRAS + 2,
+    Encoder.RACE: BASE_EXTRAS + len(RACE_INPUTS),
+    Encoder.CONTACT: BASE_EXTRAS + len(CONTACT_INPUTS),
+}
+MOST_EXTRAS = max(EXTRAS.values())
 _TESAURO_198, _RACE, _CONTACT = int(Encoder.TESAURO_198), int(Encoder.RACE), int(Encoder.CONTACT)
 
 
-def encoder_named(label: str) -> Encoder:
-    """The encoder of a label. Raises UnknownEncoderError."""
-    for encoder in Encoder:
-        if encoder.label == label:
-            return encoder
-    raise UnknownEncoderError(f"expected inputs among {', '.join(e.label for e in Encoder)}, got {label}")
+def input_count(encoder: Encoder) -> int:
+    """Inputs in all."""
+    return POINT_INPUTS + EXTRAS[encoder]
 
 
 def _side_inputs(count: int) -> list[int]:
@@ -73,8 +51,8 @@ OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
 
 def encode(encoder: Encoder, boards: Boards) -> Inputs:
-    """int16[n, encoder.inputs] in units of 1/64, of int8[n, 26] boards seen by the player on roll."""
-    inputs = np.empty((len(check_boards(boards)), encoder.inputs), np.int16)
+    """int16[n, input_count(encoder)] in units of 1/64, of int8[n, 26] boards seen by the player on roll."""
+    inputs = np.empty((len(check_boards(boards)), input_count(encoder)), np.int16)
     fill_encoded(int(encoder), boards, inputs)
     return inputs
 
@@ -86,7 +64,7 @@ def fill_encoded(encoder: int, boards: Boards, inputs: Inputs) -> None:
         fill_inputs(encoder, boards[row], inputs[row])
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_inputs(encoder: int, board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:n] with all inputs of board[slot]."""
     for point in range(1, 25):
@@ -95,7 +73,7 @@ def fill_inputs(encoder: int, board: Boards, inputs: Inputs) -> None:
     fill_extras(encoder, board, inputs[POINT_INPUTS:])
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_extras(encoder: int, board: Boards, extras: Inputs) -> None:
     """Fills extras[0:n] with the inputs of board[slot] that follow those of the points."""
     ours, theirs = int(board[25]), int(board[0])

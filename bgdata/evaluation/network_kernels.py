@@ -50,7 +50,7 @@ class Networks(NamedTuple):
 SHAPE_COLUMNS = 5  # of a row of shapes before the sizes of the layers
 
 
-@kernel()
+@kernel(borrows=True)
 def network_at(networks: Networks, which: int) -> NetworkArrays:
     """One network."""
     shape = networks.shapes[which]
@@ -58,7 +58,7 @@ def network_at(networks: Networks, which: int) -> NetworkArrays:
     return NetworkArrays(shape[0], shape[1], sizes, networks.weights[shape[2] :], networks.biases[shape[3] :])
 
 
-@kernel()
+@kernel(borrows=True)
 def half_tangent(y: np.float32) -> np.float32:
     """tanh(y) within 0.0001, as a continued fraction: twice the logistic function of 2y, less 1."""
     y = min(max(y, -_LIMIT), _LIMIT)
@@ -66,7 +66,7 @@ def half_tangent(y: np.float32) -> np.float32:
     return y * (_A + square * (_B + square * (_C + square))) / (_A + square * (_D + square * (_E + square * _F)))
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_sums(network: NetworkArrays, board: Boards, extras: Inputs, sums: Sums) -> None:
     """Fills extras[0:n] with the extras of board[slot] and sums[0:hidden] with the sums of the first layer."""
     for unit in range(len(sums)):
@@ -80,7 +80,7 @@ def fill_sums(network: NetworkArrays, board: Boards, extras: Inputs, sums: Sums)
         add_input(network.weights, POINT_INPUTS + item, extras[item], sums)
 
 
-@kernel()
+@kernel(borrows=True)
 def change_sums(
     network: NetworkArrays, before: Boards, extras_before: Inputs, board: Boards, extras: Inputs, sums: Sums
 ) -> None:
@@ -96,7 +96,7 @@ def change_sums(
         add_input(network.weights, POINT_INPUTS + item, extras[item] - extras_before[item], sums)
 
 
-@kernel()
+@kernel(borrows=True)
 def add_input(weights: Units, row: int, value: int, sums: Sums) -> None:
     """Fills sums[unit] with itself plus `value` times the weights of an input, which are row `row` of the first
     layer."""
@@ -106,7 +106,7 @@ def add_input(weights: Units, row: int, value: int, sums: Sums) -> None:
             sums[unit] = np.int32(sums[unit] + np.int32(value) * np.int32(used[unit]))
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_hidden(sums: Sums, scale: np.float32, hidden: Units) -> None:
     """Fills hidden[0:n] with the logistic function of sums[0:n], of which `scale` is half a unit."""
     for unit in range(len(sums)):
@@ -114,7 +114,7 @@ def fill_hidden(sums: Sums, scale: np.float32, hidden: Units) -> None:
         hidden[unit] = np.int16(np.int32(_TO_NEAREST + _HALF_UNIT * tangent))
 
 
-@kernel()
+@kernel(borrows=True)
 def weigh(hidden: Units, weights: Units) -> np.int32:
     """Sum of hidden[unit] times weights[unit]."""
     total = np.int32(0)
@@ -123,7 +123,7 @@ def weigh(hidden: Units, weights: Units) -> np.int32:
     return total
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_outputs(network: NetworkArrays, sums: Sums, hidden: Units, later: Sums, chances: Chances) -> None:
     """Fills chances[0:5] from the sums of the first layer; not yet held to the rules. hidden[0:most] and later[0:most]
     are scratch, for the largest layer."""

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, possible_outcomes
-from bgdata.evaluation.encoders import Encoder, fill_inputs
+from bgdata.evaluation.encoder import Encoder
+from bgdata.evaluation.encoders import fill_inputs, input_count
 from bgdata.evaluation.network_kernels import (
     FIRST_SUM,
     FIRST_WEIGHT,
@@ -48,8 +49,8 @@ def new_networks(encoders: tuple[Encoder, ...], hidden: tuple[tuple[int, ...], .
     weights = biases = 0
     for row, encoder, units in zip(shapes, encoders, hidden, strict=True):
         sizes = (*units, OUTPUTS)
-        row[: SHAPE_COLUMNS + len(sizes)] = [encoder, encoder.inputs, weights, biases, len(sizes), *sizes]
-        weights += sum(above * below for below, above in zip((encoder.inputs, *units), sizes, strict=True))
+        row[: SHAPE_COLUMNS + len(sizes)] = [encoder, input_count(encoder), weights, biases, len(sizes), *sizes]
+        weights += sum(above * below for below, above in zip((input_count(encoder), *units), sizes, strict=True))
         biases += sum(sizes)
     random = np.empty(weights, np.float32)
     fill_uniform(seed, random)
@@ -128,7 +129,7 @@ def learn_rows(
         step(shape, weights, biases, inputs, used[:count], values, deltas, rate)
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_used(inputs: NDArray[np.int16], used: NDArray[np.int64]) -> int:
     """Fills used[0:n] with the inputs that are not 0, ascending; returns n."""
     count = 0
@@ -138,7 +139,7 @@ def fill_used(inputs: NDArray[np.int16], used: NDArray[np.int64]) -> int:
     return count
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_layers(
     shape: NDArray[np.int64],
     weights: Floats,
@@ -166,21 +167,21 @@ def fill_layers(
         place, bias = place + units * below, bias + units
 
 
-@kernel()
+@kernel(borrows=True)
 def add_scaled(row: Floats, factor: np.float32, sums: Floats) -> None:
     """Fills sums[unit] with itself plus factor times row[unit]."""
     for unit in range(len(sums)):
         sums[unit] += factor * row[unit]
 
 
-@kernel()
+@kernel(borrows=True)
 def squash(sums: Floats) -> None:
     """Fills sums[unit] with its logistic function."""
     for unit in range(len(sums)):
         sums[unit] = _HALF + _HALF * half_tangent(_HALF * sums[unit])
 
 
-@kernel()
+@kernel(borrows=True)
 def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
     """Sum of values[unit] times row[unit], by halving; scratch[0:len(values)] is overwritten."""
     count = len(values)
@@ -195,7 +196,7 @@ def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
     return scratch[0]
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_deltas(shape: NDArray[np.int64], weights: Floats, values: Floats, deltas: Floats) -> None:
     """Fills deltas[layer, unit] of the layers before the last with how much more they should give."""
     end = shape[1] * shape[5]
@@ -214,7 +215,7 @@ def fill_deltas(shape: NDArray[np.int64], weights: Floats, values: Floats, delta
             lower[unit] *= value * (_ONE - value)
 
 
-@kernel()
+@kernel(borrows=True)
 def step(
     shape: NDArray[np.int64],
     weights: Floats,
