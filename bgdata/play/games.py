@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UsageError
+from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.choices import Brain, KernelPlayer, choose, chosen_boards
 from bgdata.evaluation.player import Player
 from bgdata.game.board_kernels import game_outcomes, outcome_of
@@ -41,7 +41,7 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
     Game g of a seed between the same players is always the same, on any number of threads and in any batch. Where both
     are `choices.KernelPlayer` a kernel plays the games; otherwise all unfinished games go on turn by turn, and whoever
     is on roll is asked for many plays at a time. Raises UsageError for numbers beyond 0 to 2^63 - 1, and
-    InvalidPositionError if a player's answer is no position.
+    InvalidPositionError if a player's answers are no positions.
     """
     check_numbers(count, seed, first)
     numbers = np.arange(first, first + count, dtype=np.int64)
@@ -115,7 +115,7 @@ def fill_in_lockstep(
     outcomes: NDArray[np.int8],
     turns: NDArray[np.int32],
 ) -> None:
-    """Fills outcomes[row] and turns[row] with game numbers[row] of a seed; all unfinished games are at the same turn."""
+    """Fills outcomes[row] and turns[row] with game numbers[row] of a seed; all are at the same turn."""
     rows = np.arange(len(numbers))
     boards = np.tile(_START, (len(rows), 1))
     turn = 0
@@ -123,7 +123,7 @@ def fill_in_lockstep(
         games = numbers[rows]
         chosen = _next_boards(players, seed, boards, games, turn)
         turn += 1
-        found = game_outcomes(check_legal_boards(chosen))  # for the opponent of whoever has played
+        found = game_outcomes(chosen)  # for the opponent of whoever has played
         is_over = found != 0
         outcomes[rows[is_over]] = np.where((games + turn) % 2 == 0, found, -found)[is_over]
         turns[rows[is_over]] = turn
@@ -147,7 +147,12 @@ def _choices(player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDA
     """A kernel player chooses by game and turn, as in `fill_games`, if only its opponent is none."""
     if isinstance(player, KernelPlayer):
         return chosen_boards(player.brain, boards, rolls, games, turn)
-    return player.choose_plays(boards, rolls)
+    chosen = player.choose_plays(boards, rolls)
+    if chosen.shape != boards.shape:
+        raise InvalidPositionError(
+            f"expected {len(boards)} boards from player {player.label}, got {chosen.dtype}{list(chosen.shape)}"
+        )
+    return check_legal_boards(chosen)
 
 
 @kernel()

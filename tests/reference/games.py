@@ -58,7 +58,7 @@ def play_game(choosers: tuple[Chooser, Chooser], seed: int, game: int) -> tuple[
         plays = legal_plays(Position.from_board(board), roll_of(*dice(seed, game, turn)))
         board = choosers[side](board, [list(play.after_play.board) for play in plays], game, turn)
         turn += 1
-        if not any(count > 0 for count in board):
+        if not any(count > 0 for count in board[1:]):
             return (points_lost(board) if side == 0 else -points_lost(board)), turn
         board = [board[25], *(-count for count in board[24:0:-1]), board[0]]
 
