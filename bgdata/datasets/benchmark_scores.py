@@ -29,7 +29,7 @@ class ScoreParameters(Parameters):
     player: str = "pubeval"
     ply: int = 0
     position_class: str = "contact"
-    version: str = "1"
+    version: str = "2"
 
 
 class BenchmarkScores(Dataset[ScoreParameters]):

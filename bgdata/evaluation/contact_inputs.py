@@ -114,12 +114,20 @@ def fill_contact_inputs(board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:64], in the order of CONTACT_INPUTS, from board[slot] of the player about to roll."""
     ours, theirs = side_sets(board)
     our_pips, their_pips = side_pips(board, 1), side_pips(board, -1)
-    fill_counted(board, 1, ours, theirs, our_pips, their_pips, inputs, 0)
-    fill_counted(board, -1, theirs, ours, their_pips, our_pips, inputs, SIDE_INPUTS)
-    fill_chances(board, 1, ours, theirs, inputs, 11)
-    fill_chances(board, -1, theirs, ours, inputs, SIDE_INPUTS + 11)
-    fill_blocks(ours, theirs, bar_of(board, 1), inputs, 19)
-    fill_blocks(theirs, ours, bar_of(board, -1), inputs, SIDE_INPUTS + 19)
+    fill_side(board, 1, ours, theirs, our_pips, their_pips - our_pips, inputs, 0)
+    fill_side(board, -1, theirs, ours, their_pips, our_pips - their_pips, inputs, SIDE_INPUTS)
+
+
+@kernel()
+def fill_side(
+    board: Boards, side: int, us: SideSets, them: SideSets, pips: int, lead: int, inputs: Inputs, at: int
+) -> None:
+    """Fills inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead."""
+    checkers = fill_distances(board, side, us, them, pips, lead, inputs, at)
+    fill_anchors(us.own_made, lead, inputs, at + 8)
+    fill_chances(board, side, us, them, inputs, at + 11)
+    fill_blocks(us, them, bar_of(board, side), inputs, at + 19)
+    fill_shape(board, side, pips, checkers, inputs, at + 26)
 
 
 @kernel()
@@ -145,38 +153,53 @@ def side_pips(board: Boards, side: int) -> int:
 
 
 @kernel()
-def fill_counted(
-    board: Boards, side: int, us: SideSets, them: SideSets, pips: int, their_pips: int, inputs: Inputs, at: int
-) -> None:
-    """Fills inputs[at:at + 32] of a side where checkers and pips are counted."""
+def fill_distances(
+    board: Boards, side: int, us: SideSets, them: SideSets, pips: int, lead: int, inputs: Inputs, at: int
+) -> int:
+    """Fills inputs[at:at + 8], off_first to rearmost, of a side; returns its checkers left."""
     base = 0 if side > 0 else 25
     bar = bar_of(board, side)
     front = min(lowest(them.ahead), 25)  # their rearmost checker, in our numbering
-    checkers, outside, to_pass, timing = bar, 19 * bar, (25 - front) * bar, 0
+    checkers, outside, to_pass = bar, 19 * bar, (25 - front) * bar
     for slot in range(1, 25):
         count, point = count_at(board, side, slot), base + side * slot
         checkers += count
         outside += count * max(point - 6, 0)
         to_pass += count * max(point - front, 0)
-        timing += count * (point - 6) if 7 <= point <= 17 else 0
-        timing += max(count - 2, 0) * (point - 2) if 3 <= point <= 6 else 0
     off = 15 - checkers
     for part in range(3):
-        inputs[at + part] = 64 * min(max(off - 5 * part, 0), 5) // 5
+        inputs[at + part] = UNIT * min(max(off - 5 * part, 0), 5) // 5
     inputs[at + 3] = min(pips >> 1, MOST)
-    inputs[at + 4] = min(max(their_pips - pips, 0), MOST)
+    inputs[at + 4] = min(max(lead, 0), MOST)
     inputs[at + 5] = min(to_pass >> 1, MOST)
     inputs[at + 6] = min(outside >> 1, MOST) if off == 0 else 0
     inputs[at + 7] = 2 * max(25 - lowest(us.ahead), 0)
-    anchors = us.own_made & _BACK
-    inputs[at + 8] = 9 * (25 - lowest(anchors)) if anchors else 0
-    inputs[at + 9] = min(32 * bit_count(anchors), MOST)
+    return checkers
+
+
+@kernel()
+def fill_anchors(made: int, lead: int, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 3], best_anchor to back_game, of a side with `made` points that is `lead` pips ahead."""
+    anchors = made & _BACK
+    inputs[at] = 9 * (25 - lowest(anchors)) if anchors else 0
+    inputs[at + 1] = min(32 * bit_count(anchors), MOST)
     is_back_game = bit_count(anchors >> 19) >= 2
-    inputs[at + 10] = min(max(pips - their_pips, 0), MOST) if is_back_game else 0
-    inputs[at + 26] = min(timing, MOST)
+    inputs[at + 2] = min(max(-lead, 0), MOST) if is_back_game else 0
+
+
+@kernel()
+def fill_shape(board: Boards, side: int, pips: int, checkers: int, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 3], timing to moment, of a side with `checkers` left."""
+    base = 0 if side > 0 else 25
+    timing = 0
+    for point in range(7, 18):
+        timing += count_at(board, side, base + side * point) * (point - 6)
+    for point in range(3, 7):
+        timing += max(count_at(board, side, base + side * point) - 2, 0) * (point - 2)
     low = min(count_at(board, side, base + side) + count_at(board, side, base + 2 * side), 11)
-    inputs[at + 27] = low * low
-    inputs[at + 28] = min(moment(board, side, pips, max(checkers, 1)), MOST)
+    inputs[at] = min(timing, MOST)
+    inputs[at + 1] = low * low
+    inputs[at + 2] = min(moment(board, side, pips, max(checkers, 1)), MOST)
 
 
 @kernel()
@@ -193,23 +216,15 @@ def moment(board: Boards, side: int, pips: int, checkers: int) -> int:
 
 @kernel()
 def fill_chances(board: Boards, side: int, us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 8], hit_chance to mobility, and inputs[at + 19:at + 21], the chances to make points."""
-    movers = us.ahead & FIELD
-    singles = movers & ~us.ahead_made
-    targets, landings = them.own & FIELD & ~them.own_made, FIELD & ~them.own_made
+    """Fills inputs[at:at + 8], hit_chance to mobility, and inputs[at + 18:at + 21], unlinked and the last two."""
+    movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
+    singles, targets = movers & ~us.ahead_made, them.own & landings
     bar = bar_of(board, side)
     hitting, hitting_two, pips = shot_counts(movers, singles, bar, targets, landings)
     inputs[at] = _CHANCES[hitting]
     inputs[at + 1] = _CHANCES[hitting_two]
     inputs[at + 2] = pips // 9
-    blots = us.own & FIELD & ~us.own_made
-    attackers, links = 0, 0
-    for die in range(1, 7):
-        attackers |= them.ahead << die
-        links |= us.own_made << die
-    inputs[at + 3] = min(32 * bit_count(blots & _HOME), MOST)
-    inputs[at + 4] = min(16 * bit_count(blots & attackers), MOST)
-    inputs[at + 18] = min(16 * bit_count(us.own & _BAR_POINT_UP & ~links), MOST)
+    fill_weak_points(us, them, inputs, at + 3)
     fill_escapes(board, side, us.ahead, them.own_made, inputs, at + 5)
     making, on_blot = 0, 0
     if bar == 0:
@@ -217,6 +232,19 @@ def fill_chances(board: Boards, side: int, us: SideSets, them: SideSets, inputs:
         making, on_blot = point_counts(sources, sources & us.ahead_made, singles, us.ahead_made, targets, landings)
     inputs[at + 19] = _CHANCES[making]
     inputs[at + 20] = _CHANCES[on_blot]
+
+
+@kernel()
+def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at] and inputs[at + 1], home_blots and exposed_blots, and inputs[at + 15], unlinked."""
+    attacked, linked = 0, 0
+    for die in range(1, 7):
+        attacked |= them.ahead << die
+        linked |= us.own_made << die
+    blots = us.own & FIELD & ~us.own_made
+    inputs[at] = min(32 * bit_count(blots & _HOME), MOST)
+    inputs[at + 1] = min(16 * bit_count(blots & attacked), MOST)
+    inputs[at + 15] = min(16 * bit_count(us.own & _BAR_POINT_UP & ~linked), MOST)
 
 
 @kernel()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError
+from bgdata.evaluation.choices import RANDOM, Brain
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import random_bits, random_stream
@@ -33,13 +34,19 @@ class Player(Protocol):
 
 
 class RandomPlayer:
-    """Every distinct play of a roll with the same chance, decided by a seed and the place in the batch."""
+    """Every distinct play of a roll with the same chance, decided by a seed and the place in the batch; in the games
+    of `play.games` by the seed, the game and the turn."""
 
     label = "random"
     version = "1"
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
+
+    @property
+    def brain(self) -> Brain:
+        """See choices.KernelPlayer."""
+        return Brain(RANDOM, self.seed)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See Player."""

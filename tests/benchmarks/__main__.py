@@ -96,6 +96,9 @@ def game_rows() -> Iterator[Row]:
     yield Row("all plays of a roll, one core", seconds_text(in_own_process("plays", 1000, 7).seconds), "<= 2 us")
     games = 1 / in_own_process("random_games", 10_000, 7).seconds
     yield Row("random games", f"{games:,.0f} games/s", ">= 10,000 games/s")
+    games = 1 / in_own_process("player_games", 10_000, 7).seconds
+    work, peer = "PubEval against PubEval, whole games", "bgsage 940 to 2,500 games/s"
+    yield Row(work, f"{games:,.0f} games/s", ">= 20,000 games/s", peer)
     for work, name in (("Position IDs read", "decode"), ("Position IDs written", "encode")):
         rows = 1 / in_own_process(name, 1_000_000, 7).seconds
         yield Row(f"{work}, one core", f"{rows / 1e6:.1f} million/s", ">= 2 million/s")

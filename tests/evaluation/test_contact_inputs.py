@@ -40,7 +40,7 @@ def test_twin() -> None:
 
 
 HAND_MADE = {
-    "six_prime": [0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 3, *[0] * 11, 0, 0, -2, 0],
+    "six_prime": [0, 0, -2, 0, 2, 2, 2, 2, 2, 2, 3, *[0] * 15],
     "four_on_bar": [0, *[0] * 18, -2, -2, 0, -1, -2, 0, 4],
     "closed_out": [1, 2, 2, 2, 2, 2, 2, *[0] * 17, -14, 0],
     "back_game": [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, -3, 2, 0, -2, 0, -3, -2, -2, 3, 2, 2, 1, -1, 0],
@@ -53,7 +53,7 @@ HAND_MADE = {
 
 @pytest.mark.parametrize("name", HAND_MADE)
 def test_twin_by_hand(name: str) -> None:
-    board = HAND_MADE[name][:26]
+    board = HAND_MADE[name]
     assert contact_inputs(np.array([board], np.int8))[0].tolist() == inputs(board)
 
 
@@ -70,13 +70,13 @@ def test_start() -> None:
     assert (found["longest_prime"], found["broken_prime"]) == (64 // 6, 2 * 64 // 6)
     assert found["block_in_front"] == 4 * (2 + 1 + 1)
     assert found["dance_chance"] == round(64 / 36)
-    assert found["timing"] == 5 * 7 + 3 * 2 + 3 * 4 - 0
+    assert found["timing"] == 5 * 7 + 3 * 2 + 3 * 4
     assert found["unlinked"] == 16  # the back checkers; 13 and 8 see 8 and 6
-    assert found["point_making_chance"] == round(64 * 16 / 36)  # 31 42 53 61 64 and 11 22 33 44 ... by two checkers
+    assert found["point_making_chance"] == round(64 * 16 / 36)  # 31 42 53 61 64 and all doubles
 
 
 def test_full_prime_and_closed_board() -> None:
-    found = named(HAND_MADE["six_prime"][:26])
+    found = named(HAND_MADE["six_prime"])
     assert (found["blockade"], found["longest_prime"], found["broken_prime"]) == (64, 74, 64)
     assert found["opponent_escape_chance"] == 0
     found = named(HAND_MADE["closed_out"])

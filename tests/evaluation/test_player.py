@@ -63,9 +63,9 @@ def test_no_decisions() -> None:
 
 
 def test_players_by_name() -> None:
-    for name in ("random", "pubeval"):
+    for name, version in (("random", "1"), ("pubeval", "2")):
         opened = open_player(name)
-        assert (opened.label, opened.version) == (name, "1")
+        assert (opened.label, opened.version) == (name, version)
     with pytest.raises(UnknownPlayerError, match=r"expected a player among random, pubeval, .*, got nobody"):
         open_player("nobody")
     for name in ("random", "pubeval"):

@@ -100,7 +100,7 @@ BENCHMARK = b"".join(samples.BENCHMARK_ROWS.splitlines(keepends=True)[:2])
 
 
 def scores(
-    imports: Imports, player: str = "pubeval", ply: int = 0, version: str = "1", class_: str = "contact"
+    imports: Imports, player: str = "pubeval", ply: int = 0, version: str = "2", class_: str = "contact"
 ) -> Table:
     return imports.warehouse.build("benchmark_scores", ScoreParameters(player, ply, class_, version))
 
@@ -131,7 +131,7 @@ def test_scores_of_pubeval(imports: Imports) -> None:
     assert rows == list(zip(range(2), ids, ranks, table.array("losses").tolist(), strict=True))
     statistics = table.manifest.statistics
     names = ("error_rate", "error_rate_low", "error_rate_high", "unlisted_share", "best_share")
-    assert summary == ("pubeval", 0, "1", "contact", 2, *(statistics[name] for name in names))
+    assert summary == ("pubeval", 0, "2", "contact", 2, *(statistics[name] for name in names))
     assert statistics["error_rate"] == pytest.approx(1000 * np.mean(table.array("losses")))
 
 

@@ -1,0 +1,101 @@
+"""PubEval's choices for kernels, exact: every score is an integer, so no order of adding changes which play is best.
+
+Weights have five decimals and inputs are multiples of a thirtieth: scores count in 1/3,000,000. The inputs of a point
+depend on its count alone, so a score is a sum of 26 table look-ups, less a constant that no choice depends on; and the
+candidates of one roll differ from the board before on a few slots only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.game.codec import Boards
+from bgdata.kernel import kernel
+
+ScoreTables = NDArray[np.int32]  # [2, 26, 32]: what a count (+ NO_CHECKERS) on a slot is worth; contact, then race
+NO_CHECKERS = 15
+NO_TABLES: ScoreTables = np.zeros((2, 26, 32), np.int32)
+
+_WEIGHT_UNIT = 100_000  # weights are integers in 1/100,000
+_ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
+
+
+def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
+    """int32[2, 26, 32]: for float64[2, 122] published weights what each slot with a count from -15 to 15, at index
+    count + 15, adds to the score of a board seen by the side that has played, in 1/3,000,000.
+
+    Every checker still on the board counts as one not borne off, so 30 times weight 121 is missing from the sum.
+    """
+    tables = NO_TABLES.copy()
+    for kind, exact in enumerate((weights * _WEIGHT_UNIT).round().astype(np.int64).tolist()):
+        for count in range(-NO_CHECKERS, NO_CHECKERS + 1):
+            kept = -_FIFTEENTH * exact[121] * max(count, 0)
+            for point in range(1, 25):
+                first = 5 * (24 - point)
+                tables[kind, point, count + NO_CHECKERS] = _point_score(exact[first : first + 5], count) + kept
+            tables[kind, 0, count + NO_CHECKERS] = _HALF * exact[120] * max(count, 0)
+            tables[kind, 25, count + NO_CHECKERS] = kept
+    return tables
+
+
+def _point_score(weights: list[int], count: int) -> int:
+    """The five inputs of one point, times their weights, in 1/3,000,000."""
+    blot_against, blot, made, three, more = weights
+    if count < 2:
+        return _ONE * (blot if count == 1 else blot_against if count == -1 else 0)
+    return _ONE * (made + three * (count == 3)) + _HALF * more * max(count - 3, 0)
+
+
+@kernel()
+def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) -> int:
+    """The row of after[0:n, slot] with the highest score, the first of equals; weights by board[slot] before the play.
+    One that bears off the last checker is the best of all."""
+    used = tables[1] if is_race(board) else tables[0]
+    best, highest, can_finish = 0, np.int32(-(1 << 31) + 1), is_nearly_off(board)
+    for row in range(n):
+        if can_finish and is_off(after[row]):
+            return row
+        found = score(used, after[row])
+        if found > highest:
+            best, highest = row, found
+    return best
+
+
+@kernel()
+def score(used: NDArray[np.int32], board: Boards) -> np.int32:
+    """Sum of used[slot, count + 15] over board[slot]."""
+    total = np.int32(0)
+    for slot in range(26):
+        total += used[slot, np.int64(board[slot]) + NO_CHECKERS]
+    return total
+
+
+@kernel()
+def is_race(board: Boards) -> bool:
+    """Whether the sides of board[slot] have passed each other, so that no checker can be hit any more."""
+    ours = 25
+    while ours > 0 and board[ours] <= 0:
+        ours -= 1
+    theirs = 0 if board[0] > 0 else 1
+    while 0 < theirs < 25 and board[theirs] >= 0:
+        theirs += 1
+    return ours < theirs
+
+
+@kernel()
+def is_nearly_off(board: Boards) -> bool:
+    """Whether one roll could bear off all our checkers of board[slot]: at most four of them."""
+    count = 0
+    for slot in range(1, 26):
+        count += max(int(board[slot]), 0)
+    return count <= 4
+
+
+@kernel()
+def is_off(board: Boards) -> bool:
+    """Whether board[slot] has no checker of ours."""
+    highest = 0
+    for slot in range(1, 26):
+        highest = max(highest, int(board[slot]))
+    return highest == 0

@@ -1,0 +1,162 @@
+"""Whole games between two players, each sequence of dice played twice with the sides swapped.
+
+Games 2k and 2k + 1 are a pair: turn t has the same dice in both; the player named first begins game 2k, the other one
+game 2k + 1. What dice give to one side they give to the other in the same pair, so a pair is one observation of skill
+(`series.result_of`), and a player against itself has a score of exactly 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import InvalidPositionError, UsageError
+from bgdata.evaluation.choices import Brain, KernelPlayer, choose, chosen_boards
+from bgdata.evaluation.player import Player
+from bgdata.game.board_kernels import game_outcomes, outcome_of
+from bgdata.game.codec import Boards, check_legal_boards, flip_into
+from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.position import CHECKERS, START
+from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
+from bgdata.kernel import kernel, prange
+
+LOCKSTEP = 1 << 14  # games played side by side where a player is no kernel: bounds the memory
+_START = np.array(START.board, np.int8)
+
+
+class Games(NamedTuple):
+    """One row a game."""
+
+    numbers: NDArray[np.int64]  # [n] which game of the seed; 2k and 2k + 1 have the same dice
+    outcomes: NDArray[np.int8]  # [n] points to the player named first, -3 to 3, never 0
+    turns: NDArray[np.int32]  # [n] rolls of both players
+    begins: NDArray[np.bool_]  # [n] whether the player named first began
+
+
+def play_games(first_player: Player, second_player: Player, count: int, seed: int, first: int = 0) -> Games:
+    """Plays the games first, first + 1, ... of a seed to the end, without the cube. The first roll is never a double.
+
+    Game g of a seed between the same players is always the same, on any number of threads and in any batch. Where both
+    are `choices.KernelPlayer` a kernel plays the games; otherwise all unfinished games go on turn by turn, and whoever
+    is on roll is asked for many plays at a time. Raises UsageError for numbers beyond 0 to 2^63 - 1, and
+    InvalidPositionError if a player's answers are no positions.
+    """
+    check_numbers(count, seed, first)
+    numbers = np.arange(first, first + count, dtype=np.int64)
+    games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
+    if isinstance(first_player, KernelPlayer) and isinstance(second_player, KernelPlayer):
+        fill_games(first_player.brain, second_player.brain, seed, numbers, games.outcomes, games.turns)
+        return games
+    for start in range(0, count, LOCKSTEP):
+        rows = slice(start, start + LOCKSTEP)
+        fill_in_lockstep((first_player, second_player), seed, numbers[rows], games.outcomes[rows], games.turns[rows])
+    return games
+
+
+def check_numbers(count: int, seed: int, first: int) -> None:
+    """Raises UsageError unless all are from 0 to 2^63 - 1, the number of the last game too."""
+    if min(count, seed, first) < 0 or max(first + count, seed) >= 1 << 63:
+        raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
+
+
+@kernel(parallel=True)
+def fill_games(
+    first_brain: Brain,
+    second_brain: Brain,
+    seed: int,
+    numbers: NDArray[np.int64],
+    outcomes: NDArray[np.int8],
+    turns: NDArray[np.int32],
+) -> None:
+    """Fills outcomes[row] and turns[row] with game numbers[row] of a seed."""
+    block = 16  # games that share scratch arrays
+    for part in prange((len(outcomes) + block - 1) // block):
+        after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+        for row in range(part * block, min(len(outcomes), (part + 1) * block)):
+            outcomes[row], turns[row] = game_result(first_brain, second_brain, seed, numbers[row], after, notes)
+
+
+@kernel()
+def game_result(
+    first_brain: Brain, second_brain: Brain, seed: int, game: int, after: Boards, notes: Notes
+) -> tuple[int, int]:
+    """(points to the player named first, turns). after[0:MOST_PLAYS, slot] and notes[0:MOST_NOTES] are scratch."""
+    stream = random_stream(seed, game // 2)
+    board = _START.copy()
+    side, turn = game % 2, 0
+    while True:
+        die, other_die = dice_at(stream, turn)
+        n = fill_plays(board, die, other_die, after, notes)
+        if side == 0:
+            chosen = after[choose(first_brain, board, after, n, game, turn)]
+        else:
+            chosen = after[choose(second_brain, board, after, n, game, turn)]
+        turn += 1
+        outcome = outcome_of(chosen, CHECKERS)
+        if outcome != 0:
+            return (outcome if side == 0 else -outcome), turn
+        flip_into(chosen, board)
+        side = 1 - side
+
+
+@kernel()
+def dice_at(stream: np.uint64, turn: int) -> tuple[int, int]:
+    """The roll of a turn; that of turn 0 is never a double."""
+    bits = random_bits(stream, turn)
+    return dice_of(bits) if turn else opening_dice_of(bits)
+
+
+def fill_in_lockstep(
+    players: tuple[Player, Player],
+    seed: int,
+    numbers: NDArray[np.int64],
+    outcomes: NDArray[np.int8],
+    turns: NDArray[np.int32],
+) -> None:
+    """Fills outcomes[row] and turns[row] with game numbers[row] of a seed; all are at the same turn."""
+    rows = np.arange(len(numbers))
+    boards = np.tile(_START, (len(rows), 1))
+    turn = 0
+    while len(rows):
+        games = numbers[rows]
+        chosen = _next_boards(players, seed, boards, games, turn)
+        turn += 1
+        found = game_outcomes(chosen)  # for the opponent of whoever has played
+        is_over = found != 0
+        outcomes[rows[is_over]] = np.where((games + turn) % 2 == 0, found, -found)[is_over]
+        turns[rows[is_over]] = turn
+        rows, boards = rows[~is_over], chosen[~is_over]
+
+
+def _next_boards(
+    players: tuple[Player, Player], seed: int, boards: Boards, games: NDArray[np.int64], turn: int
+) -> Boards:
+    """int8[n, 26]: the boards of all these games after one more turn, seen by whoever is then on roll."""
+    rolls, chosen = np.empty((len(boards), 2), np.int8), np.empty_like(boards)
+    fill_rolls(seed, games, turn, rolls)
+    for side, player in enumerate(players):
+        asked = np.flatnonzero((games + turn) % 2 == side)
+        if len(asked):
+            chosen[asked] = _choices(player, boards[asked], rolls[asked], games[asked], turn)
+    return chosen
+
+
+def _choices(player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDArray[np.int64], turn: int) -> Boards:
+    """A kernel player chooses by game and turn, as in `fill_games`, if only its opponent is none."""
+    if isinstance(player, KernelPlayer):
+        return chosen_boards(player.brain, boards, rolls, games, turn)
+    chosen = player.choose_plays(boards, rolls)
+    if chosen.shape != boards.shape:
+        raise InvalidPositionError(
+            f"expected {len(boards)} boards from player {player.label}, got {chosen.dtype}{list(chosen.shape)}"
+        )
+    return check_legal_boards(chosen)
+
+
+@kernel()
+def fill_rolls(seed: int, games: NDArray[np.int64], turn: int, rolls: NDArray[np.int8]) -> None:
+    """Fills rolls[row, 0:2] with the dice of a turn of games[row]."""
+    for row in range(len(games)):
+        rolls[row, 0], rolls[row, 1] = dice_at(random_stream(seed, games[row] // 2), turn)

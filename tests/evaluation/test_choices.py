@@ -1,0 +1,58 @@
+"""Players as kernels see them: choices are legal, and decided by what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.errors import InvalidPositionError, InvalidRollError
+from bgdata.evaluation.choices import KernelPlayer, choose, chosen_boards
+from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.codec import flip_boards
+from bgdata.game.play_kernels import batch_plays
+from bgdata.kernel import threads
+from bgdata.play.random_games import random_game_positions
+from tests.reference.games import random_chooser
+
+GAMES = random_game_positions(30, seed=41)
+
+
+def test_random_choices_follow_the_twin() -> None:
+    offsets, after_play = batch_plays(GAMES.boards, GAMES.rolls)
+    numbers = np.arange(len(GAMES.boards), dtype=np.int64)[::-1].copy()
+    chosen = flip_boards(chosen_boards(RandomPlayer(9).brain, GAMES.boards, GAMES.rolls, numbers, 6)).tolist()
+    twin = random_chooser(9)
+    for row, game in enumerate(numbers.tolist()):
+        candidates = after_play[offsets[row] : offsets[row + 1]].tolist()
+        assert chosen[row] == twin(GAMES.boards[row].tolist(), candidates, game, 6)
+
+
+def test_choices_do_not_depend_on_threads_or_batches() -> None:
+    for brain in (RandomPlayer(4).brain, PubEval().brain):
+        numbers = np.arange(len(GAMES.boards))
+        expected = chosen_boards(brain, GAMES.boards, GAMES.rolls)
+        for count in (1, 2):
+            with threads(count):
+                assert np.array_equal(chosen_boards(brain, GAMES.boards, GAMES.rolls, numbers), expected)
+        late = slice(100, None)
+        assert np.array_equal(
+            chosen_boards(brain, GAMES.boards[late], GAMES.rolls[late], numbers[late]), expected[late]
+        )
+
+
+def test_a_single_play_needs_no_choice() -> None:
+    board = GAMES.boards[0]
+    assert choose(PubEval().brain, board, board[None], 1, 0, 0) == 0
+    assert choose(RandomPlayer().brain, board, board[None], 1, 0, 0) == 0
+
+
+def test_wrong_questions() -> None:
+    brain, boards, rolls = PubEval().brain, GAMES.boards[:3], GAMES.rolls[:3]
+    assert isinstance(PubEval(), KernelPlayer)
+    with pytest.raises(InvalidPositionError, match="expected"):
+        chosen_boards(brain, 3 * boards, rolls)
+    with pytest.raises(InvalidRollError, match="expected dice from 1 to 6"):
+        chosen_boards(brain, boards, rolls + 6)
+    with pytest.raises(InvalidRollError, match=r"expected rolls as integers\[3, 2\]"):
+        chosen_boards(brain, boards, rolls[:2])

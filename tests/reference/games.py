@@ -1,0 +1,72 @@
+"""Slow, obvious twin of whole games: dice by splitmix64 in plain integers, plays in the order of `legal_plays`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bgdata.game.dice import roll_of
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from tests.reference.pubeval import best_plays
+
+MASK = (1 << 64) - 1
+Board = list[int]
+# (board before, boards after its plays, game, turn) -> the board after the chosen play
+Chooser = Callable[[Board, Sequence[Board], int, int], Board]
+
+
+def splitmix(seed: int, number: int) -> int:
+    """The output of the generator after `number` others, by its published steps."""
+    mixed = (seed + (number + 1) * 0x9E3779B97F4A7C15) & MASK
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB & MASK
+    return mixed ^ (mixed >> 31)
+
+
+def stream_bits(seed: int, item: int, counter: int) -> int:
+    """64 random bits of an item of a seed."""
+    return splitmix(splitmix(splitmix(seed, 0), item), counter)
+
+
+def dice(seed: int, game: int, turn: int) -> tuple[int, int]:
+    """One of all 36 rolls, or of the 30 that are no doubles for the first turn, in order; pairs of games share them."""
+    rolls = [(a, b) for a in range(1, 7) for b in range(1, 7) if turn or a != b]
+    upper = stream_bits(seed, game // 2, turn) >> 32
+    return rolls[upper * len(rolls) >> 32]
+
+
+def random_chooser(seed: int) -> Chooser:
+    """Who plays at random."""
+
+    def choose(_before: Board, after: Sequence[Board], game: int, turn: int) -> Board:
+        lower = stream_bits(seed, game, turn) & 0xFFFFFFFF
+        return after[lower * len(after) >> 32]
+
+    return choose
+
+
+def pubeval_chooser(contact: Sequence[int], race: Sequence[int]) -> Chooser:
+    """PubEval with integer weights: the first of the best."""
+    return lambda before, after, _game, _turn: list(best_plays(before, after, contact, race)[0])
+
+
+def play_game(choosers: tuple[Chooser, Chooser], seed: int, game: int) -> tuple[int, int]:
+    """(points to the player named first, turns of both). He begins games with an even number."""
+    board, turn = list(START.board), 0
+    while True:
+        side = (game + turn) % 2
+        plays = legal_plays(Position.from_board(board), roll_of(*dice(seed, game, turn)))
+        board = choosers[side](board, [list(play.after_play.board) for play in plays], game, turn)
+        turn += 1
+        if not any(count > 0 for count in board[1:]):
+            return (points_lost(board) if side == 0 else -points_lost(board)), turn
+        board = [board[25], *(-count for count in board[24:0:-1]), board[0]]
+
+
+def points_lost(board: Board) -> int:
+    """By the opponent, when we have borne off our last checker."""
+    left = board[0] - sum(count for count in board[1:25] if count < 0)
+    if left < 15:
+        return 1
+    is_behind = board[0] > 0 or any(count < 0 for count in board[1:7])
+    return 3 if is_behind else 2
