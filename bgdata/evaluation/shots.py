@@ -112,6 +112,8 @@ def shot_counts(movers: int, singles: int, bar: int, targets: int, landings: int
     25 - p pips. Left out: that a roll must be played in full if it can be.
     """
     hitting, hitting_two, pips = 0, 0, 0
+    if bar == 0:
+        targets &= -(movers & -movers)  # those past the rearmost checker are out of reach
     if targets == 0:
         return hitting, hitting_two, pips
     for die in range(1, 7):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,11 @@ def test_names() -> None:
     assert len(set(CONTACT_NAMES)) == len(CONTACT_NAMES) == 2 * SIDE_INPUTS == 64
     assert all(each.meaning for each in CONTACT_INPUTS)
     assert list(CONTACT_NAMES[SIDE_INPUTS:]) == [f"opponent_{name}" for name in CONTACT_NAMES[:SIDE_INPUTS]]
+
+
+def test_order_is_frozen() -> None:
+    """Trained networks know their inputs by place alone: a change here makes them worthless."""
+    assert sha256("\n".join(CONTACT_NAMES).encode()).hexdigest()[:16] == "48588be59171995f"
 
 
 def test_twin() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,11 @@ def test_names() -> None:
     assert len(set(RACE_NAMES)) == len(RACE_NAMES) == 2 * SIDE_INPUTS == 60
     assert all(each.meaning for each in RACE_INPUTS)
     assert list(RACE_NAMES[SIDE_INPUTS:]) == [f"opponent_{name}" for name in RACE_NAMES[:SIDE_INPUTS]]
+
+
+def test_order_is_frozen() -> None:
+    """Trained networks know their inputs by place alone: a change here makes them worthless."""
+    assert sha256("\n".join(RACE_NAMES).encode()).hexdigest()[:16] == "30daf859134ba6bc"
 
 
 def test_twin() -> None:
