@@ -91,6 +91,12 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
     return decorate
 
 
+def read_only(values: Array) -> Array:
+    """The array itself, made read-only as mapped ones are: kernels are compiled for one or the other."""
+    values.setflags(write=False)
+    return values
+
+
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
     """Run kernels on `count` threads inside the block (`None`: as many as there are cores)."""

@@ -89,10 +89,39 @@ class Network(Dataset[NetworkParameters]):
         return Estimate(rows, 4 << 20, (1 << 28) + parameters.batch * (1 << 16))
 
     def compute(self, parameters: NetworkParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        from bgdata.training.run import train
+        from bgdata.bearoff.tables import TwoSidedTable
+        from bgdata.evaluation.bearoff import map_tables
+        from bgdata.training.learning import rounded_networks
+        from bgdata.training.learning_curve import COLUMNS, Tally, bearoff_sample, curve_row
+        from bgdata.training.temporal_difference import Trainer
 
-        for name, values in train(parameters, inputs, job).items():
+        trainer = Trainer(parameters, map_tables(None, inputs.get("one_sided"), inputs.get("gammon")))
+        sample = bearoff_sample(TwoSidedTable(inputs["two_sided"]), seed=0)
+        between = parameters.row_games // parameters.batch
+        rows = -(-trainer.rounds // between)
+        state = {
+            "weights": trainer.networks.weights,
+            "biases": trainer.networks.biases,
+            "curve": np.zeros((rows, len(COLUMNS))),
+            "tally": np.zeros(4, np.int64),
+        }
+        tally = Tally(state["tally"])
+        sizes = [parameters.batch] * trainer.rounds
+        label = f"{self.name}/{self.slug(parameters)}"
+        for number in job.steps(label, "games", range(trainer.rounds), sizes, state):
+            trainer.play_round(number)
+            tally.add(trainer.record)
+            done = number + 1
+            if done % between == 0 or done == trainer.rounds:
+                games = done * parameters.batch
+                row = curve_row(
+                    trainer, rounded_networks(trainer.networks), games, tally, sample, parameters.test_games
+                )
+                state["curve"][(done - 1) // between] = row
+                job.progress.note(described(row))
+        for name, values in rounded_networks(trainer.networks)._asdict().items():
             job.save(name, values)
+        job.save("curve", state["curve"])
 
     def batches(self, parameters: NetworkParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         import pyarrow as pa
@@ -105,6 +134,16 @@ class Network(Dataset[NetworkParameters]):
         last = np.asarray(arrays["curve"])[-1]
         names = [column.name for column in self.columns]
         return {name: float(value) for name, value in zip(names, last, strict=True)}
+
+
+def described(row: list[float]) -> str:
+    """A row of the learning curve for people."""
+    games, _, turns, gammons, backgammons, points, error, bearoff = row
+    return (
+        f"{games:,.0f} games: {points:+.3f} +/- {error:.3f} points per game against PubEval; self-play "
+        f"{turns:.1f} rolls, {100 * gammons:.1f} % gammons, {100 * backgammons:.1f} % backgammons; "
+        f"bearoff off by {bearoff:.4f}"
+    )
 
 
 DATASET = Network()

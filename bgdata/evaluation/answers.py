@@ -68,6 +68,7 @@ class Work(NamedTuple):
     sums: Sums
     hidden: Units
     later: Sums
+    chances: Chances  # [2, 5] of the best play so far, and of the one looked at
 
 
 @kernel()
@@ -84,6 +85,7 @@ def new_work(networks: Networks) -> Work:
         np.empty(most, np.int32),
         np.empty(most, np.int16),
         np.empty(most, np.int32),
+        np.empty((2, 5), np.float32),
     )
 
 
@@ -163,21 +165,21 @@ def fill_play_chances(networks: Networks, tables: BearoffArrays, after_play: Boa
 
 @kernel(borrows=True)
 def choose_by_chances(
-    networks: Networks, tables: BearoffArrays, board: Boards, after: Boards, n: int, work: Work, chances: Chances
+    networks: Networks, tables: BearoffArrays, board: Boards, after: Boards, n: int, work: Work
 ) -> tuple[int, int]:
     """(the row of the best of after[0:n, slot], plays from board[slot], the first of equals; who answered for it). Fills
-    chances[0, 0:5] with those of the OPPONENT after that play, on roll; chances[1] is scratch."""
+    work.chances[0, 0:5] with those of the OPPONENT after that play, on roll."""
     start_plays(board, work)
     best = 0
-    source = fill_play_chances(networks, tables, after[0], work, chances[0])
-    lowest = equity_of(chances[0])
+    source = fill_play_chances(networks, tables, after[0], work, work.chances[0])
+    lowest = equity_of(work.chances[0])
     for play in range(1, n):
-        who = fill_play_chances(networks, tables, after[play], work, chances[1])
-        equity = equity_of(chances[1])
+        who = fill_play_chances(networks, tables, after[play], work, work.chances[1])
+        equity = equity_of(work.chances[1])
         if equity < lowest:
             best, lowest, source = play, equity, who
             for item in range(5):
-                chances[0, item] = chances[1, item]
+                work.chances[0, item] = work.chances[1, item]
     return best, source
 
 
@@ -191,21 +193,3 @@ def fill_evaluations(
         work = new_work(networks)
         for row in range(part * block, min(len(boards), (part + 1) * block)):
             sources[row] = fill_chances(networks, tables, boards[row], work, chances[row])
-
-
-@kernel(parallel=True)
-def fill_best_plays(
-    networks: Networks, tables: BearoffArrays, boards: Boards, rolls: NDArray[np.int8], chosen: Boards, counts: NDArray[np.int64]
-) -> None:
-    """Fills chosen[row, slot] with the best play of boards[row, slot] and rolls[row, 0:2], seen by the player who moved,
-    and counts[row] with the number of plays."""
-    block = 64
-    for part in prange((len(boards) + block - 1) // block):
-        work = new_work(networks)
-        after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
-        chances = np.empty((2, 5), np.float32)
-        for row in range(part * block, min(len(boards), (part + 1) * block)):
-            n = fill_plays(boards[row], rolls[row, 0], rolls[row, 1], after, notes)
-            counts[row] = n
-            best, _ = choose_by_chances(networks, tables, boards[row], after, n, work, chances)
-            chosen[row] = after[best]

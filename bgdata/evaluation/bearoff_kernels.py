@@ -19,7 +19,7 @@ from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.layouts import BINOMIAL
 from bgdata.game.classes import PASSED_PIPS
 from bgdata.game.codec import Boards
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import kernel, prange, read_only
 
 BLOCK = 64  # boards that one thread takes at a time
 Chances = NDArray[np.float32]
@@ -59,6 +59,15 @@ class BearoffArrays(NamedTuple):
     gammon_offsets: NDArray[np.uint32]
     gammon_first_roll: NDArray[np.uint8]
     gammon_chances: NDArray[np.float32]
+
+
+def _no_tables() -> BearoffArrays:
+    dtypes = (np.float32, np.uint16, np.uint32, np.uint8, np.float32, np.uint32, np.uint8, np.float32)
+    equities, codes, *race = (read_only(np.empty(0, dtype)) for dtype in dtypes)
+    return BearoffArrays(0, 0, 0, 1.0, equities, codes, 0, *race[:3], 0, 0, *race[3:])
+
+
+NO_TABLES = _no_tables()
 
 
 class Race(NamedTuple):

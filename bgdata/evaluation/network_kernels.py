@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.encoders import OF_COUNT, POINT_INPUTS, Inputs, fill_extras
 from bgdata.game.codec import Boards
-from bgdata.kernel import kernel
+from bgdata.kernel import kernel, read_only
 
 Sums = NDArray[np.int32]
 Units = NDArray[np.int16]
@@ -47,6 +47,9 @@ class Networks(NamedTuple):
     biases: Sums
 
 
+NO_NETWORKS = Networks(
+    *(read_only(np.zeros(size, dtype)) for size, dtype in (((3, 6), np.int64), (0, np.int16), (0, np.int32)))
+)
 SHAPE_COLUMNS = 5  # of a row of shapes before the sizes of the layers
 
 

@@ -15,7 +15,7 @@ from bgdata.kernel import kernel
 
 ScoreTables = NDArray[np.int32]  # [2, 26, 32]: what a count (+ NO_CHECKERS) on a slot is worth; contact, then race
 NO_CHECKERS = 15
-NO_TABLES: ScoreTables = np.zeros((2, 26, 32), np.int32)
+NO_SCORES: ScoreTables = np.zeros((2, 26, 32), np.int32)
 
 _WEIGHT_UNIT = 100_000  # weights are integers in 1/100,000
 _ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
@@ -27,7 +27,7 @@ def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
 
     Every checker still on the board counts as one not borne off, so 30 times weight 121 is missing from the sum.
     """
-    tables = NO_TABLES.copy()
+    tables = NO_SCORES.copy()
     for kind, exact in enumerate((weights * _WEIGHT_UNIT).round().astype(np.int64).tolist()):
         for count in range(-NO_CHECKERS, NO_CHECKERS + 1):
             kept = -_FIFTEENTH * exact[121] * max(count, 0)

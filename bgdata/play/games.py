@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, UsageError
-from bgdata.evaluation.choices import Brain, KernelPlayer, choose, chosen_boards
+from bgdata.evaluation.answers import Work
+from bgdata.evaluation.choices import Brain, KernelPlayer, choose, chosen_boards, thinking_room
 from bgdata.evaluation.player import Player
 from bgdata.game.board_kernels import game_outcomes, outcome_of
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
@@ -74,15 +75,22 @@ def fill_games(
     block = 16  # games that share scratch arrays
     for part in prange((len(outcomes) + block - 1) // block):
         after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+        works = thinking_room(first_brain), thinking_room(second_brain)
         for row in range(part * block, min(len(outcomes), (part + 1) * block)):
-            outcomes[row], turns[row] = game_result(first_brain, second_brain, seed, numbers[row], after, notes)
+            outcomes[row], turns[row] = game_result(first_brain, second_brain, seed, numbers[row], after, notes, works)
 
 
 @kernel()
 def game_result(
-    first_brain: Brain, second_brain: Brain, seed: int, game: int, after: Boards, notes: Notes
+    first_brain: Brain,
+    second_brain: Brain,
+    seed: int,
+    game: int,
+    after: Boards,
+    notes: Notes,
+    works: tuple[Work, Work],
 ) -> tuple[int, int]:
-    """(points to the player named first, turns). after[0:MOST_PLAYS, slot] and notes[0:MOST_NOTES] are scratch."""
+    """(points to the player named first, turns). after[0:MOST_PLAYS, slot] and notes[0:MOST_NOTES] are scratch, and each player has a `choices.thinking_room`."""
     stream = random_stream(seed, game // 2)
     board = _START.copy()
     side, turn = game % 2, 0
@@ -90,9 +98,9 @@ def game_result(
         die, other_die = dice_at(stream, turn)
         n = fill_plays(board, die, other_die, after, notes)
         if side == 0:
-            chosen = after[choose(first_brain, board, after, n, game, turn)]
+            chosen = after[choose(first_brain, board, after, n, game, turn, works[0])]
         else:
-            chosen = after[choose(second_brain, board, after, n, game, turn)]
+            chosen = after[choose(second_brain, board, after, n, game, turn, works[1])]
         turn += 1
         outcome = outcome_of(chosen, CHECKERS)
         if outcome != 0:

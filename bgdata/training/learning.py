@@ -28,7 +28,7 @@ from bgdata.evaluation.network_kernels import (
 )
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_bits, random_stream
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import kernel, prange, read_only
 
 Floats = NDArray[np.float32]
 _ONE, _HALF, _UNIT = np.float32(1), np.float32(0.5), np.float32(1 / 64)
@@ -75,10 +75,7 @@ def rounded_networks(networks: FloatNetworks) -> Networks:
         bias_units[biases : biases + hidden] = FIRST_SUM
     weights = np.clip(np.rint(networks.weights * weight_units), -32767, 32767).astype(np.int16)
     biases = np.clip(np.rint(networks.biases * bias_units), -(2.0**30), 2.0**30).astype(np.int32)
-    shapes = networks.shapes.copy()
-    for values in (shapes, weights, biases):
-        values.setflags(write=False)  # as mapped ones are: kernels are compiled for one or the other
-    return Networks(shapes, weights, biases)
+    return Networks(*map(read_only, (networks.shapes.copy(), weights, biases)))
 
 
 @kernel(parallel=True)

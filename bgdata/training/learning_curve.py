@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bgdata.bearoff.index import layout_at
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.evaluation.answers import evaluations
-from bgdata.evaluation.bearoff import NO_TABLES
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.network_kernels import Networks
 from bgdata.evaluation.network_player import NetworkPlayer

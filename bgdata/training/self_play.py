@@ -79,7 +79,6 @@ def fill_game(
     """Fills boards[turn, slot], chances[turn, 0:5] and sources[turn] with one game; returns (turns, points to who rolls first)."""
     work = new_work(networks)
     after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
-    found = np.empty((2, 5), np.float32)
     board = _START.copy()
     outcome, turn = 0, 0
     while outcome == 0 and turn < len(boards):
@@ -87,11 +86,11 @@ def fill_game(
         die, other_die = dice_of(bits) if turn else opening_dice_of(bits)
         boards[turn] = board
         n = fill_plays(board, die, other_die, after, notes)
-        best, source = choose_by_chances(networks, tables, board, after, n, work, found)
+        best, source = choose_by_chances(networks, tables, board, after, n, work)
         outcome = outcome_of(after[best], CHECKERS)
         flip_into(after[best], board)
         turn += 1
-        chances[turn], sources[turn] = found[0], source
+        chances[turn], sources[turn] = work.chances[0], source
     return turn, (outcome if turn % 2 else -outcome)
 
 
