@@ -13,9 +13,14 @@ from numpy.typing import NDArray
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel
 
+<<<<<<< HEAD
 ScoreTables = NDArray[np.int32]  # [2, 26, 32]: what a count (+ NO_CHECKERS) on a slot is worth; contact, then race
 NO_CHECKERS = 15
 NO_SCORES: ScoreTables = np.zeros((2, 26, 32), np.int32)
+=======
+ScoreTables = NDArray[np.int32]  # [2, 26, 32]: what a slot's count (its lowest five bits) is worth; contact, then race
+NO_TABLES: ScoreTables = np.zeros((2, 26, 32), np.int32)
+>>>>>>> games
 
 _WEIGHT_UNIT = 100_000  # weights are integers in 1/100,000
 _ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
@@ -23,19 +28,19 @@ _ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
 
 def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
     """int32[2, 26, 32]: for float64[2, 122] published weights what each slot with a count from -15 to 15, at index
-    count + 15, adds to the score of a board seen by the side that has played, in 1/3,000,000.
+    count & 31, adds to the score of a board seen by the side that has played, in 1/3,000,000.
 
     Every checker still on the board counts as one not borne off, so 30 times weight 121 is missing from the sum.
     """
     tables = NO_SCORES.copy()
     for kind, exact in enumerate((weights * _WEIGHT_UNIT).round().astype(np.int64).tolist()):
-        for count in range(-NO_CHECKERS, NO_CHECKERS + 1):
+        for count in range(-15, 16):
             kept = -_FIFTEENTH * exact[121] * max(count, 0)
             for point in range(1, 25):
                 first = 5 * (24 - point)
-                tables[kind, point, count + NO_CHECKERS] = _point_score(exact[first : first + 5], count) + kept
-            tables[kind, 0, count + NO_CHECKERS] = _HALF * exact[120] * max(count, 0)
-            tables[kind, 25, count + NO_CHECKERS] = kept
+                tables[kind, point, count & 31] = _point_score(exact[first : first + 5], count) + kept
+            tables[kind, 0, count & 31] = _HALF * exact[120] * max(count, 0)
+            tables[kind, 25, count & 31] = kept
     return tables
 
 
@@ -51,24 +56,25 @@ def _point_score(weights: list[int], count: int) -> int:
 def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) -> int:
     """The row of after[0:n, slot] with the highest score, the first of equals; weights by board[slot] before the play.
     One that bears off the last checker is the best of all."""
-    used = tables[1] if is_race(board) else tables[0]
-    best, highest, can_finish = 0, np.int32(-(1 << 31) + 1), is_nearly_off(board)
+    kind = int(is_race(board))
+    best, highest, can_finish = 0, -(1 << 62), is_nearly_off(board)
     for row in range(n):
-        if can_finish and is_off(after[row]):
+        if can_finish and is_off(after, row):
             return row
-        found = score(used, after[row])
+        found = score(tables, kind, after, row)
         if found > highest:
             best, highest = row, found
     return best
 
 
 @kernel()
-def score(used: NDArray[np.int32], board: Boards) -> np.int32:
-    """Sum of used[slot, count + 15] over board[slot]."""
+def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
+    """Sum of tables[kind, slot, count & 31] over boards[row, slot]. A row and no slice of it: counting who refers to a
+    slice would take longer than the sum."""
     total = np.int32(0)
     for slot in range(26):
-        total += used[slot, np.int64(board[slot]) + NO_CHECKERS]
-    return total
+        total += tables[kind, slot, boards[row, slot] & 31]
+    return int(total)
 
 
 @kernel()
@@ -93,9 +99,9 @@ def is_nearly_off(board: Boards) -> bool:
 
 
 @kernel()
-def is_off(board: Boards) -> bool:
-    """Whether board[slot] has no checker of ours."""
+def is_off(boards: Boards, row: int) -> bool:
+    """Whether boards[row, slot] has no checker of ours."""
     highest = 0
     for slot in range(1, 26):
-        highest = max(highest, int(board[slot]))
+        highest = max(highest, int(boards[row, slot]))
     return highest == 0

@@ -17,6 +17,7 @@ from bgdata.evaluation.network_player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards
 from bgdata.game.random import high_below, random_bits, random_stream
+from bgdata.kernel import kernel
 from bgdata.play.games import play_games
 from bgdata.play.series import result_of
 from bgdata.training.self_play import Record
@@ -67,13 +68,21 @@ class BearoffSample(NamedTuple):
 def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
     """SAMPLE positions, both sides with checkers, chosen by the seed with the same chance each."""
     layouts = int(len(table) ** 0.5 + 0.5)
-    stream = random_stream(seed, 0)
-    pairs = [[1 + high_below(random_bits(stream, 2 * n + side), layouts - 1) for side in (0, 1)] for n in range(SAMPLE)]
+    pairs = np.empty((SAMPLE, 2), np.int64)
+    fill_indexes(np.uint64(random_stream(seed, 0)), layouts, pairs)
     boards = np.zeros((SAMPLE, 26), np.int8)
-    for board, (on_roll, opponent) in zip(boards, pairs, strict=True):
+    for board, (on_roll, opponent) in zip(boards, pairs.tolist(), strict=True):
         board[1 : table.points + 1] += np.array(layout_at(on_roll, table.points), np.int8)
         board[24 : 24 - table.points : -1] -= np.array(layout_at(opponent, table.points), np.int8)
-    return BearoffSample(boards, table.probe_many(*zip(*pairs, strict=True))[:, 0])
+    return BearoffSample(boards, table.probe_many(*pairs.T)[:, 0])
+
+
+@kernel()
+def fill_indexes(stream: np.uint64, layouts: int, pairs: NDArray[np.int64]) -> None:
+    """Fills pairs[row, side] with random position indexes above 0."""
+    for row in range(len(pairs)):
+        for side in range(2):
+            pairs[row, side] = 1 + high_below(random_bits(stream, 2 * row + side), layouts - 1)
 
 
 def curve_row(trainer: Trainer, networks: Networks, games: int, tally: Tally, sample: BearoffSample, tests: int) -> list[float]:

@@ -68,7 +68,7 @@ def learning_order(
     rows = np.flatnonzero(np.arange(MOST_TURNS) < turns[:, None])
     keys = np.empty(len(rows), np.uint64)
     counts = np.zeros(NETWORKS, np.int64)
-    fill_keys(boards, rows, random_stream(seed, -1 - number), keys, counts)
+    fill_keys(boards, rows, np.uint64(random_stream(seed, -1 - number)), keys, counts)
     return rows[np.argsort(keys, kind="stable")], np.concatenate([[0], np.cumsum(counts)])
 
 
