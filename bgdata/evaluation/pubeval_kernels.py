@@ -13,14 +13,8 @@ from numpy.typing import NDArray
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel
 
-<<<<<<< HEAD
-ScoreTables = NDArray[np.int32]  # [2, 26, 32]: what a count (+ NO_CHECKERS) on a slot is worth; contact, then race
-NO_CHECKERS = 15
-NO_SCORES: ScoreTables = np.zeros((2, 26, 32), np.int32)
-=======
 ScoreTables = NDArray[np.int32]  # [2, 26, 32]: what a slot's count (its lowest five bits) is worth; contact, then race
-NO_TABLES: ScoreTables = np.zeros((2, 26, 32), np.int32)
->>>>>>> games
+NO_SCORES: ScoreTables = np.zeros((2, 26, 32), np.int32)
 
 _WEIGHT_UNIT = 100_000  # weights are integers in 1/100,000
 _ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
