@@ -117,12 +117,6 @@ def largest(warehouse: Warehouse, kind: str, among: set[tuple[int, int]]) -> Tab
     return warehouse.open(kind, f"{points}x{checkers}")
 
 
-def size_of(table: Table) -> tuple[int, int]:
-    """(points, checkers) of a bearoff table, from the name of its folder."""
-    points, _, checkers = table.folder.parent.name.partition("x")
-    return int(points), int(checkers)
-
-
 def map_tables(two_sided: Table | None, one_sided: Table | None, gammon: Table | None) -> BearoffArrays:
     """The arrays of the given tables, mapped. Raises CorruptFileError for one of another size than it should have."""
     points, checkers = size_of(two_sided)

@@ -23,7 +23,7 @@ class NetworkPlayer:
     @cached_property
     def version(self) -> str:
         """Eight hex digits of the weights."""
-        return hashlib.sha256(b"".join(np.ascontiguousarray(values) for values in self.networks)).hexdigest()[:8]
+        return hashlib.sha256(b"".join(np.ascontiguousarray(values).data for values in self.networks)).hexdigest()[:8]
 
     @cached_property
     def brain(self) -> Brain:
