@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgdata.errors import InvalidPositionError, InvalidRollError
-from bgdata.evaluation.choices import KernelPlayer, choose, chosen_boards
+from bgdata.evaluation.choices import KernelPlayer, choose, chosen_boards, thinking_room
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import flip_boards
@@ -43,8 +43,8 @@ def test_choices_do_not_depend_on_threads_or_batches() -> None:
 
 def test_a_single_play_needs_no_choice() -> None:
     board = GAMES.boards[0]
-    assert choose(PubEval().brain, board, board[None], 1, 0, 0) == 0
-    assert choose(RandomPlayer().brain, board, board[None], 1, 0, 0) == 0
+    assert choose(PubEval().brain, board, board[None], 1, 0, 0, thinking_room(PubEval().brain)) == 0
+    assert choose(RandomPlayer().brain, board, board[None], 1, 0, 0, thinking_room(RandomPlayer().brain)) == 0
 
 
 def test_wrong_questions() -> None:
