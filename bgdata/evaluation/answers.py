@@ -6,7 +6,6 @@ nothing had been moved, and then changed for each play. Values are the same to t
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from bgdata.evaluation.chances import (
 )
 from bgdata.evaluation.encoders import MOST_EXTRAS, Inputs
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, fill_bearoff_chances
+from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.network_kernels import (
     SHAPE_COLUMNS,
     Networks,
@@ -39,19 +39,6 @@ from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere
-
-
-class Source(IntEnum):
-    """Who answered; EXACT and COMBINED are numbered as in `BearoffSource`."""
-
-    OVER = 0  # the game is over
-    EXACT = 1  # the two-sided bearoff table
-    COMBINED = 2  # two one-sided bearoff distributions
-    RACE_NETWORK = 3
-    CRASHED_NETWORK = 4
-    CONTACT_NETWORK = 5
-
-
 _FIRST_NETWORK, _SOURCE_OVER = int(Source.RACE_NETWORK), int(Source.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
 
@@ -87,13 +74,6 @@ def new_work(networks: Networks) -> Work:
         np.empty(most, np.int32),
         np.empty((2, 5), np.float32),
     )
-
-
-class Evaluations(NamedTuple):
-    """One row a board, seen by the player on roll."""
-
-    chances: Chances  # [n, 5]
-    sources: NDArray[np.int8]  # [n] a number of `Source`
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:

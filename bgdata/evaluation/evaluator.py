@@ -1,0 +1,56 @@
+"""Evaluators: whoever says how good a position is. Networks, tables and other programs all answer in the same form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.game.codec import Boards
+
+
+class Source(IntEnum):
+    """Who answered for a position; EXACT and COMBINED are numbered as in `bearoff_kernels.BearoffSource`."""
+
+    OVER = 0  # the rules: the game is over
+    EXACT = 1  # a two-sided bearoff table
+    COMBINED = 2  # two one-sided bearoff distributions
+    RACE_NETWORK = 3
+    CRASHED_NETWORK = 4
+    CONTACT_NETWORK = 5
+    PROGRAM = 6  # another program
+
+    @property
+    def is_final(self) -> bool:
+        """Whether looking ahead would not improve the answer."""
+        return self <= Source.COMBINED
+
+
+class Evaluations(NamedTuple):
+    """One row a position, seen by the player on roll, before the roll."""
+
+    chances: NDArray[np.float32]  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
+    sources: NDArray[np.int8]  # [n] a number of `Source`
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """Evaluates positions without looking ahead; the same position always gets the same answer."""
+
+    @property
+    def label(self) -> str:
+        """Name and settings: letters, digits and `-`."""
+
+    @property
+    def version(self) -> str:
+        """Changes when the answers may."""
+
+    @property
+    def accuracy(self) -> Mapping[Source, str]:
+        """How far the answers of each source can be trusted, in words."""
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """Static evaluations of int8[n, 26] boards. Raises InvalidPositionError for another shape or type."""
