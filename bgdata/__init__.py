@@ -12,6 +12,7 @@ Importing this and opening tables loads NumPy alone; DuckDB, PyArrow and Numba c
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bgdata.bearoff.index import layout_at, layout_count, position_index
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
@@ -33,10 +34,14 @@ __all__ = [
     "legal_plays",
     "open_gammon",
     "open_one_sided",
+    "open_player",
     "open_two_sided",
     "open_warehouse",
     "position_index",
 ]
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.mapped_player import MappedPlayer
 
 Folder = str | os.PathLike[str]
 _KINDS = all_kinds()
@@ -60,3 +65,14 @@ def open_gammon(root: Folder, points: int) -> RaceTable:
 def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
     """Map the exact two-sided table of up to `checkers` on `points` points. Raises MissingTableError."""
     return TwoSidedTable(open_warehouse(root).open("bearoff_two_sided", f"{points}x{checkers}"))
+
+
+def open_player(root: Folder, network: str = "", ply: int = 0) -> MappedPlayer:
+    """Map a player: the bearoff tables of a warehouse and one of its networks, or those that come with the package.
+
+    `ply` is how many rolls it looks ahead. Numba comes with the first player. Raises MissingWarehouseError,
+    MissingTableError for a network that is not there, CorruptFileError, and UsageError for a wrong ply.
+    """
+    from bgdata.evaluation.mapped_player import map_player
+
+    return map_player(open_warehouse(root), network, ply)

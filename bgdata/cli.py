@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
+from bgdata import cli_players
 from bgdata.commands import report
 from bgdata.datasets import all_kinds
 from bgdata.errors import BgdataError, UsageError
@@ -376,3 +377,7 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
 
 if __name__ == "__main__":
     main()
+
+
+for command in cli_players.COMMANDS:
+    main.add_command(command)

@@ -16,13 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
+from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
 from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, PlayFilter, evaluate_ahead, rank_all
+from bgdata.evaluation.network import packaged_network
+from bgdata.evaluation.network_player import map_network_player
 from bgdata.game.codec import Boards, check_boards
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
+from bgdata.store.warehouse import Warehouse
 
 CACHED_POSITIONS = 1 << 16
 DECISIONS = 256  # decisions looked into at a time: bounds the memory
@@ -156,3 +160,13 @@ class MappedPlayer:
 
 def _position(position: Position | str) -> Position:
     return Position.from_id(position) if isinstance(position, str) else position
+
+
+def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedPlayer:
+    """A player with the best bearoff tables of a warehouse and one of its networks, or those of the package.
+
+    Nothing is read but what is asked for, nothing is copied. Raises MissingWarehouseError, MissingTableError for a
+    network that is not there, CorruptFileError, and UsageError for a ply that is not 0 to MOST_PLY.
+    """
+    table = warehouse.open("network", network) if network else packaged_network()
+    return MappedPlayer(map_network_player(table, open_bearoff(warehouse)), ply)

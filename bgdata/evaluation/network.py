@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from pathlib import Path
 
-from bgdata.errors import CorruptFileError
+import numpy as np
+
+from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.evaluation.encoders import input_count
 from bgdata.evaluation.encoder import Encoder
 from bgdata.evaluation.network_kernels import OUTPUTS, SHAPE_COLUMNS, Networks
 from bgdata.store.table import Table
 
 NETWORK_CLASSES = ("race", "crashed", "contact")
+
+
+def packaged_network() -> Table:
+    """The version of networks that comes with the package. Raises MissingTableError where it was left out."""
+    folder = Path(__file__).parent / "networks"
+    found = sorted(folder.glob("*/r*-*"))
+    if not found:
+        raise MissingTableError(f"expected networks in {folder}, found none; try: bgdata train td")
+    return Table(found[-1])
 
 
 def open_networks(table: Table) -> Networks:

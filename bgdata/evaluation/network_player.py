@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import evaluations
-from bgdata.evaluation.bearoff_kernels import BearoffArrays
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
 from bgdata.evaluation.choices import NETWORK, Brain, chosen_boards
 from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.network import open_networks
 from bgdata.evaluation.network_kernels import Networks
 from bgdata.game.codec import Boards
+from bgdata.store.table import Table
 
 
 class NetworkPlayer:
@@ -49,3 +52,37 @@ class NetworkPlayer:
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See player.Player."""
         return chosen_boards(self.brain, boards, rolls)
+
+
+def map_network_player(table: Table, bearoff: BearoffEvaluator) -> NetworkPlayer:
+    """The networks of a version with bearoff tables beside them, mapped. Raises CorruptFileError."""
+    return NetworkPlayer(open_networks(table), bearoff.arrays, table.folder.parent.name, _Accuracy(table, bearoff))
+
+
+class _Accuracy(Mapping[Source, str]):
+    """What the manifests of the tables and of the networks say; they are read when somebody asks."""
+
+    def __init__(self, table: Table, bearoff: BearoffEvaluator) -> None:
+        self.table, self.bearoff = table, bearoff
+
+    @cached_property
+    def network(self) -> str:
+        """How the networks play."""
+        found = self.table.manifest.statistics
+        return (
+            f"{self.table.name}: {found['points_per_game']:+.3f} +/- {found['standard_error']:.3f} points per game "
+            "against PubEval"
+        )
+
+    def __getitem__(self, source: Source) -> str:
+        if source in (Source.EXACT, Source.COMBINED):
+            return self.bearoff.accuracy[BearoffSource(source)]
+        if source >= Source.RACE_NETWORK:
+            return self.network
+        raise KeyError(source)
+
+    def __iter__(self) -> Iterator[Source]:
+        return iter(source for source in Source if source is not Source.PROGRAM and source is not Source.OVER)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
