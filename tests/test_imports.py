@@ -206,6 +206,16 @@ def test_players_load_numpy_alone(small_root: Path) -> None:
     assert heavy(loaded) == set()
 
 
+def test_evaluators_load_no_database(small_root: Path) -> None:
+    """Kernels need Numba; nothing else is loaded to evaluate positions from mapped tables."""
+    loaded = run_python(
+        "import bgdata\n"
+        "from bgdata.evaluation.bearoff import open_bearoff\n"
+        f"assert open_bearoff(bgdata.open_warehouse({str(small_root)!r})).two_sided\n"
+    )
+    assert heavy(loaded) == {"numba"}
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["build", "--help"], ["--version"]])
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     loaded = run_python(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.tables import equity_limit
-from bgdata.errors import CorruptFileError
+from bgdata.errors import CorruptFileError, InvalidParameterError
 from bgdata.evaluation.bearoff_kernels import (
     BearoffArrays,
     BearoffSource,
@@ -22,6 +23,8 @@ from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import Array
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+
+SIZE = re.compile(r"(\d+)x(\d+)")  # variants: points x checkers; a folder of another name is none
 
 
 class BearoffChances(NamedTuple):
@@ -83,14 +86,14 @@ class GammonStudy(NamedTuple):
     largest: float
 
 
-GAMMON_STUDY = GammonStudy(5, 14_295_000, 0.00001, -0.0043, 0.0010)
+GAMMON_STUDY = GammonStudy(5, 14_294_688, 0.000019, -0.0043, 0.0007)
 
 
 def gammon_error() -> str:
     """What was measured of positions with gammons."""
     study = GAMMON_STUDY
     return (
-        f"with gammons, 15 checkers at home against 1 to {study.checkers}, it is off by {study.mean_absolute:.5f} on "
+        f"with gammons, 15 checkers at home against 1 to {study.checkers}, it is off by {study.mean_absolute:.6f} on "
         f"average, {study.smallest:+.4f} to {study.largest:+.4f} (further out not measured)"
     )
 
@@ -125,8 +128,12 @@ def open_bearoff(warehouse: Warehouse) -> BearoffEvaluator:
 
 def sizes(warehouse: Warehouse, kind: str) -> set[tuple[int, int]]:
     """(points, checkers) of every variant that has a version."""
-    slugs = [slug for slug in warehouse.variants(kind) if next(warehouse.versions(kind, slug), None) is not None]
-    return {(int(points), int(checkers)) for points, _, checkers in (slug.partition("x") for slug in slugs)}
+    named = [(slug, SIZE.fullmatch(slug)) for slug in warehouse.variants(kind)]
+    return {
+        (int(name[1]), int(name[2]))
+        for slug, name in named
+        if name and next(warehouse.versions(kind, slug), None) is not None
+    }
 
 
 def largest(warehouse: Warehouse, kind: str, among: set[tuple[int, int]]) -> Table | None:
@@ -137,16 +144,13 @@ def largest(warehouse: Warehouse, kind: str, among: set[tuple[int, int]]) -> Tab
     return warehouse.open(kind, f"{points}x{checkers}")
 
 
-def size_of(table: Table) -> tuple[int, int]:
-    """(points, checkers) of a bearoff table, from the name of its folder."""
-    points, _, checkers = table.folder.parent.name.partition("x")
-    return int(points), int(checkers)
-
-
 def map_tables(two_sided: Table | None, one_sided: Table | None, gammon: Table | None) -> BearoffArrays:
-    """The arrays of the given tables, mapped. Raises CorruptFileError for one of another size than it should have."""
+    """The arrays of the given tables, mapped. Raises CorruptFileError for one of another size than it should have, and
+    InvalidParameterError for a gammon table of other points than the one-sided one."""
     points, checkers = size_of(two_sided)
     race_points, gammon_points = size_of(one_sided)[0], size_of(gammon)[0]
+    if gammon and gammon_points != race_points:
+        raise InvalidParameterError(f"expected a gammon table of {race_points} points, got {gammon.name}")
     first_index = layout_count(gammon_points, MAX_CHECKERS - 1) if gammon else 0
     return BearoffArrays(
         points,
