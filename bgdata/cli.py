@@ -375,9 +375,9 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
     click.echo(write_text(warehouse.open(kind, variant), form, output))
 
 
-if __name__ == "__main__":
-    main()
-
-
 for command in cli_players.COMMANDS:
     main.add_command(command)
+
+
+if __name__ == "__main__":
+    main()
