@@ -150,6 +150,12 @@ def choose_by_chances(
     """(the row of the best of after[0:n, slot], plays from board[slot], the first of equals; who answered for it). Fills
     work.chances[0, 0:5] with those of the OPPONENT after that play, on roll."""
     start_plays(board, work)
+    return choose_started(networks, tables, after, n, work)
+
+
+@kernel(borrows=True)
+def choose_started(networks: Networks, tables: BearoffArrays, after: Boards, n: int, work: Work) -> tuple[int, int]:
+    """`choose_by_chances` for another roll of the position that `start_plays` was given."""
     best = 0
     source = fill_play_chances(networks, tables, after[0], work, work.chances[0])
     lowest = equity_of(work.chances[0])
