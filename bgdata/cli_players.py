@@ -45,9 +45,7 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
 @click.option("--plays", default=5, show_default=True, type=click.IntRange(1), help="How many plays to print.")
 @click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
 @click.pass_obj
-def hint(
-    warehouse: Warehouse, position: str, roll: str | None, network: str, ply: int, plays: int, form: str
-) -> None:
+def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, ply: int, plays: int, form: str) -> None:
     """Rank the plays of a POSITION and a ROLL such as 31, the best first.
 
     An XGID or gnubg ID may contain the roll.
@@ -60,7 +58,9 @@ def hint(
 
 @click.command()
 @player_options
-@click.option("--seed", type=click.IntRange(0), metavar="N", help="Decides the dice.  [default: another game each time]")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", help="Decides the dice.  [default: another game each time]"
+)
 @click.option("--watch", metavar="PLAYER", help="Watch PLAYER (such as pubeval) play your side.")
 @click.pass_obj
 def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: str | None) -> None:

@@ -11,8 +11,7 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.mapped_player import Evaluation, MappedPlayer, RankedPlay
 from bgdata.formats.board_text import format_board_text
 from bgdata.formats.identifiers import parse_identifier
-from bgdata.game.dice import Roll, parse_roll
-from bgdata.game.position import Position
+from bgdata.game.dice import parse_roll
 
 
 def print_evaluation(player: MappedPlayer, text: str, form: str) -> None:
@@ -76,7 +75,9 @@ def describe_plays(ranked: list[RankedPlay], count: int) -> str:
         won = f"{100 * found.win:5.1f} {100 * found.win_gammon:5.1f} {100 * found.win_backgammon:5.1f}"
         lost = f"{100 * (1 - found.win):5.1f} {100 * found.lose_gammon:5.1f} {100 * found.lose_backgammon:5.1f}"
         loss = f"{-row.loss:+.4f}" if place > 1 else ""
-        lines.append(f"{place:>3} {found.ply:>3}  {row.play!s:<26}{found.cubeless_equity:+8.4f}{loss:>9}   {won}  - {lost}")
+        lines.append(
+            f"{place:>3} {found.ply:>3}  {row.play!s:<26}{found.cubeless_equity:+8.4f}{loss:>9}   {won}  - {lost}"
+        )
     if len(ranked) > count:
         lines.append(f"    and {len(ranked) - count} more")
     return "\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import mul
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,11 +18,17 @@ from bgdata.training.recipe import Recipe
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bgdata.evaluation.bearoff_kernels import BearoffArrays
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
+    from bgdata.training.temporal_difference import Trainer
 
 POINTS = 6  # of the bearoff tables that teach and test
+SAMPLE_SEED = 0  # of the bearoff positions that test
+MOST_INPUTS = 256  # of any encoder, or somewhat fewer: for estimates
+LEAST_GAMES = 100  # to play again: fewer do not tell how far they may be off
+DEVIATIONS = 5  # standard errors that some of the test games may be away from all of them
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,16 @@ class NetworkParameters(Recipe, Parameters):
     name: str = "td"
     row_games: int = 20_000
     test_games: int = 4_000
+
+    @property
+    def rounds_per_row(self) -> int:
+        """Rounds of the recipe between two rows."""
+        return self.row_games // self.batch
+
+    @property
+    def rows(self) -> int:
+        """Rows of the learning curve; the last one may follow fewer rounds than the others."""
+        return -(-self.rounds // self.rounds_per_row)
 
 
 class Network(Dataset[NetworkParameters]):
@@ -44,24 +61,43 @@ class Network(Dataset[NetworkParameters]):
     main_table = "learning_curve"
     columns = (
         Column("games", "BIGINT", "games", "Games of self-play so far"),
-        Column("rate", "DOUBLE", "", "Learning rate"),
-        Column("turns_per_game", "DOUBLE", "rolls", "Mean length of a game of self-play since the row before, both sides' rolls"),
-        Column("gammon_share", "DOUBLE", "", "Share of these games that ended in a gammon, backgammons not included"),
-        Column("backgammon_share", "DOUBLE", "", "Share of these games that ended in a backgammon"),
-        Column("points_per_game", "DOUBLE", "points", "Mean result against PubEval, cubeless, in games with the same dice for both sides"),
+        Column("rate", "DOUBLE", "share of the error", "Learning rate"),
+        Column("turns_per_game", "DOUBLE", "rolls a game", "Mean number of rolls in self-play since the row before"),
+        Column("gammon_share", "DOUBLE", "share of games", "Of these games, won as a gammon but no backgammon"),
+        Column("backgammon_share", "DOUBLE", "share of games", "Of these games, won as a backgammon"),
+        Column("points_per_game", "DOUBLE", "points", "Mean result against PubEval, cubeless, both with the same dice"),
         Column("standard_error", "DOUBLE", "points", "Standard error of points_per_game"),
-        Column("bearoff_error", "DOUBLE", "points", "Mean absolute error of the race network's equity on 2,000 exact bearoff positions"),
+        Column("bearoff_error", "DOUBLE", "points", "Mean absolute error of the race network in bearoffs"),
     )
     key = ("games",)
     arrays = (
-        FlatArray("shapes", "int64", "race, crashed, contact; column", "Encoder, inputs, first weight, first bias, layers, units of each layer"),
-        FlatArray("weights", "int16", "packed", "Units of 2^-12 [input, unit] in first layers, 2^-11 [unit, unit below] in later ones"),
-        FlatArray("biases", "int32", "packed", "Units of 2^-18 in first layers, 2^-24 in later ones"),
+        FlatArray(
+            "shapes",
+            "int64",
+            "race, crashed, contact; column",
+            "Encoder, inputs, first weight, first bias, layers, units of each layer",
+        ),
+        FlatArray(
+            "weights",
+            "int16",
+            "packed",
+            "In 2^-12 [input, unit] in first layers, in 2^-11 [unit, unit below] in later ones",
+        ),
+        FlatArray("biases", "int32", "packed", "In 2^-18 in first layers, in 2^-24 in later ones"),
         FlatArray("curve", "float64", "row, column", "The learning curve"),
     )
     parameters = NetworkParameters
     defaults = ()
-    smallest = NetworkParameters(games=400, batch=100, hidden="8", crashed_hidden="8", race_hidden="8-4", row_games=200, test_games=20, name="tiny")
+    smallest = NetworkParameters(
+        games=400,
+        batch=100,
+        hidden="8",
+        crashed_hidden="8",
+        race_hidden="8-4",
+        row_games=200,
+        test_games=20,
+        name="tiny",
+    )
 
     def slug(self, parameters: NetworkParameters) -> str:
         return parameters.name
@@ -78,50 +114,38 @@ class Network(Dataset[NetworkParameters]):
             )
 
     def inputs(self, parameters: NetworkParameters) -> Mapping[str, tuple[str, Parameters]]:
-        tables = {"two_sided": ("bearoff_two_sided", TwoSidedParameters(POINTS, 6))}
+        tables: dict[str, tuple[str, Parameters]] = {"two_sided": ("bearoff_two_sided", TwoSidedParameters(POINTS, 6))}
         if parameters.tables:
             race = RaceParameters(POINTS)
             tables |= {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
         return tables
 
     def estimate(self, parameters: NetworkParameters) -> Estimate:
-        rows = -(-parameters.games // parameters.row_games)
-        return Estimate(rows, 4 << 20, (1 << 28) + parameters.batch * (1 << 16))
+        weights = sum(MOST_INPUTS * units[0] + sum(map(mul, units, units[1:])) for units in parameters.layers())
+        return Estimate(parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.batch * (1 << 16))
 
     def compute(self, parameters: NetworkParameters, inputs: Mapping[str, Table], job: Job) -> None:
         from bgdata.bearoff.tables import TwoSidedTable
-        from bgdata.evaluation.bearoff import map_tables
         from bgdata.training.learning import rounded_networks
         from bgdata.training.learning_curve import COLUMNS, Tally, bearoff_sample, curve_row
         from bgdata.training.temporal_difference import Trainer
 
-        trainer = Trainer(parameters, map_tables(None, inputs.get("one_sided"), inputs.get("gammon")))
-        sample = bearoff_sample(TwoSidedTable(inputs["two_sided"]), seed=0)
-        between = parameters.row_games // parameters.batch
-        rows = -(-trainer.rounds // between)
-        state = {
-            "weights": trainer.networks.weights,
-            "biases": trainer.networks.biases,
-            "curve": np.zeros((rows, len(COLUMNS))),
-            "tally": np.zeros(4, np.int64),
-        }
-        tally = Tally(state["tally"])
-        sizes = [parameters.batch] * trainer.rounds
-        label = f"{self.name}/{self.slug(parameters)}"
-        for number in job.steps(label, "games", range(trainer.rounds), sizes, state):
+        trainer, tally = Trainer(parameters, teaching_tables(inputs)), Tally(np.zeros(4, np.int64))
+        sample = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED)
+        curve = np.zeros((parameters.rows, len(COLUMNS)))
+        state: dict[str, Array] = {**weights_of(trainer), "curve": curve, "tally": tally.counts}
+        sizes = [parameters.batch] * parameters.rounds
+        for number in job.steps(f"{self.name}/{self.slug(parameters)}", "games", range(len(sizes)), sizes, state):
             trainer.play_round(number)
             tally.add(trainer.record)
             done = number + 1
-            if done % between == 0 or done == trainer.rounds:
-                games = done * parameters.batch
-                row = curve_row(
-                    trainer, rounded_networks(trainer.networks), games, tally, sample, parameters.test_games
-                )
-                state["curve"][(done - 1) // between] = row
+            if done % parameters.rounds_per_row == 0 or done == parameters.rounds:
+                row = curve_row(trainer, done * parameters.batch, tally, sample, parameters.test_games)
+                curve[number // parameters.rounds_per_row] = row
                 job.progress.note(described(row))
         for name, values in rounded_networks(trainer.networks)._asdict().items():
             job.save(name, values)
-        job.save("curve", state["curve"])
+        job.save("curve", curve)
 
     def batches(self, parameters: NetworkParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         import pyarrow as pa
@@ -134,6 +158,61 @@ class Network(Dataset[NetworkParameters]):
         last = np.asarray(arrays["curve"])[-1]
         names = [column.name for column in self.columns]
         return {name: float(value) for name, value in zip(names, last, strict=True)}
+
+    def check_sample(
+        self,
+        table: Table,
+        inputs: Mapping[str, Table],
+        rows: int,
+        generator: np.random.Generator,  # noqa: ARG002
+    ) -> None:
+        """The last row follows from the networks: their error on the bearoff positions, and their games against
+        PubEval, of which up to `rows` are played again."""
+        from bgdata.bearoff.tables import TwoSidedTable
+        from bgdata.evaluation.network import open_networks
+        from bgdata.training.learning_curve import bearoff_sample, result_against_pubeval
+
+        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        networks, curve = open_networks(table), np.asarray(table.array("curve"))
+        check_schedule(parameters, curve, table.name)
+        *_, points, _, bearoff_error = curve[-1].tolist()
+        found = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED).error_of(networks)
+        if found != bearoff_error:
+            raise CheckFailedError(
+                f"expected a bearoff_error of {found} in the last row of {table.name}, found {bearoff_error}"
+            )
+        count = min(max(rows, LEAST_GAMES), parameters.test_games)
+        result = result_against_pubeval(networks, teaching_tables(inputs), count)
+        margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
+        if not abs(result.points_per_game - points) <= margin:
+            raise CheckFailedError(
+                f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first {count} "
+                f"test games, in the last row of {table.name}, found {points:+.4f}"
+            )
+
+
+def teaching_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
+    """The tables that positions are played and taught by. The two-sided one only tests: the race network, and what
+    the one-sided ones teach it, are measured against exact equities."""
+    from bgdata.evaluation.bearoff import map_tables
+
+    return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
+
+
+def weights_of(trainer: Trainer) -> dict[str, Array]:
+    """What a checkpoint saves of the networks."""
+    return {"weights": trainer.networks.weights, "biases": trainer.networks.biases}
+
+
+def check_schedule(parameters: NetworkParameters, curve: Array, name: str) -> None:
+    """Raise CheckFailedError unless the rows of a learning curve have the games and rates of the recipe."""
+    rounds = [min((row + 1) * parameters.rounds_per_row, parameters.rounds) for row in range(parameters.rows)]
+    games = [done * parameters.batch for done in rounds]
+    expected = [[count, parameters.rate_after(count)] for count in games]
+    if curve[:, :2].tolist() != expected:
+        raise CheckFailedError(
+            f"expected games {games} and their rates in the curve of {name}, found {curve[:, :2].tolist()}"
+        )
 
 
 def described(row: list[float]) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, fill_bearoff_chances
 from bgdata.evaluation.chances import (
     Chances,
     equity_of,
@@ -19,7 +20,6 @@ from bgdata.evaluation.chances import (
     possible_outcomes,
 )
 from bgdata.evaluation.encoders import MOST_EXTRAS, Inputs
-from bgdata.evaluation.bearoff_kernels import BearoffArrays, fill_bearoff_chances
 from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.network_kernels import (
     SHAPE_COLUMNS,
@@ -34,7 +34,6 @@ from bgdata.evaluation.network_kernels import (
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, check_boards, flip_into
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, fill_plays
 from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
 
@@ -77,7 +76,10 @@ def new_work(networks: Networks) -> Work:
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
-    """Static evaluations of int8[n, 26] boards before the roll. Raises InvalidPositionError for another shape or type."""
+    """Static evaluations of int8[n, 26] boards before the roll, seen by the player on roll.
+
+    Raises InvalidPositionError for another shape or type; that each board is legal is not checked.
+    """
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
     fill_evaluations(networks, tables, np.ascontiguousarray(boards), found.chances, found.sources)
     return found
@@ -117,7 +119,9 @@ def start_plays(board: Boards, work: Work) -> None:
 
 
 @kernel(borrows=True)
-def fill_play_chances(networks: Networks, tables: BearoffArrays, after_play: Boards, work: Work, chances: Chances) -> int:
+def fill_play_chances(
+    networks: Networks, tables: BearoffArrays, after_play: Boards, work: Work, chances: Chances
+) -> int:
     """Fills chances[0:5] for after_play[slot], a play from the position of `start_plays` seen by the player who moved;
     the chances are those of the OPPONENT, who is on roll. Returns who answers."""
     flip_into(after_play, work.board)
@@ -147,8 +151,8 @@ def fill_play_chances(networks: Networks, tables: BearoffArrays, after_play: Boa
 def choose_by_chances(
     networks: Networks, tables: BearoffArrays, board: Boards, after: Boards, n: int, work: Work
 ) -> tuple[int, int]:
-    """(the row of the best of after[0:n, slot], plays from board[slot], the first of equals; who answered for it). Fills
-    work.chances[0, 0:5] with those of the OPPONENT after that play, on roll."""
+    """Fills work.chances[0, 0:5] with those of the OPPONENT, on roll after the best of after[0:n, slot], plays from
+    board[slot]; returns (its row, the first of equals; who answered for it)."""
     start_plays(board, work)
     return choose_started(networks, tables, after, n, work)
 

@@ -64,7 +64,12 @@ class BearoffArrays(NamedTuple):
 def _no_tables() -> BearoffArrays:
     dtypes = (np.float32, np.uint16, np.uint32, np.uint8, np.float32, np.uint32, np.uint8, np.float32)
     equities, codes, *race = (read_only(np.empty(0, dtype)) for dtype in dtypes)
-    return BearoffArrays(0, 0, 0, 1.0, equities, codes, 0, *race[:3], 0, 0, *race[3:])
+    offsets, first_roll, chances, gammon_offsets, gammon_first, gammon_chances = race
+    return BearoffArrays(
+        0, 0, 0, 1.0, equities, codes,
+        0, offsets, first_roll, chances,
+        0, 0, gammon_offsets, gammon_first, gammon_chances,
+    )  # fmt: skip
 
 
 NO_TABLES = _no_tables()

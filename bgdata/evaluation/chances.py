@@ -34,7 +34,8 @@ def turned_chances(chances: Chances) -> Chances:
 @kernel(borrows=True)
 def equity_of(chances: Chances) -> float:
     """Points a game to the player whose chances[0:5] they are."""
-    return np.float32(2) * chances[0] - np.float32(1) + chances[1] + chances[2] - chances[3] - chances[4]
+    equity: float = np.float32(2) * chances[0] - np.float32(1) + chances[1] + chances[2] - chances[3] - chances[4]
+    return equity
 
 
 @kernel(borrows=True)
@@ -55,8 +56,7 @@ def fill_outcome_chances(outcome: int, chances: Chances) -> None:
 
 @kernel(borrows=True)
 def possible_outcomes(board: Boards) -> int:
-    """A set of bits for what chances[1:5] may be above 0 on board[slot]: bit 0 for a gammon won, then a backgammon won,
-    a gammon lost, a backgammon lost.
+    """A set of bits: which of chances[1:5] may be above 0 on board[slot]; bit 0 for win_gammon, and so on.
 
     No gammon is possible once the loser has borne off a checker, no backgammon once the sides are past each other and
     the loser has no checker left in the winner's home board.

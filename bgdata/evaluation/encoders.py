@@ -2,8 +2,8 @@
 
 Every encoder begins with Tesauro's 196 inputs (1992): for each point, seen by the player on roll, whether we have at
 least 1, 2 and 3 checkers there and half of those beyond 3, and the same for the opponent; then half of the checkers on
-the bar, ours and the opponent's, and the share of 15 that is off, ours and the opponent's. What comes after the points is
-called the extras: they are computed anew for each board, while the inputs of a point depend on its checkers alone.
+the bar, ours and the opponent's, and the share of 15 that is off, ours and the opponent's. What comes after the points
+is called the extras: they are computed anew for each board; the inputs of a point depend on its checkers alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ POINT_INPUTS = 24 * 8
 BASE_EXTRAS = 4
 Inputs = NDArray[np.int16]
 
-
 # inputs after those of the points, by encoder
 EXTRAS = {
     Encoder.TESAURO_196: BASE_EXTRAS,
@@ -41,6 +40,7 @@ def input_count(encoder: Encoder) -> int:
 
 
 def _side_inputs(count: int) -> list[int]:
+    """The four inputs of a side with `count` checkers on a point; nothing for a count below 1."""
     return [UNIT * (count >= 1), UNIT * (count >= 2), UNIT * (count >= 3), UNIT // 2 * max(count - 3, 0)]
 
 
@@ -51,7 +51,10 @@ OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
 
 def encode(encoder: Encoder, boards: Boards) -> Inputs:
-    """int16[n, input_count(encoder)] in units of 1/64, of int8[n, 26] boards seen by the player on roll."""
+    """int16[n, input_count(encoder)] in units of 1/64, of int8[n, 26] boards seen by the player on roll.
+
+    Raises InvalidPositionError unless boards are int8[n, 26]; that each is legal is not checked.
+    """
     inputs = np.empty((len(check_boards(boards)), input_count(encoder)), np.int16)
     fill_encoded(int(encoder), boards, inputs)
     return inputs

@@ -1,9 +1,9 @@
 """The player that maps what it knows: exact tables, one-sided tables and networks, and says who answered and how well.
 
-    >>> player = open_player("warehouse")                               # doctest: +SKIP
-    >>> player.evaluate("4HPwATDgc/ABMA").win                           # doctest: +SKIP
-    >>> str(player.best_play("4HPwATDgc/ABMA", "31").play)              # doctest: +SKIP
-    '8/5 6/5'
+>>> player = open_player("warehouse")                               # doctest: +SKIP
+>>> player.evaluate("4HPwATDgc/ABMA").win                           # doctest: +SKIP
+>>> str(player.best_play("4HPwATDgc/ABMA", "31").play)              # doctest: +SKIP
+'8/5 6/5'
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ class MappedPlayer:
             rows = np.arange(len(boards))
             unknown = dict(zip(keys, rows.tolist(), strict=True))
         found = evaluate_ahead(self.evaluator, boards[rows], self.ply)
-        self._cache.update(zip([keys[row] for row in rows], zip(found.chances, found.sources.tolist(), strict=True), strict=True))
+        self._cache.update(
+            zip([keys[row] for row in rows], zip(found.chances, found.sources.tolist(), strict=True), strict=True)
+        )
         answers = [self._cache[key] for key in keys]
         chances = np.array([chances for chances, _ in answers], np.float32).reshape(-1, 5)
         return Evaluations(chances, np.array([source for _, source in answers], np.int8))

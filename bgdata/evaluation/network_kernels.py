@@ -35,7 +35,7 @@ class NetworkArrays(NamedTuple):
     encoder: int  # of `encoders.Encoder`
     inputs: int
     sizes: NDArray[np.int64]  # [layers] units of each layer after the inputs; the last is 5
-    weights: Units  # [input, unit] of the first layer in units of 2^-12, then [unit, unit before] of later ones in 2^-11
+    weights: Units  # [input, unit] of the first layer in units of 2^-12, then [unit, unit below] of later ones in 2^-11
     biases: Sums  # [unit] of the first layer in units of 2^-18, then of later ones in units of 2^-24
 
 
@@ -87,7 +87,7 @@ def fill_sums(network: NetworkArrays, board: Boards, extras: Inputs, sums: Sums)
 def change_sums(
     network: NetworkArrays, before: Boards, extras_before: Inputs, board: Boards, extras: Inputs, sums: Sums
 ) -> None:
-    """Fills extras[0:n] with the extras of board[slot], and sums[0:hidden] with its sums of the first layer if they
+    """Fills extras[0:n] with the extras of board[slot], and sums[0:hidden] with its sums of the first layer, if they
     hold those of before[slot], whose extras are given."""
     for point in range(1, 25):
         if board[point] != before[point]:

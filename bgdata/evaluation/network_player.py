@@ -36,7 +36,7 @@ class NetworkPlayer:
     @cached_property
     def version(self) -> str:
         """Eight hex digits that change with the weights or the size of the tables."""
-        digest = hashlib.sha256(b"".join(np.ascontiguousarray(values) for values in self.networks))
+        digest = hashlib.sha256(b"".join(np.ascontiguousarray(values).data for values in self.networks))
         digest.update(repr([np.shape(values) or values for values in self.tables]).encode())
         return digest.hexdigest()[:8]
 

@@ -90,7 +90,8 @@ def game_result(
     notes: Notes,
     works: tuple[Work, Work],
 ) -> tuple[int, int]:
-    """(points to the player named first, turns). after[0:MOST_PLAYS, slot] and notes[0:MOST_NOTES] are scratch, and each player has a `choices.thinking_room`."""
+    """(points to the player named first, turns). after[0:MOST_PLAYS, slot] and notes[0:MOST_NOTES] are scratch, and
+    each player has a `choices.thinking_room`."""
     stream = random_stream(seed, game // 2)
     board = _START.copy()
     side, turn = game % 2, 0

@@ -90,8 +90,8 @@ def learn(
     rate: np.float32,
     squared: bool,
 ) -> None:
-    """Fills the weights and biases of `FloatNetworks`: network `which` learns targets[row, 0:5] of boards[row, slot] for the rows
-    order[ends[which]:ends[which + 1]], one after the other."""
+    """Fills the weights and biases of `FloatNetworks`: network `which` learns targets[row, 0:5] of boards[row, slot]
+    for the rows order[ends[which]:ends[which + 1]], one after the other."""
     for which in prange(len(shapes)):
         shape = shapes[which]
         rows = order[ends[which] : ends[which + 1]]
@@ -118,12 +118,18 @@ def learn_rows(
         fill_inputs(shape[0], boards[row], inputs)
         count = fill_used(inputs, used)
         fill_layers(shape, weights, biases, inputs, used[:count], values, deltas[0])
-        possible = 2 * possible_outcomes(boards[row]) + 1
-        for output in range(OUTPUTS):
-            error = (targets[row, output] - outputs[output]) * np.float32(possible >> output & 1)
-            errors[output] = error * outputs[output] * (_ONE - outputs[output]) if squared else error
+        fill_errors(targets[row], 2 * possible_outcomes(boards[row]) + 1, squared, outputs, errors)
         fill_deltas(shape, weights, values, deltas)
         step(shape, weights, biases, inputs, used[:count], values, deltas, rate)
+
+
+@kernel(borrows=True)
+def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, errors: Floats) -> None:
+    """Fills errors[0:5] with how much more the sums of the outputs should give. What the rules forbid (its bit of
+    `possible` is 0) is no error, since nobody asks the network for it."""
+    for output in range(OUTPUTS):
+        error = (target[output] - outputs[output]) * np.float32(possible >> output & 1)
+        errors[output] = error * outputs[output] * (_ONE - outputs[output]) if squared else error
 
 
 @kernel(borrows=True)
@@ -146,7 +152,8 @@ def fill_layers(
     values: Floats,
     scratch: Floats,
 ) -> None:
-    """Fills values[layer, unit] with what the units of one network give."""
+    """Fills values[layer, unit] with what the units of one network give for inputs[0:n], of which the rows in `used`
+    are not 0. scratch[0:most] is overwritten."""
     units = shape[5]
     first = values[0, :units]
     for unit in range(units):
@@ -190,7 +197,8 @@ def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
         for unit in range(half):
             scratch[unit] += upper[unit]
         count -= half
-    return scratch[0]
+    total: np.float32 = scratch[0]
+    return total
 
 
 @kernel(borrows=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bgdata.bearoff.index import layout_at
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.evaluation.answers import evaluations
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.network_kernels import Networks
 from bgdata.evaluation.network_player import NetworkPlayer
@@ -19,11 +19,13 @@ from bgdata.game.codec import Boards
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import kernel
 from bgdata.play.games import play_games
-from bgdata.play.series import result_of
+from bgdata.play.series import SeriesResult, result_of
+from bgdata.training.learning import rounded_networks
 from bgdata.training.self_play import Record
 from bgdata.training.temporal_difference import Trainer
 
 SAMPLE = 2000  # bearoff positions
+TEST_SEED = 0  # of the games against PubEval
 COLUMNS = (
     "games",
     "rate",
@@ -85,10 +87,15 @@ def fill_indexes(stream: np.uint64, layouts: int, pairs: NDArray[np.int64]) -> N
             pairs[row, side] = 1 + high_below(random_bits(stream, 2 * row + side), layouts - 1)
 
 
-def curve_row(trainer: Trainer, networks: Networks, games: int, tally: Tally, sample: BearoffSample, tests: int) -> list[float]:
-    """One row of the learning curve, in the order of COLUMNS: `tests` games against PubEval, always of one seed."""
-    player = NetworkPlayer(networks, trainer.tables)
-    result = result_of(play_games(player, PubEval(), tests, seed=0))
+def result_against_pubeval(networks: Networks, tables: BearoffArrays, count: int) -> SeriesResult:
+    """The first `count` test games; whatever the networks, their dice are the same."""
+    return result_of(play_games(NetworkPlayer(networks, tables), PubEval(), count, seed=TEST_SEED))
+
+
+def curve_row(trainer: Trainer, games: int, tally: Tally, sample: BearoffSample, test_games: int) -> list[float]:
+    """One row of the learning curve, in the order of COLUMNS, after `games` games of self-play."""
+    networks = rounded_networks(trainer.networks)
+    result = result_against_pubeval(networks, trainer.tables, test_games)
     return [
         games,
         trainer.recipe.rate_after(games),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.encoder import Encoder, encoder_named
 
+MOST_UNITS = 2048  # of a hidden layer
+
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a training run does; all that its result depends on.
+    """A training run.
 
     Layers are numbers of hidden units such as "120" or "120-60". The learning rate falls from `rate` to `last_rate`, as
     1 / (1 + c x) of the share x of the games that were played.
@@ -39,11 +42,14 @@ class Recipe:
         if not 0 <= self.trace <= 1:
             raise InvalidParameterError(f"expected a trace from 0 to 1, got {self.trace}")
         if not 0 < self.last_rate <= self.rate <= 1:
-            raise InvalidParameterError(
-                f"expected 0 < last rate <= rate <= 1, got {self.last_rate} and {self.rate}"
-            )
-        if self.seed < 0:
-            raise InvalidParameterError(f"expected a seed of at least 0, got {self.seed}")
+            raise InvalidParameterError(f"expected 0 < last rate <= rate <= 1, got {self.last_rate} and {self.rate}")
+        if not 0 <= self.seed < 1 << 63:
+            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {self.seed}")
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of the whole run; the last one may play some games more than `games`."""
+        return -(-self.games // self.batch)
 
     def encoders(self) -> tuple[Encoder, ...]:
         """Inputs of the networks, in the order of `answers.NETWORK_CLASSES`."""
@@ -62,6 +68,6 @@ class Recipe:
 def parse_layers(text: str) -> tuple[int, ...]:
     """Hidden units of "120" or "120-60". Raises InvalidParameterError."""
     parts = text.split("-")
-    if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= 2048 for part in parts):
-        raise InvalidParameterError(f"expected hidden units such as 120 or 120-60, each 1 to 2048, got {text!r}")
+    if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MOST_UNITS for part in parts):
+        raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MOST_UNITS}, got {text!r}")
     return tuple(map(int, parts))

@@ -1,4 +1,4 @@
-"""Games of a player against himself, recorded turn by turn with what he thought of every position: TD's raw material."""
+"""Games of a player against himself, recorded turn by turn with what he thought of every position, to learn from."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.chances import Chances, fill_turned
 from bgdata.evaluation.answers import choose_by_chances, new_work
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
+from bgdata.evaluation.chances import Chances, fill_turned
 from bgdata.evaluation.evaluator import Source
 from bgdata.evaluation.network_kernels import Networks
 from bgdata.game.board_kernels import outcome_of
@@ -53,7 +53,8 @@ def play_record(networks: Networks, tables: BearoffArrays, seed: int, first: int
 
 @kernel(parallel=True)
 def fill_record(
-    networks: Networks, tables: BearoffArrays,
+    networks: Networks,
+    tables: BearoffArrays,
     seed: int,
     first: int,
     boards: Boards,
@@ -77,7 +78,8 @@ def fill_game(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> tuple[int, int]:
-    """Fills boards[turn, slot], chances[turn, 0:5] and sources[turn] with one game; returns (turns, points to who rolls first)."""
+    """Fills boards[turn, slot], chances[turn, 0:5] and sources[turn] with one game; returns (turns, points to the
+    player who rolls first)."""
     work = new_work(networks)
     after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
     board = _START.copy()
@@ -97,7 +99,7 @@ def fill_game(
 
 def targets_of(record: Record, trace: float, targets: Chances) -> None:
     """Fills targets[game, turn, 0:5] with the lambda-returns of every position of a record: see `fill_targets`."""
-    fill_targets(record.chances, record.sources, record.turns, record.outcomes, np.float32(trace), targets)
+    fill_targets(record.chances, record.sources, record.turns, np.float32(trace), targets)
 
 
 @kernel(parallel=True)
@@ -105,7 +107,6 @@ def fill_targets(
     chances: Chances,
     sources: NDArray[np.int8],
     turns: NDArray[np.int32],
-    outcomes: NDArray[np.int8],
     trace: np.float32,
     targets: Chances,
 ) -> None:

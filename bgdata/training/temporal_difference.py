@@ -1,4 +1,4 @@
-"""Temporal-difference learning by self-play (Tesauro, 1992): a position should be worth what the next one turns out to be.
+"""Temporal-difference learning by self-play (Tesauro, 1992): a position should be worth what the next one is worth.
 
 A round is a batch of whole games of the networks against themselves, all with the same weights, followed by learning
 from every position of it in a random order. Targets are lambda-returns; where a bearoff table knows the answer, the
@@ -36,11 +36,6 @@ class Trainer:
         self.record: Record = new_record(recipe.batch)
         self._targets: Chances = np.zeros((recipe.batch, MOST_TURNS, 5), np.float32)
 
-    @property
-    def rounds(self) -> int:
-        """Rounds of the whole run; the last one may play some games more than the recipe says."""
-        return -(-self.recipe.games // self.recipe.batch)
-
     def play_round(self, number: int) -> None:
         """Play the games of a round with the present weights, and learn from them; `record` then holds them.
 
@@ -54,7 +49,7 @@ class Trainer:
         order, ends = learning_order(boards, record.turns, recipe.seed, number)
         rate = np.float32(recipe.rate_after(first))
         learn(*self.networks, boards, self._targets.reshape(-1, 5), order, ends, rate, False)
-        if not np.isfinite(self.networks.biases).all():
+        if not (np.isfinite(self.networks.weights).all() and np.isfinite(self.networks.biases).all()):
             raise CheckFailedError(
                 f"expected finite weights after {first} games, found others; try a learning rate below {recipe.rate}"
             )

@@ -1,0 +1,47 @@
+"""Networks for tests: random ones of every encoder and depth, and one made by hand whose answers are known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bgdata.evaluation.encoder import Encoder
+from bgdata.evaluation.network_kernels import LATER_SUM, LATER_WEIGHT, Networks
+from bgdata.kernel import read_only
+from bgdata.training.learning import FloatNetworks, new_networks, rounded_networks
+
+# encoders and layers of the networks for race, crashed and contact
+SHAPES: tuple[tuple[tuple[Encoder, ...], tuple[tuple[int, ...], ...]], ...] = (
+    ((Encoder.RACE, Encoder.CONTACT, Encoder.CONTACT), ((8,), (7,), (9,))),
+    ((Encoder.RACE, Encoder.TESAURO_196, Encoder.CONTACT), ((6, 4), (16,), (5, 3, 4))),
+    ((Encoder.TESAURO_198, Encoder.RACE, Encoder.TESAURO_196), ((1,), (20, 20), (33,))),
+    ((Encoder.CONTACT, Encoder.TESAURO_198, Encoder.TESAURO_198), ((3, 1), (4,), (2, 7))),
+)
+PIPS_PER_UNIT = 16
+
+
+def random_floats(number: int, size: float = 10.0, seed: int = 1) -> FloatNetworks:
+    """Networks of SHAPES[number] with weights and biases even in -size / 10 to size / 10."""
+    networks = new_networks(*SHAPES[number], seed)
+    biases = np.random.default_rng(seed).uniform(-size / 10, size / 10, len(networks.biases)).astype(np.float32)
+    return FloatNetworks(networks.shapes, networks.weights * np.float32(size), biases)
+
+
+def random_networks(number: int, size: float = 10.0, seed: int = 1) -> Networks:
+    """The same in integers."""
+    return rounded_networks(random_floats(number, size, seed))
+
+
+def pips_networks(sign: int = 1) -> Networks:
+    """Networks that know the race alone: the hidden unit is the logistic function of the pips that the player on roll
+    is ahead by (behind, for a sign of -1), over PIPS_PER_UNIT, and his win chance that of 4 unit - 2; no gammons."""
+    shapes = np.array([[Encoder.TESAURO_196, 196, 201 * which, 6 * which, 2, 1, 5] for which in range(3)], np.int64)
+    weights, biases = np.zeros((3, 201), np.int16), np.zeros((3, 6), np.int32)
+    pip = sign * (1 << 12) // PIPS_PER_UNIT
+    for point in range(1, 25):
+        for side, distance in ((0, -point), (4, 25 - point)):
+            first = 8 * (point - 1) + side
+            weights[:, first : first + 4] = np.array([1, 1, 1, 2]) * pip * distance  # checkers from the fourth on: 1/2
+    weights[:, 192:194] = pip * 50 * np.array([-1, 1])  # 1/2 for each checker on the bar
+    weights[:, 196] = 4 * LATER_WEIGHT
+    biases[:, 1:] = np.array([-2, -20, -20, -20, -20]) * LATER_SUM
+    return Networks(*map(read_only, (shapes, weights.ravel(), biases.ravel())))

@@ -1,0 +1,115 @@
+"""Chances turned around, worth and held to the rules, against the twin and against games that were played."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.evaluation.chances import (
+    CHANCES,
+    cubeless_equities,
+    equity_of,
+    fill_outcome_chances,
+    fill_turned,
+    limit_chances,
+    possible_outcomes,
+    turned_chances,
+)
+from bgdata.game.codec import flip_boards
+from bgdata.play.random_games import random_game_positions, random_games
+from tests.reference.networks import equity, limited, possible, turned
+
+GAMES, SEED = 100, 51
+POSITIONS = random_game_positions(GAMES, SEED)
+RANDOM = np.random.default_rng(3).random((2000, 5), np.float32)
+
+
+def bits(board: list[int]) -> int:
+    return sum(1 << place for place, allowed in enumerate(possible(board)[1:]) if allowed)
+
+
+def test_equities() -> None:
+    found = cubeless_equities(RANDOM)
+    assert found.dtype == np.float32
+    assert found.tolist() == pytest.approx([equity(row) for row in RANDOM.tolist()], abs=1e-6)
+    assert [np.float32(equity_of(row)) for row in RANDOM] == found.tolist()
+    known = np.array([[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0.5, 0, 0, 0, 0], [0, 0, 0, 1, 1]], np.float32)
+    assert cubeless_equities(known).tolist() == [1, 2, 3, 0, -3]
+
+
+def test_turned() -> None:
+    found, one = turned_chances(RANDOM), np.empty(5, np.float32)
+    assert found.tolist() == pytest.approx(np.array([turned(row) for row in RANDOM.tolist()]), abs=1e-7)
+    for row, expected in zip(RANDOM, found, strict=True):
+        fill_turned(row, one)
+        assert np.array_equal(one, expected)
+    assert np.allclose(cubeless_equities(found), -cubeless_equities(RANDOM), atol=1e-6)
+    assert len(CHANCES) == found.shape[1]
+
+
+@pytest.mark.parametrize("points", [-3, -2, -1, 1, 2, 3])
+def test_finished_games(points: int) -> None:
+    found, other = np.full((1, 5), 7, np.float32), np.full((1, 5), 7, np.float32)
+    fill_outcome_chances(points, found[0])
+    fill_outcome_chances(-points, other[0])
+    assert cubeless_equities(found).tolist() == [points]
+    assert set(found[0].tolist()) <= {0, 1}
+    assert np.array_equal(turned_chances(found), other)
+
+
+def test_possible_outcomes_follow_the_twin() -> None:
+    found = [possible_outcomes(board) for board in POSITIONS.boards]
+    assert found == [bits(board) for board in POSITIONS.boards.tolist()]
+    assert len(found) > 9000
+    assert set(found) >= {0, 1, 3, 4, 12, 15}  # nothing, a gammon or more of either side, everything
+
+
+def test_what_happens_was_possible() -> None:
+    """Every gammon and backgammon of the games was allowed in every position that led to it."""
+    outcomes = random_games(GAMES, SEED).outcomes
+    happened = np.zeros(4, int)
+    for game, outcome in enumerate(outcomes.tolist()):
+        for row in range(POSITIONS.offsets[game], POSITIONS.offsets[game + 1]):
+            points = outcome if (row - POSITIONS.offsets[game]) % 2 == 0 else -outcome
+            reached = np.array([points > 1, points > 2, points < -1, points < -2])
+            needed = int(reached @ [1, 2, 4, 8])
+            assert needed & ~possible_outcomes(POSITIONS.boards[row]) == 0
+            happened += reached
+    assert happened.min() > 50
+
+
+@pytest.mark.parametrize(
+    ("board", "expected"),
+    [
+        # all 15 of the opponent left: on his 18 point at most (no backgammon), or on his 19, in our home board
+        ([0, 1, 0, 0, 0, 0, 0, -15, *[0] * 17, 0], [True, False, False, False]),
+        ([0, 1, 0, 0, 0, 0, -15, *[0] * 18, 0], [True, True, False, False]),
+        ([0, 1, 0, 0, 0, 0, -14, *[0] * 18, 0], [False, False, False, False]),  # one of them off
+        ([0, *[0] * 17, 15, *[0] * 5, -1, 0], [False, False, True, False]),
+        ([0, *[0] * 18, 15, *[0] * 4, -1, 0], [False, False, True, True]),
+        ([0, *[0] * 23, -1, 15], [False, False, True, True]),  # on the bar
+        ([0, *[0] * 11, 15, -15, *[0] * 11, 0], [True, False, True, False]),  # just past each other
+        ([0, *[0] * 11, -15, 15, *[0] * 11, 0], [True, True, True, True]),  # about to pass: backgammons can happen
+    ],
+)
+def test_possible_by_hand(board: list[int], expected: list[bool]) -> None:
+    for seen, chances in ((board, expected), (flip_boards(np.array([board], np.int8))[0], expected[2:] + expected[:2])):
+        found = possible_outcomes(np.array(seen, np.int8))
+        assert [bool(found >> bit & 1) for bit in range(4)] == chances
+
+
+def test_limits() -> None:
+    boards = POSITIONS.boards[:: len(POSITIONS.boards) // len(RANDOM)][: len(RANDOM)]
+    found = RANDOM.copy()
+    for row, board in zip(found, boards, strict=True):
+        limit_chances(possible_outcomes(board), row)
+    expected = [limited(row, board) for row, board in zip(RANDOM.tolist(), boards.tolist(), strict=True)]
+    assert found.tolist() == pytest.approx(np.array(expected), abs=1e-7)
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = found.T
+    assert (win == RANDOM[:, 0]).all()
+    assert ((0 <= win_backgammon) & (win_backgammon <= win_gammon) & (win_gammon <= win)).all()
+    assert ((0 <= lose_backgammon) & (lose_backgammon <= lose_gammon) & (lose_gammon <= 1 - win)).all()
+    again = found.copy()
+    for row, board in zip(again, boards, strict=True):
+        limit_chances(possible_outcomes(board), row)
+    assert np.array_equal(again, found)

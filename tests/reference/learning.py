@@ -1,0 +1,57 @@
+"""Slow, obvious twin of learning: gradients by finite differences of the loss, in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from math import log
+
+from tests.reference.networks import Layers, inputs, logistic, possible
+
+STEP = 1e-5
+
+
+def outputs(layers: Layers, values: Sequence[float]) -> list[float]:
+    """What a network of floats gives for inputs."""
+    hidden = [
+        logistic(bias + sum(value * row[unit] for value, row in zip(values, layers.first, strict=True) if value))
+        for unit, bias in enumerate(layers.biases[0])
+    ]
+    for rows, biases in zip(layers.later, layers.biases[1:], strict=True):
+        hidden = [
+            logistic(bias + sum(weight * value for weight, value in zip(row, hidden, strict=True)))
+            for row, bias in zip(rows, biases, strict=True)
+        ]
+    return hidden
+
+
+def loss(layers: Layers, board: Sequence[int], target: Sequence[float], squared: bool) -> float:
+    """Cross-entropy of each chance that the rules leave, or half its squared error."""
+    found = outputs(layers, [value / 64 for value in inputs(layers.encoder, board)])
+    total = 0.0
+    for chance, wanted, counts in zip(found, target, possible(board), strict=True):
+        if counts:
+            entropy = -wanted * log(chance) - (1 - wanted) * log(1 - chance)
+            total += (chance - wanted) ** 2 / 2 if squared else entropy
+    return total
+
+
+def numbers(layers: Layers) -> list[list[float]]:
+    """Every row of weights and biases of a network, as lists that can be changed in place."""
+    return [*layers.first, *(row for rows in layers.later for row in rows), *layers.biases]
+
+
+def learned(layers: Layers, board: Sequence[int], target: Sequence[float], rate: float, squared: bool) -> Layers:
+    """The network after one step of gradient descent."""
+    after, probe = deepcopy(layers), deepcopy(layers)
+    used = [value != 0 for value in inputs(layers.encoder, board)]
+    used += [True] * (len(numbers(layers)) - len(used))  # a weight of an input of 0 has no say
+    for row, changed, is_used in zip(numbers(probe), numbers(after), used, strict=True):
+        for item in range(len(row) if is_used else 0):
+            before, slope = row[item], 0.0
+            for sign in (1, -1):
+                row[item] = before + sign * STEP
+                slope += sign * loss(probe, board, target, squared) / (2 * STEP)
+            row[item] = before
+            changed[item] -= rate * slope
+    return after

@@ -1,0 +1,135 @@
+"""Slow, obvious twin of the networks: inputs from their meanings, sums in Python integers, squashing in doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tests.reference import contact_inputs, race_inputs
+from tests.reference.contact_inputs import sides
+
+ENCODERS = ("tesauro-196", "tesauro-198", "race", "contact")  # in the order of their numbers
+Chances = list[float]
+
+
+def base_inputs(board: Sequence[int]) -> list[int]:
+    """Tesauro's 196 inputs in units of 1/64."""
+    own, other = sides(board)
+    values = []
+    for point in range(1, 25):
+        for count in (own[point], other[25 - point]):
+            values += [64 * (count >= 1), 64 * (count >= 2), 64 * (count >= 3), 32 * (count - 3) if count > 3 else 0]
+    values += [32 * own[25], 32 * other[25]]
+    return values + [round(64 * (15 - sum(row)) / 15) for row in (own, other)]
+
+
+def inputs(encoder: str, board: Sequence[int]) -> list[int]:
+    """All inputs of an encoder in units of 1/64."""
+    more = {
+        "tesauro-196": lambda _: [],
+        "tesauro-198": lambda _: [64, 0],  # whose turn it is: ours
+        "race": race_inputs.inputs,
+        "contact": contact_inputs.inputs,
+    }
+    return base_inputs(board) + more[encoder](board)
+
+
+class Layers(NamedTuple):
+    """One network, unpacked; of whole numbers, or of floats while it learns."""
+
+    encoder: str
+    first: list[list[Any]]  # [input][unit]
+    later: list[list[list[Any]]]  # [layer][unit][unit below]
+    biases: list[list[Any]]  # [layer][unit]
+
+
+def unpacked(arrays: Sequence[Any], which: int) -> Layers:
+    """One network of (shapes, weights, biases), as the dataset describes them."""
+    shapes, weights, biases = (values.tolist() for values in arrays)
+    encoder, n_inputs, place, bias, n_layers, *sizes = shapes[which]
+    packed, packed_biases = iter(weights[place:]), iter(biases[bias:])
+    sizes = sizes[:n_layers]
+    first = [[next(packed) for _ in range(sizes[0])] for _ in range(n_inputs)]
+    later = [
+        [[next(packed) for _ in range(below)] for _ in range(units)]
+        for below, units in zip(sizes, sizes[1:], strict=False)
+    ]
+    return Layers(ENCODERS[encoder], first, later, [[next(packed_biases) for _ in range(units)] for units in sizes])
+
+
+def tangent(y: float) -> float:
+    """Lambert's continued fraction of tanh (1761) with seven terms, y held to -4.97 to 4.97."""
+    y = max(-4.97, min(4.97, y))
+    below = 13.0
+    for odd in (11, 9, 7, 5, 3, 1):
+        below = odd + y * y / below
+    return y / below
+
+
+def logistic(x: float) -> float:
+    """1 / (1 + e^-x), by way of `tangent`."""
+    return 0.5 + 0.5 * tangent(x / 2)
+
+
+def first_sums(layers: Layers, values: Sequence[int]) -> list[int]:
+    """Sums of the first layer in units of 2^-18."""
+    return [
+        bias + sum(value * row[unit] for value, row in zip(values, layers.first, strict=True))
+        for unit, bias in enumerate(layers.biases[0])
+    ]
+
+
+class Answer(NamedTuple):
+    """What a network says, before the rules; and how near a hidden unit is to being rounded the other way, in
+    its units: the kernel's single precision may then take the other side."""
+
+    chances: Chances
+    margin: float
+
+
+def answer(layers: Layers, values: Sequence[int]) -> Answer:
+    """The network's answer to inputs in units of 1/64."""
+    sums, unit, margin = first_sums(layers, values), 2.0**-18, 1.0
+    for rows, biases in zip(layers.later, layers.biases[1:], strict=True):
+        exact = [2**13 * logistic(total * unit) for total in sums]
+        hidden = [int(value + 0.5) for value in exact]
+        margin = min(margin, *(abs((value % 1) - 0.5) for value in exact))
+        sums = [
+            bias + sum(weight * value for weight, value in zip(row, hidden, strict=True))
+            for row, bias in zip(rows, biases, strict=True)
+        ]
+        unit = 2.0**-24
+    return Answer([logistic(total * unit) for total in sums], margin)
+
+
+def possible(board: Sequence[int]) -> list[bool]:
+    """Which of win, win_gammon, win_backgammon, lose_gammon, lose_backgammon the rules leave."""
+    own, other = sides(board)
+    is_contact = any(own[p] and other[q] and p > 25 - q for p in range(1, 26) for q in range(1, 26))
+
+    def lost(loser: Sequence[int]) -> list[bool]:
+        has_all = sum(loser) == 15
+        return [has_all, has_all and (is_contact or any(loser[19:]))]
+
+    return [True, *lost(other), *lost(own)]
+
+
+def limited(chances: Sequence[float], board: Sequence[int]) -> Chances:
+    """Chances held to the rules, and in order."""
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (
+        chance * is_possible for chance, is_possible in zip(chances, possible(board), strict=True)
+    )
+    win_gammon, lose_gammon = min(win_gammon, win), min(lose_gammon, 1 - win)
+    return [win, win_gammon, min(win_backgammon, win_gammon), lose_gammon, min(lose_backgammon, lose_gammon)]
+
+
+def turned(chances: Sequence[float]) -> Chances:
+    """The same chances seen by the other player."""
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
+    return [1 - win, lose_gammon, lose_backgammon, win_gammon, win_backgammon]
+
+
+def equity(chances: Sequence[float]) -> float:
+    """Points a game at a cube of 1: every win and loss counts once, gammons and backgammons once more each."""
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
+    return win - (1 - win) + win_gammon - lose_gammon + win_backgammon - lose_backgammon
