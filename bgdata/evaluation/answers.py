@@ -22,7 +22,9 @@ from bgdata.evaluation.chances import (
 from bgdata.evaluation.encoders import MOST_EXTRAS, Inputs
 from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.network_kernels import (
+    MOST_CHANGES,
     SHAPE_COLUMNS,
+    Changes,
     Networks,
     Sums,
     Units,
@@ -54,6 +56,8 @@ class Work(NamedTuple):
     sums: Sums
     hidden: Units
     later: Sums
+    change_rows: NDArray[np.int64]  # with the next, network_kernels.Changes
+    change_values: NDArray[np.int32]
     chances: Chances  # [2, 5] of the best play so far, and of the one looked at
 
 
@@ -71,6 +75,8 @@ def new_work(networks: Networks) -> Work:
         np.empty(most, np.int32),
         np.empty(most, np.int16),
         np.empty(most, np.int32),
+        np.empty(MOST_CHANGES, np.int64),
+        np.empty(MOST_CHANGES, np.int32),
         np.empty((2, 5), np.float32),
     )
 
@@ -104,7 +110,7 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, work:
     which = network_of(position_class)
     network = network_at(networks, which)
     sums = work.sums[: network.sizes[0]]
-    fill_sums(network, board, work.extras, sums)
+    fill_sums(network, board, work.extras, Changes(work.change_rows, work.change_values), sums)
     fill_outputs(network, sums, work.hidden, work.later, chances)
     limit_chances(possible_outcomes(board), chances)
     return _FIRST_NETWORK + which
@@ -135,13 +141,14 @@ def fill_play_chances(
     which = network_of(position_class)
     network = network_at(networks, which)
     hidden = network.sizes[0]
+    changes = Changes(work.change_rows, work.change_values)
     if not work.ready[which]:
-        fill_sums(network, work.before, work.extras_before[which], work.sums_before[which, :hidden])
+        fill_sums(network, work.before, work.extras_before[which], changes, work.sums_before[which, :hidden])
         work.ready[which] = True
     sums = work.sums[:hidden]
     for unit in range(hidden):
         sums[unit] = work.sums_before[which, unit]
-    change_sums(network, work.before, work.extras_before[which], work.board, work.extras, sums)
+    change_sums(network, work.before, work.extras_before[which], work.board, work.extras, changes, sums)
     fill_outputs(network, sums, work.hidden, work.later, chances)
     limit_chances(possible_outcomes(work.board), chances)
     return _FIRST_NETWORK + which
