@@ -1,4 +1,4 @@
-"""`bgdata benchmark`: error rates of a player on imported benchmarks."""
+"""`bgdata benchmark`: error rates of a player on imported benchmarks, and his results in whole games."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from bgdata.commands.query import run_query
 from bgdata.commands.report import progress_bars
 from bgdata.datasets._imports import FILE_CLASSES, ClassParameters
 from bgdata.datasets.benchmark_scores import ScoreParameters
+from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.gnubg_benchmark import DATASET as BENCHMARK
 from bgdata.errors import MissingTableError
+from bgdata.evaluation.named_network import KIND as NETWORK
+from bgdata.evaluation.named_network import network_name
 from bgdata.evaluation.player import open_player
 from bgdata.store.catalog import quoted
 from bgdata.store.warehouse import Warehouse
@@ -21,6 +24,16 @@ select player, ply, class, decisions, round(error_rate, 6) as error_rate,
        round(error_rate_low, 3) as low, round(error_rate_high, 3) as high,
        round(100 * unlisted_share, 2) as percent_unlisted, round(100 * best_share, 2) as percent_best
 from benchmark_summary where player = {player} and ply = {ply} and class in ({classes}) order by class
+"""
+
+RESULT = """
+select player, ply, opponent, opponent_ply, games, round(points_per_game, 4) as points_per_game,
+       round(standard_error, 4) as standard_error, round(100 * win_share, 2) as percent_won,
+       round(100 * win_gammon_share, 2) as gammons, round(100 * win_backgammon_share, 2) as backgammons,
+       round(100 * lose_gammon_share, 2) as gammons_lost, round(100 * lose_backgammon_share, 2) as backgammons_lost,
+       round(turns_per_game, 1) as turns_per_game
+from game_summary where player = {player} and ply = {ply} and opponent = {opponent} and opponent_ply = {opponent_ply}
+     and games = {games} and seed = {seed}
 """
 
 
@@ -37,7 +50,8 @@ def score_player(
         import_files(warehouse, BENCHMARK.name, [path], {}, strict=False, force=False)
         classes.append(parameters.position_class)
     chosen = list(dict.fromkeys(classes)) or imported_classes(warehouse)
-    player = open_player(name, ply)
+    name = full_name(name, warehouse)
+    player = open_player(name, ply, warehouse)
     for entry in chosen:
         BENCHMARK.check_parameters(ClassParameters(entry))
         if warehouse.find(BENCHMARK, ClassParameters(entry)) is None:
@@ -50,6 +64,31 @@ def score_player(
             warehouse.build("benchmark_scores", ScoreParameters(name, ply, entry, player.version), progress=progress)
     listed = ", ".join(map(quoted, chosen))
     run_query(warehouse, SUMMARY.format(player=quoted(name), ply=ply, classes=listed), form, None)
+
+
+def play_series(
+    warehouse: Warehouse, player: tuple[str, int], opponent: tuple[str, int], games: int, seed: int, form: str
+) -> None:
+    """Play games between two players, each a name and his plies, and print the result of the first.
+
+    Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a network that is not there.
+    """
+    name, opponent_name = (full_name(name, warehouse) for name, _ in (player, opponent))
+    versions = (
+        open_player(name, player[1], warehouse).version,
+        open_player(opponent_name, opponent[1], warehouse).version,
+    )
+    first, second = (name, player[1], versions[0]), (opponent_name, opponent[1], versions[1])
+    parameters = GameParameters(*first, *second, games, seed)
+    with progress_bars() as progress:
+        warehouse.build("game_scores", parameters, progress=progress)
+    wanted = {key: quoted(value) if isinstance(value, str) else value for key, value in vars(parameters).items()}
+    run_query(warehouse, RESULT.format(**wanted), form, None)
+
+
+def full_name(name: str, warehouse: Warehouse) -> str:
+    """The name under which scores of a player are kept: `network` is called by the name of the network."""
+    return network_name(name, warehouse) if name.partition("/")[0] == NETWORK else name
 
 
 def imported_classes(warehouse: Warehouse) -> list[str]:

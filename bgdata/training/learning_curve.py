@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bgdata.bearoff.index import layout_at
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.evaluation.answers import evaluations
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.network_kernels import Networks
 from bgdata.evaluation.network_player import NetworkPlayer
@@ -24,16 +24,6 @@ from bgdata.training.self_play import Record
 from bgdata.training.temporal_difference import Trainer
 
 SAMPLE = 2000  # bearoff positions
-COLUMNS = (
-    "games",
-    "rate",
-    "turns_per_game",
-    "gammon_share",
-    "backgammon_share",
-    "points_per_game",
-    "standard_error",
-    "bearoff_error",
-)
 
 
 class Tally(NamedTuple):
@@ -85,15 +75,15 @@ def fill_indexes(stream: np.uint64, layouts: int, pairs: NDArray[np.int64]) -> N
             pairs[row, side] = 1 + high_below(random_bits(stream, 2 * row + side), layouts - 1)
 
 
-def curve_row(trainer: Trainer, networks: Networks, games: int, tally: Tally, sample: BearoffSample, tests: int) -> list[float]:
-    """One row of the learning curve, in the order of COLUMNS: `tests` games against PubEval, always of one seed."""
-    player = NetworkPlayer(networks, trainer.tables)
-    result = result_of(play_games(player, PubEval(), tests, seed=0))
-    return [
-        games,
-        trainer.recipe.rate_after(games),
-        *tally.take(),
-        result.points_per_game,
-        result.standard_error,
-        sample.error_of(networks),
-    ]
+def curve_row(
+    trainer: Trainer, networks: Networks, games: int, tally: Tally, sample: BearoffSample, tests: int
+) -> list[float]:
+    """One row of the learning curve, in the order of the columns of `datasets.network`."""
+    scores = scores_of(networks, trainer.tables, sample, tests)
+    return [games, trainer.recipe.rate_after(games), *tally.take(), *scores]
+
+
+def scores_of(networks: Networks, tables: BearoffArrays, sample: BearoffSample, tests: int) -> list[float]:
+    """[points a game, standard error, bearoff error]: `tests` games against PubEval, always the same dice."""
+    result = result_of(play_games(NetworkPlayer(networks, tables), PubEval(), tests, seed=0))
+    return [result.points_per_game, result.standard_error, sample.error_of(networks)]
