@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import click
 
 from bgdata.commands.imports import import_files
 from bgdata.commands.query import run_query
@@ -29,9 +31,10 @@ from benchmark_summary where player = {player} and ply = {ply} and class in ({cl
 RESULT = """
 select player, ply, opponent, opponent_ply, games, round(points_per_game, 4) as points_per_game,
        round(standard_error, 4) as standard_error, round(100 * win_share, 2) as percent_won,
-       round(100 * win_gammon_share, 2) as gammons, round(100 * win_backgammon_share, 2) as backgammons,
-       round(100 * lose_gammon_share, 2) as gammons_lost, round(100 * lose_backgammon_share, 2) as backgammons_lost,
-       round(turns_per_game, 1) as turns_per_game
+       round(100 * win_gammon_share, 2) as percent_gammons_won,
+       round(100 * win_backgammon_share, 2) as percent_backgammons_won,
+       round(100 * lose_gammon_share, 2) as percent_gammons_lost,
+       round(100 * lose_backgammon_share, 2) as percent_backgammons_lost, round(turns_per_game, 1) as turns_per_game
 from game_summary where player = {player} and ply = {ply} and opponent = {opponent} and opponent_ply = {opponent_ply}
      and games = {games} and seed = {seed}
 """
@@ -81,9 +84,25 @@ def play_series(
     first, second = (name, player[1], versions[0]), (opponent_name, opponent[1], versions[1])
     parameters = GameParameters(*first, *second, games, seed)
     with progress_bars() as progress:
-        warehouse.build("game_scores", parameters, progress=progress)
+        table = warehouse.build("game_scores", parameters, progress=progress)
+    if form == "table":  # too wide for one, and a single row
+        click.echo(result_text(parameters, table.manifest.statistics))
+        return
     wanted = {key: quoted(value) if isinstance(value, str) else value for key, value in vars(parameters).items()}
     run_query(warehouse, RESULT.format(**wanted), form, None)
+
+
+def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
+    """The result of a series in two lines."""
+    percent = {name: f"{100 * value:.1f} %" for name, value in found.items() if name.endswith("_share")}
+    return (
+        f"{parameters.player} ({parameters.ply}-ply) against {parameters.opponent} ({parameters.opponent_ply}-ply): "
+        f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game in "
+        f"{parameters.games:,} games of {found['turns_per_game']:.1f} turns\n"
+        f"won {percent['win_share']}, with a gammon or more {percent['win_gammon_share']}, with a backgammon "
+        f"{percent['win_backgammon_share']}; lost a gammon or more {percent['lose_gammon_share']}, a backgammon "
+        f"{percent['lose_backgammon_share']}"
+    )
 
 
 def full_name(name: str, warehouse: Warehouse) -> str:

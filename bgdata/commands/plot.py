@@ -37,13 +37,23 @@ def draw_curve(table: Table, path: Path) -> None:
     draw_shares(shares, curve)
     draw_bearoff(bearoff, curve)
     for axes in (points, shares, bearoff):
-        axes.set(xscale="log", xlabel="games of self-play")
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(color=BLUE, alpha=0.3, linewidth=0.6)
+        draw_frame(axes)
     figure.suptitle(title(table), fontsize=11)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=120, metadata={"Software": None})
     write_file(path, picture.getvalue())
+
+
+def draw_frame(axes: Axes) -> None:
+    """What the panels share: games on a logarithmic axis."""
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
+    axes.set(xscale="log", xlabel="games of self-play")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color=BLUE, alpha=0.3, linewidth=0.6)
 
 
 def title(table: Table) -> str:
@@ -58,13 +68,7 @@ def draw_points(axes: Axes, curve: Curve) -> None:
     axes.fill_between(games, points - error, points + error, color=TEAL, alpha=0.25, linewidth=0)
     axes.plot(games, points, color=TEAL, marker=".", markersize=4)
     axes.axhline(0, color=GREY, linewidth=0.8)
-    axes.annotate(
-        f"{points[-1]:+.3f} ± {error[-1] / 2:.3f}",
-        (games[-1], points[-1]),
-        xytext=(0, -26),
-        textcoords="offset points",
-        ha="right",
-    )
+    axes.text(0.97, 0.06, f"at last {points[-1]:+.3f} ± {error[-1] / 2:.3f}", transform=axes.transAxes, ha="right")
     axes.set_title("points per game against PubEval", fontsize=10)
 
 

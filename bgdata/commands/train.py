@@ -27,7 +27,7 @@ RECIPE = {  # what each parameter of the recipe does; `name` is an argument
     "rate": "Learning rate at first.",
     "last_rate": "Learning rate at the end; it falls like 1 / (1 + c x) with the games played.",
     "batch": "Games that are played with the same weights, and then learned from.",
-    "tables": "Let the 6-point bearoff tables play and teach their positions.",
+    "tables": "Let the 6-point bearoff tables play and teach their positions (3-point ones below 1,000 games).",
     "row_games": "Games between two rows of the learning curve.",
     "test_games": "Games against PubEval for each row.",
 }
@@ -42,15 +42,12 @@ def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
     """An option for each parameter of a recipe, with its default."""
     for field in reversed([field for field in fields(NetworkParameters) if field.name in RECIPE]):
         option = field.name.replace("_", "-")
-        kind: dict[str, Any] = {
-            "type": type(field.default),
-            "metavar": "TEXT" if isinstance(field.default, str) else "N",
-        }
+        settings: dict[str, Any] = {"type": type(field.default), "default": field.default}
+        settings["metavar"] = "TEXT" if isinstance(field.default, str) else "N"
         if field.name == "tables":
-            option, kind = "tables/--no-tables", {}
-        function = click.option(
-            f"--{option}", field.name, default=field.default, show_default=True, help=RECIPE[field.name], **kind
-        )(function)
+            option, settings = "tables/--no-tables", {"default": bool(field.default)}
+        add = click.option(f"--{option}", field.name, show_default=True, help=RECIPE[field.name], **settings)
+        function = add(function)
     return function
 
 

@@ -37,6 +37,8 @@ def find_network(name: str, warehouse: Warehouse) -> Table:
         folders = [kind.published(parameters) for parameters in kind.defaults if kind.slug(parameters) == variant]
         if folders and folders[0]:
             return Table(folders[0])
+        have = ", ".join(warehouse.variants(KIND)) or "none"
+        raise MissingTableError(f"no {name} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
     return warehouse.open(KIND, variant)
 
 
