@@ -37,7 +37,14 @@ MAY_IMPORT = {
         "bgdata.store.warehouse",
     },
     "bgdata.play": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.evaluation"},
-    "bgdata.training": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.evaluation"},
+    "bgdata.training": {
+        "bgdata.errors",
+        "bgdata.kernel",
+        "bgdata.game",
+        "bgdata.bearoff",
+        "bgdata.evaluation",
+        "bgdata.play",
+    },
     "bgdata.formats": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.bearoff.index"},
     "bgdata.store": {"bgdata.errors"},  # knows no backgammon
     "bgdata.sql": {"bgdata.bearoff.index", "bgdata.game"},
@@ -48,6 +55,7 @@ MAY_IMPORT = {
         "bgdata.bearoff",
         "bgdata.formats",
         "bgdata.evaluation",
+        "bgdata.play",
         "bgdata.training",
         "bgdata.store",
     },
@@ -67,6 +75,7 @@ ONLY_IN = {
     "pyarrow": {"bgdata.store.parquet", "bgdata.sql", "bgdata.datasets", "bgdata.store.dataset", "bgdata.commands"},
     "duckdb": {"bgdata.store", "bgdata.sql", "bgdata.commands"},
     "click": {"bgdata.cli", "bgdata.commands"},
+    "matplotlib": {"bgdata.commands"},
     "rich": {"bgdata.commands"},
     "psutil": {"bgdata.store"},
 }

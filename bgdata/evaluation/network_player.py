@@ -29,13 +29,17 @@ class NetworkPlayer:
         tables: BearoffArrays,
         label: str = "network",
         accuracy: Mapping[Source, str] | None = None,
+        version: str = "",
     ) -> None:
         self.networks, self.tables, self.label = networks, tables, label
         self.accuracy: Mapping[Source, str] = accuracy or {}
+        self._version = version
 
     @cached_property
     def version(self) -> str:
-        """Eight hex digits that change with the weights or the size of the tables."""
+        """As given, else eight hex digits that change with the weights or the size of the tables."""
+        if self._version:
+            return self._version
         digest = hashlib.sha256(b"".join(np.ascontiguousarray(values).data for values in self.networks))
         digest.update(repr([np.shape(values) or values for values in self.tables]).encode())
         return digest.hexdigest()[:8]
