@@ -1,18 +1,20 @@
-"""Networks of a dataset version, mapped for kernels. Needs NumPy alone."""
+"""Networks of a dataset version, mapped for kernels and held to what kernels can read."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from bgdata.errors import CorruptFileError, MissingTableError
-from bgdata.evaluation.encoders import input_count
+from bgdata.evaluation.answers import NETWORK_CLASSES
 from bgdata.evaluation.encoder import Encoder
+from bgdata.evaluation.encoders import input_count
 from bgdata.evaluation.network_kernels import OUTPUTS, SHAPE_COLUMNS, Networks
 from bgdata.store.table import Table
 
-NETWORK_CLASSES = ("race", "crashed", "contact")
+_DTYPES = {"shapes": np.int64, "weights": np.int16, "biases": np.int32}
 
 
 def packaged_network() -> Table:
@@ -25,31 +27,46 @@ def packaged_network() -> Table:
 
 
 def open_networks(table: Table) -> Networks:
-    """The networks of a version, mapped read-only. Raises CorruptFileError when its arrays do not fit together."""
+    """The networks of a version, mapped read-only. Raises MissingTableError or CorruptFileError for an array that is
+    missing, truncated, or does not fit the others."""
     networks = Networks(*(table.array(name) for name in Networks._fields))
     flaw = find_flaw(networks)
     if flaw:
-        raise CorruptFileError(f"expected networks that kernels can read in {table.name}, found {flaw}; try: bgdata verify")
+        raise CorruptFileError(
+            f"expected networks that bgdata can read in {table.name}, found {flaw}; try: bgdata verify"
+        )
     return networks
 
 
 def find_flaw(networks: Networks) -> str:
     """What would make kernels read beyond the arrays, or misread them; empty where nothing would."""
+    for name, values in networks._asdict().items():
+        if values.dtype != _DTYPES[name] or not values.flags.c_contiguous:
+            return f"{name} of {values.dtype}{list(values.shape)}"
     shapes, weights, biases = networks
-    if (shapes.dtype, weights.dtype, biases.dtype) != (np.int64, np.int16, np.int32):
-        return f"arrays of {shapes.dtype}, {weights.dtype} and {biases.dtype}"
-    if shapes.ndim != 2 or len(shapes) != len(NETWORK_CLASSES) or shapes.shape[1] <= SHAPE_COLUMNS:
+    if shapes.ndim != 2 or len(shapes) != len(NETWORK_CLASSES) or shapes.shape[1] < SHAPE_COLUMNS + 2:
         return f"shapes of {list(shapes.shape)}"
-    weight = bias = 0
+    first_weight = first_bias = 0
     for name, row in zip(NETWORK_CLASSES, shapes.tolist(), strict=True):
-        encoder, inputs, first_weight, first_bias, layers, *sizes = row
-        sizes = sizes[:layers]
+        encoder, inputs = row[:2]
         if encoder not in set(Encoder) or inputs != input_count(Encoder(encoder)):
-            return f"unknown inputs of the {name} network: encoder {encoder}, {inputs} inputs"
-        if (first_weight, first_bias) != (weight, bias) or len(sizes) != layers or sizes[-1:] != [OUTPUTS] or min(sizes) < 1:
-            return f"the layers {sizes} of the {name} network"
-        weight += sum(below * units for below, units in zip([inputs, *sizes], sizes, strict=False))
-        bias += sum(sizes)
-    if (weights.shape, biases.shape) != ((weight,), (bias,)):
-        return f"{weights.size} weights and {biases.size} biases for {weight} and {bias}"
+            return f"other inputs of the {name} network: {inputs} of encoder {encoder}"
+        sizes = layer_sizes(row)
+        if not sizes or row[2:4] != [first_weight, first_bias]:
+            return f"the shape {row} of the {name} network"
+        first_weight += sum(below * units for below, units in pairwise([inputs, *sizes]))
+        first_bias += sum(sizes)
+    if (weights.shape, biases.shape) != ((first_weight,), (first_bias,)):
+        return (
+            f"weights of {list(weights.shape)} for {first_weight} and biases of {list(biases.shape)} for {first_bias}"
+        )
     return ""
+
+
+def layer_sizes(row: list[int]) -> list[int]:
+    """Units of each layer after the inputs, by a row of shapes; none where kernels would stumble: they take one hidden
+    layer at least, five outputs, and zeros after them."""
+    layers, sizes = row[SHAPE_COLUMNS - 1], row[SHAPE_COLUMNS:]
+    if not 2 <= layers <= len(sizes) or sizes[layers - 1] != OUTPUTS:
+        return []
+    return sizes[:layers] if min(sizes[:layers]) > 0 and not any(sizes[layers:]) else []
