@@ -6,13 +6,17 @@
 >>> table.probe([0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0])       # doctest: +SKIP
 Equities(cubeless=0.34224..., owned=0.34413..., centered=0.16049..., opponent_owned=0.16049...)
 
-Importing this and opening tables loads NumPy alone; DuckDB, PyArrow and Numba come with the first build or query.
+>>> bgdata.open_player("warehouse").evaluate("4HPwATDgc/ABMA")  # doctest: +SKIP
+Evaluation(win=0.52..., ..., source=<Source.CONTACT_NETWORK: 5>, ply=0, accuracy='network/...')
+
+Importing this and opening tables loads NumPy alone; DuckDB, PyArrow and Numba come with the first build or query, and
+Numba with `open_player`.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bgdata.bearoff.index import layout_at, layout_count, position_index
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
@@ -41,7 +45,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.mapped_player import MappedPlayer
+    from bgdata.players import open_player
 
 Folder = str | os.PathLike[str]
 _KINDS = all_kinds()
@@ -67,12 +71,15 @@ def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
     return TwoSidedTable(open_warehouse(root).open("bearoff_two_sided", f"{points}x{checkers}"))
 
 
-def open_player(root: Folder, network: str = "", ply: int = 0) -> MappedPlayer:
-    """Map a player: the bearoff tables of a warehouse and one of its networks, or those that come with the package.
+def __getattr__(name: str) -> Any:
+    """`open_player`, loaded when it is first named: what it needs takes half a second, and only players need it."""
+    if name != "open_player":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from bgdata.players import open_player
 
-    `ply` is how many rolls it looks ahead. Numba comes with the first player. Raises MissingWarehouseError,
-    MissingTableError for a network that is not there, CorruptFileError, and UsageError for a wrong ply.
-    """
-    from bgdata.evaluation.mapped_player import map_player
+    globals()[name] = open_player
+    return open_player
 
-    return map_player(open_warehouse(root), network, ply)
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -30,10 +30,11 @@ def player_options(function: Callable[..., None]) -> Callable[..., None]:
 def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str) -> None:
     """Evaluate a POSITION before the roll: five chances, the cubeless equity, and who says so.
 
-    POSITION is a Position ID, gnubg ID, 20-letter key, XGID or 26 integers.
+    POSITION is a Position ID, gnubg ID, 20-letter key, XGID or 26 integers. Positions that a bearoff table covers are
+    answered from it, others by the network for their class.
     """
     from bgdata.commands.evaluate import print_evaluation
-    from bgdata.evaluation.mapped_player import map_player
+    from bgdata.evaluation.named_network import map_player
 
     print_evaluation(map_player(warehouse, network, ply), position, form)
 
@@ -48,10 +49,11 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
 def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, ply: int, plays: int, form: str) -> None:
     """Rank the plays of a POSITION and a ROLL such as 31, the best first.
 
-    An XGID or gnubg ID may contain the roll.
+    An XGID or gnubg ID may contain the roll. Only the better plays are looked into as far as --ply says: each loss
+    is against the best play at the ply of its line.
     """
     from bgdata.commands.evaluate import print_hint
-    from bgdata.evaluation.mapped_player import map_player
+    from bgdata.evaluation.named_network import map_player
 
     print_hint(map_player(warehouse, network, ply), position, roll, plays, form)
 
@@ -61,12 +63,17 @@ def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, pl
 @click.option(
     "--seed", type=click.IntRange(0), metavar="N", help="Decides the dice.  [default: another game each time]"
 )
-@click.option("--watch", metavar="PLAYER", help="Watch PLAYER (such as pubeval) play your side.")
+@click.option(
+    "--watch", metavar="PLAYER", help="Watch PLAYER play your side: random, pubeval, or an installed gnubg or bgsage."
+)
 @click.pass_obj
 def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: str | None) -> None:
-    """Play a game in the terminal, with hints and undo; or watch one."""
+    """Play a game in the terminal, with hints and undo; or watch one.
+
+    Say your play as in "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of hint, undo, board, help and quit.
+    """
     from bgdata.commands.play import play_game, watch_game
-    from bgdata.evaluation.mapped_player import map_player
+    from bgdata.evaluation.named_network import map_player
     from bgdata.evaluation.player import open_player
 
     player = map_player(warehouse, network, ply)
@@ -74,7 +81,7 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
     if watch:
         watch_game(player, open_player(watch), chosen)
     else:
-        play_game(player, chosen, lambda prompt: click.prompt(prompt, prompt_suffix="", default="", show_default=False))
+        play_game(player, chosen)
 
 
 COMMANDS = (eval_, hint, play)

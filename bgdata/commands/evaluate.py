@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import Any
 
 import click
 
 from bgdata.errors import UsageError
+from bgdata.evaluation.evaluator import Source
 from bgdata.evaluation.mapped_player import Evaluation, MappedPlayer, RankedPlay
 from bgdata.formats.board_text import format_board_text
 from bgdata.formats.identifiers import parse_identifier
 from bgdata.game.dice import parse_roll
+
+_SOURCES = {
+    Source.OVER: "the rules",
+    Source.EXACT: "two-sided table",
+    Source.COMBINED: "one-sided tables combined",
+    Source.RACE_NETWORK: "race network",
+    Source.CRASHED_NETWORK: "crashed network",
+    Source.CONTACT_NETWORK: "contact network",
+    Source.PROGRAM: "another program",
+}
 
 
 def print_evaluation(player: MappedPlayer, text: str, form: str) -> None:
@@ -26,7 +38,7 @@ def print_evaluation(player: MappedPlayer, text: str, form: str) -> None:
 
 
 def describe_evaluation(evaluation: Evaluation) -> str:
-    """Five lines: chances of winning and losing, the equity, and who says so with what accuracy."""
+    """Chances of winning and losing, the equity, and who says so with what accuracy."""
     rows = (
         ("win", evaluation.win, evaluation.win_gammon, evaluation.win_backgammon),
         ("lose", 1 - evaluation.win, evaluation.lose_gammon, evaluation.lose_backgammon),
@@ -35,19 +47,19 @@ def describe_evaluation(evaluation: Evaluation) -> str:
         f"{name:<5}{100 * any_:6.2f} %   with a gammon {100 * gammon:6.2f} %   backgammon {100 * backgammon:5.2f} %"
         for name, any_, gammon, backgammon in rows
     ]
-    lines.append(f"cubeless equity {evaluation.cubeless_equity:+.4f}")
-    lines.append(f"by the {describe_source(evaluation)}")
-    return "\n".join([*lines, f"   {evaluation.accuracy}"] if evaluation.accuracy else lines)
+    lines.append(f"cubeless equity {evaluation.cubeless_equity:+.4f}\n")
+    return "\n".join([*lines, describe_source(evaluation)])
 
 
 def describe_source(evaluation: Evaluation) -> str:
-    """`contact network, 2 plies`."""
-    names = ("rules", "exact two-sided table", "one-sided tables combined")
-    source = evaluation.source
-    if source.is_final:
-        return names[source]
-    plies = "1 ply" if evaluation.ply == 1 else f"{evaluation.ply} plies"
-    return f"{source.name.lower().replace('_', ' ')}, {plies}"
+    """`contact network, 2 plies: ...`, in lines of text: who answered, how far it looked, and how far to trust it."""
+    who = _SOURCES[evaluation.source]
+    if not evaluation.source.is_final:
+        who += ", " + (
+            "static" if evaluation.ply == 0 else "1 ply" if evaluation.ply == 1 else f"{evaluation.ply} plies"
+        )
+    said = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
+    return textwrap.fill(said, 100, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def print_hint(player: MappedPlayer, text: str, roll_text: str | None, count: int, form: str) -> None:
@@ -63,12 +75,12 @@ def print_hint(player: MappedPlayer, text: str, roll_text: str | None, count: in
         return
     click.echo(format_board_text(position, roll=roll, stakes=match.stakes if match else None))
     click.echo("\n" + describe_plays(ranked, count))
-    if ranked[0].evaluation.accuracy:
-        click.echo(f"\n{describe_source(ranked[0].evaluation)}; {ranked[0].evaluation.accuracy}")
+    click.echo("\n" + describe_source(ranked[0].evaluation))
 
 
 def describe_plays(ranked: list[RankedPlay], count: int) -> str:
-    """A table of the best plays: ply, play, equity, loss, and chances in percent as win, gammon, backgammon - lose, ..."""
+    """A table of the best plays: ply, play, equity, loss at that ply, and chances in percent: win, gammon, backgammon -
+    lose, gammon, backgammon."""
     lines = [f"{'':>3} ply  {'play':<26}{'equity':>8}{'loss':>9}     win     g    bg  -  lose     g    bg"]
     for place, row in enumerate(ranked[:count], start=1):
         found = row.evaluation

@@ -1,7 +1,11 @@
-"""`bgdata play`: a game in the terminal, against the player or to watch."""
+"""`bgdata play`: a game in the terminal, against the player or to watch.
+
+Answers may come from a file or a pipe: they are printed as if they had been typed, and at their end the game is left.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -9,7 +13,7 @@ import click
 import numpy as np
 
 from bgdata.commands.evaluate import describe_plays
-from bgdata.errors import BgdataError
+from bgdata.errors import IllegalPlayError
 from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.player import Player
 from bgdata.formats.board_text import format_board_text
@@ -27,10 +31,6 @@ HELP = """\
 _KINDS = ("", "a single game", "a gammon", "a backgammon")
 
 
-class Quit(Exception):
-    """The person leaves the game."""
-
-
 @dataclass
 class Game:
     """A game from the first roll on; turn t has the dice of (seed, t), so undoing a play does not change them."""
@@ -40,6 +40,7 @@ class Game:
     turn: int = 0
     yours: bool = True  # whether you are on roll
     decisions: list[tuple[Position, int]] = field(default_factory=list)  # of yours, to go back to
+    is_left: bool = False  # whether you went away
 
     def __post_init__(self) -> None:
         first, second = self.dice()
@@ -73,73 +74,96 @@ class Game:
         return outcome if self.yours else -outcome
 
 
-def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str]) -> None:
+def ask(prompt: str) -> str:
+    """What the person answers, `quit` at the end of the input."""
+    if sys.stdin.isatty():
+        try:
+            return input(prompt)
+        except EOFError:
+            click.echo()
+            return "quit"
+    answer = sys.stdin.readline()
+    click.echo(prompt + (answer.rstrip("\n") if answer else "quit"))
+    return answer or "quit"
+
+
+def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str] = ask) -> None:
     """A game of a person, whose answers `ask` gets, against the player."""
     game = Game(seed)
-    click.echo(f"You are X; {player.label} is O. The game has seed {seed}.\n{HELP}\n")
+    click.echo(f"You are X, {player.label} is O; the dice are those of seed {seed}.\n{HELP}\n")
     try:
-        while not game.points:
+        while not game.points and not game.is_left:
             if game.yours:
                 take_turn(game, player, ask)
             else:
-                roll, play = game.roll, player.best_play(game.position, game.roll).play
-                click.echo(f"{player.label} rolls {roll}: {play}")
+                play = player.best_play(game.position, game.roll).play
+                click.echo(f"{player.label} rolls {game.roll}: {play}")
                 game.make(play)
-    except Quit:
-        click.echo(f"left after {game.turn} rolls; the same game again: bgdata play --seed {seed}")
-        return
-    click.echo(describe_result(game.points, "You", player.label))
+    except KeyboardInterrupt:
+        game.is_left = True
+        click.echo()
+    if game.is_left:
+        rolls = f"{game.turn} roll{'s' * (game.turn != 1)}"
+        click.echo(f"left after {rolls}; the same dice again: bgdata play --seed {seed}")
+    else:
+        click.echo("\n" + describe_result(game.points, "You", player.label))
 
 
 def take_turn(game: Game, player: MappedPlayer, ask: Callable[[str], str]) -> None:
-    """One turn of the person: until he plays, or goes back."""
-    roll = game.roll
+    """One turn of the person: until he plays, goes back, or leaves."""
+    roll, turn = game.roll, game.turn
     plays = legal_plays(game.position, roll)
-    click.echo("\n" + format_board_text(game.position, roll=roll))
+    click.echo("\n" + format_board_text(game.position, roll=roll) + "\n")
     if len(plays) == 1:
-        click.echo(f"You roll {roll}: {plays[0]} is the only play")
+        click.echo(f"You roll {roll}: {plays[0]}" + (" is the only play" if plays[0].moves else ""))
         game.make(plays[0])
-        return
-    while True:
-        answer = ask(f"You roll {roll}: ").strip().lower()
-        if answer in ("quit", "q", "exit"):
-            raise Quit
-        if answer in ("hint", "h"):
-            click.echo(describe_plays(player.rank_plays(game.position, roll), 5))
-        elif answer in ("board", "b"):
-            click.echo(format_board_text(game.position, roll=roll))
-        elif answer in ("undo", "u"):
-            if game.undo():
-                return
+    while game.turn == turn and not game.is_left:
+        answer_to(ask(f"You roll {roll}: ").strip().lower(), game, player, plays)
+
+
+def answer_to(answer: str, game: Game, player: MappedPlayer, plays: list[Play]) -> None:
+    """Do what the person says: one of the plays of this turn, or a command."""
+    if answer in ("quit", "q", "exit"):
+        game.is_left = True
+    elif answer in ("hint", "h"):
+        click.echo(describe_plays(player.rank_plays(game.position, game.roll), 5))
+    elif answer in ("board", "b"):
+        click.echo(format_board_text(game.position, roll=game.roll))
+    elif answer in ("undo", "u"):
+        if not game.undo():
             click.echo("nothing to take back yet")
-        elif answer in ("help", "?", ""):
-            click.echo(HELP)
-        else:
-            try:
-                play = find_play(answer, plays)
-            except BgdataError as error:
-                click.echo(f"{error}")
-                continue
-            game.decisions.append((game.position, game.turn))
-            game.make(play)
+    elif answer in ("help", "?", ""):
+        click.echo(HELP)
+    else:
+        try:
+            play = find_play(answer, plays)
+        except IllegalPlayError as error:
+            click.echo(str(error))
             return
+        game.decisions.append((game.position, game.turn))
+        game.make(play)
 
 
 def watch_game(player: MappedPlayer, other: Player, seed: int) -> None:
-    """A whole game of the player (O) against another one (X), every play on a line."""
+    """A whole game of the player (O) against another one (X): every play, and the player's equity after it."""
     game = Game(seed)
-    names = {True: other.label, False: player.label}
+    click.echo(f"{other.label} is X, {player.label} is O; the dice are those of seed {seed}.\n")
+    click.echo(f"{'':>4} {'':<18}{'':<4}{'play':<26}equity of {player.label}")
     while not game.points:
-        name, roll = names[game.yours], game.roll
         side = other if game.yours else player
-        board = np.array([game.position.board], np.int8)
-        chosen = side.choose_plays(board, np.array([(roll.high, roll.low)], np.int8))[0]
-        play = next(p for p in legal_plays(game.position, roll) if p.next_position.board == tuple(chosen.tolist()))
+        play = chosen_play(side, game.position, game.roll)
         value = player.evaluate(play.next_position).cubeless_equity
-        equity = value if game.yours else -value  # of the player, whoever moved
-        click.echo(f"{game.turn + 1:>3}  {name:<18}{roll}: {play!s:<26}{player.label} {equity:+.3f}")
+        equity = value if game.yours else -value
+        click.echo(f"{game.turn + 1:>3}  {side.label:<18}{game.roll}: {play!s:<26}{equity:+.3f}")
         game.make(play)
-    click.echo(describe_result(game.points, other.label, player.label))
+    click.echo("\n" + describe_result(game.points, other.label, player.label))
+
+
+def chosen_play(player: Player, position: Position, roll: Roll) -> Play:
+    """The play that a player chooses."""
+    boards, rolls = np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8)
+    chosen = tuple(player.choose_plays(boards, rolls)[0].tolist())
+    return next(play for play in legal_plays(position, roll) if play.next_position.board == chosen)
 
 
 def describe_result(points: int, you: str, other: str) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.game.codec import Boards
+from bgdata.evaluation.chances import Chances
+from bgdata.game.board_kernels import game_outcomes
+from bgdata.game.codec import Boards, check_boards, check_legal_boards
 
 
 class Source(IntEnum):
@@ -32,13 +34,13 @@ class Source(IntEnum):
 class Evaluations(NamedTuple):
     """One row a position, seen by the player on roll, before the roll."""
 
-    chances: NDArray[np.float32]  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
+    chances: Chances  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
     sources: NDArray[np.int8]  # [n] a number of `Source`
 
 
 @runtime_checkable
 class Evaluator(Protocol):
-    """Evaluates positions without looking ahead; the same position always gets the same answer."""
+    """Evaluates positions by itself; the same position always gets the same answer, to the last bit."""
 
     @property
     def label(self) -> str:
@@ -50,7 +52,21 @@ class Evaluator(Protocol):
 
     @property
     def accuracy(self) -> Mapping[Source, str]:
-        """How far the answers of each source can be trusted, in words."""
+        """How far the answers of a source can be trusted, in words, where that is known."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Static evaluations of int8[n, 26] boards. Raises InvalidPositionError for another shape or type."""
+        """Evaluations of int8[n, 26] boards. Raises InvalidPositionError for another shape or type, or an illegal
+        board."""
+
+
+def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances]) -> Evaluations:
+    """Evaluations of int8[n, 26] boards by another program: the rules answer finished games, and `ask` is given the
+    others for float32[m, 5] chances. Raises InvalidPositionError as an Evaluator does."""
+    boards = check_legal_boards(np.ascontiguousarray(check_boards(boards)))
+    outcomes = game_outcomes(boards)
+    is_over = outcomes != 0
+    ends = (outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2)
+    found = Evaluations(np.stack(ends, axis=1).astype(np.float32), np.full(len(boards), Source.PROGRAM, np.int8))
+    found.sources[is_over] = Source.OVER
+    found.chances[~is_over] = ask(boards[~is_over])
+    return found

@@ -7,8 +7,9 @@ reach the deeper plies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,14 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 
+REVISION = 1  # grows when the same question may get another answer
 MOST_PLY = 3
 BATCH = 128  # positions looked into at a time: bounds the memory
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
-_WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64) / 36
 _LAST_FINAL = int(max(source for source in Source if source.is_final))
+
+Number = TypeVar("Number", bound=np.generic)
+Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
 
 
 class PlayFilter(NamedTuple):
@@ -46,6 +50,7 @@ class Ranked(NamedTuple):
     chances: Chances  # [k, 5] of the OPPONENT
     sources: NDArray[np.int8]  # [k]
     plies: NDArray[np.int8]  # [k] how far each was looked into
+    losses: NDArray[np.float32]  # [k] points behind the best play of the decision at that ply, 0 and up
 
     @property
     def equities(self) -> NDArray[np.float32]:
@@ -54,13 +59,23 @@ class Ranked(NamedTuple):
 
     def best(self) -> NDArray[np.int64]:
         """int64[n]: the best play of each decision: among those looked into furthest, the first of equals."""
-        depth = np.maximum.reduceat(self.plies, self.offsets[:-1])
-        deepest = self.plies == np.repeat(depth, np.diff(self.offsets))
-        return first_largest(np.where(deepest, self.equities, -np.inf), self.offsets)
+        return first_largest(self._equities_at(largest_of(self.plies, self.offsets)), self.offsets)
+
+    def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
+        """float32[k]: equities of the plays looked into as far as plies[k] says, of the others minus infinity."""
+        return np.where(self.plies == plies, self.equities, np.float32(-np.inf))
+
+    def fill_losses(self) -> None:
+        """Fills losses[k] of the plays looked into furthest in their decision; the others keep theirs."""
+        values = self._equities_at(largest_of(self.plies, self.offsets))
+        np.subtract(largest_of(values, self.offsets), values, out=self.losses, where=values > -np.inf)
 
 
 def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
-    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; the source is that of the static answer."""
+    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; the source is that of the static answer.
+
+    Raises InvalidPositionError as the evaluator does.
+    """
     found = evaluator.evaluate_many(boards)
     if ply == 0:
         return found
@@ -74,36 +89,36 @@ def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluation
 
 def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances:
     """float32[n, 5]: chances over all rolls, the replies chosen by static evaluation and valued at ply - 1."""
-    ranked = rank_all(evaluator, np.repeat(boards, len(_DICE), axis=0), np.tile(_DICE, (len(boards), 1)), 0)
+    look = partial(evaluate_ahead, evaluator)
+    ranked = rank_all(look, np.repeat(boards, len(_DICE), axis=0), np.tile(_DICE, (len(boards), 1)), 0)
     best = ranked.best()
-    replies = ranked.boards[best]
-    chances = ranked.chances[best] if ply == 1 else evaluate_ahead(evaluator, replies, ply - 1).chances
+    chances = ranked.chances[best] if ply == 1 else look(ranked.boards[best], ply - 1).chances
     own = turned_chances(chances).astype(np.float64).reshape(len(boards), len(_DICE), 5)
-    mean = np.zeros((len(boards), 5))
-    for roll, weight in enumerate(_WEIGHTS):  # in this order: sums of rounded numbers depend on it
-        mean += weight * own[:, roll]
-    return mean.astype(np.float32)
+    total = np.zeros((len(boards), 5))
+    for number, roll in enumerate(ROLLS):  # in this order: sums of rounded numbers depend on it
+        total += roll.weight * own[:, number]
+    return (total / 36).astype(np.float32)
 
 
 def rank_all(
-    evaluator: Evaluator,
-    boards: Boards,
-    rolls: NDArray[np.integer],
-    ply: int,
-    filters: Sequence[PlayFilter] = FILTERS,
+    look: Look, boards: Boards, rolls: NDArray[np.integer], ply: int, filters: Sequence[PlayFilter] = FILTERS
 ) -> Ranked:
-    """Every play of int8[n, 26] boards and integers[n, 2] rolls, static, and those that pass the filters looked into.
+    """Every play of int8[n, 26] boards and integers[n, 2] rolls, static, and those that pass the filters looked into;
+    the only play of a decision never is. Filters beyond the last are like it.
 
     Raises InvalidPositionError and InvalidRollError as `play_kernels.batch_plays` does.
     """
     offsets, after_play = batch_plays(boards, rolls)
     after = flip_boards(after_play)
-    chances, sources = evaluator.evaluate_many(after)
-    ranked = Ranked(offsets, after, chances.copy(), sources, np.zeros(len(after), np.int8))
+    chances, sources = look(after, 0)
+    plies, losses = np.zeros(len(after), np.int8), np.zeros(len(after), np.float32)
+    ranked = Ranked(offsets, after, chances.copy(), sources, plies, losses)
+    ranked.fill_losses()
     for depth in range(1, ply + 1):
         rows = passing(ranked, filters[min(depth, len(filters)) - 1], depth)
-        ranked.chances[rows] = evaluate_ahead(evaluator, after[rows], depth).chances
+        ranked.chances[rows] = look(after[rows], depth).chances
         ranked.plies[rows] = depth
+        ranked.fill_losses()
     return ranked
 
 
@@ -112,17 +127,21 @@ def passing(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.i
     of a decision with one play."""
     counts = np.diff(ranked.offsets)
     came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
-    values = np.where(came, ranked.equities, -np.inf)
+    losses = np.where(came, ranked.losses, np.float32(np.inf))
     decision = np.repeat(np.arange(len(counts)), counts)
-    order = np.lexsort((np.arange(len(values)), -values, decision))
-    place = np.empty(len(values), np.int64)
-    place[order] = np.arange(len(values)) - ranked.offsets[:-1][decision]
-    best = np.maximum.reduceat(values, ranked.offsets[:-1])[decision]
-    return np.flatnonzero(came & (place < play_filter.keep) & (values >= best - play_filter.window))
+    order = np.lexsort((losses, decision))  # stable: of equals the first
+    place = np.empty(len(losses), np.int64)
+    place[order] = np.arange(len(losses)) - ranked.offsets[:-1][decision]
+    return np.flatnonzero(came & (place < play_filter.keep) & (losses <= play_filter.window))
+
+
+def largest_of(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:
+    """[k]: for each value the largest of values[offsets[i]:offsets[i + 1]] that it is among; none of these is empty."""
+    largest: NDArray[Number] = np.repeat(np.maximum.reduceat(values, offsets[:-1]), np.diff(offsets))
+    return largest
 
 
 def first_largest(values: NDArray[np.floating], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
     """int64[n]: the row of the largest of values[offsets[i]:offsets[i + 1]] for each i, the first of equals."""
-    largest = np.repeat(np.maximum.reduceat(values, offsets[:-1]), np.diff(offsets))
-    rows = np.where(values == largest, np.arange(len(values)), len(values))
+    rows = np.where(values == largest_of(values, offsets), np.arange(len(values)), len(values))
     return np.asarray(np.minimum.reduceat(rows, offsets[:-1]))

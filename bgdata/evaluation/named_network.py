@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 from bgdata.errors import MissingTableError, UnknownPlayerError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.mapped_player import MappedPlayer
-from bgdata.evaluation.network import open_networks
-from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.network_player import NetworkPlayer, map_network_player
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
@@ -43,14 +41,20 @@ def find_network(name: str, warehouse: Warehouse) -> Table:
 
 
 def open_network_player(name: str, ply: int, warehouse: Warehouse) -> NetworkPlayer | MappedPlayer:
-    """A network beside the best bearoff tables of the warehouse, all mapped; its version is that of all of them.
+    """A network beside the best bearoff tables of the warehouse, all mapped; at ply 0 one that kernels can play.
 
     Raises UnknownPlayerError, MissingTableError or CorruptFileError.
     """
     table = find_network(name, warehouse)
-    bearoff = open_bearoff(warehouse) if warehouse.root.is_dir() else BearoffEvaluator()
-    used = [entry.folder for entry in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if entry]
-    version = hashlib.sha256(" ".join("/".join(folder.parts[-2:]) for folder in used).encode()).hexdigest()[:8]
-    label = f"{KIND}-{table.folder.parent.name}"
-    player = NetworkPlayer(open_networks(table), bearoff.arrays, label, version=version)
+    player = map_network_player(table, open_bearoff(warehouse) if warehouse.root.is_dir() else BearoffEvaluator())
     return MappedPlayer(player, ply) if ply else player
+
+
+def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedPlayer:
+    """A player with the best bearoff tables of a warehouse and one of its networks, or that which comes with bgdata.
+
+    Nothing is read but what is asked for, nothing is copied. Raises MissingWarehouseError, MissingTableError for a
+    network that is not there, CorruptFileError, and UsageError for a ply that is not 0 to MOST_PLY.
+    """
+    table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
+    return MappedPlayer(map_network_player(table, open_bearoff(warehouse)), ply)

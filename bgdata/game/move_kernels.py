@@ -16,8 +16,8 @@ Moves = NDArray[np.int8]
 
 
 def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boards) -> Moves:
-    """int8[n, 4, 3]: (from, to, hits) of the checker moves that lead from int8[n, 26] boards to int8[n, 26] boards after
-    the play of integers[n, 2] rolls, both seen by the player who moves; -1 for no move. 25 is the bar, 0 is off.
+    """int8[n, 4, 3]: (from, to, hits) of the checker moves from int8[n, 26] boards to int8[n, 26] boards after the play
+    of integers[n, 2] rolls, both seen by the player who moves; -1 for no move. 25 is the bar, 0 is off.
 
     Moves come from the highest point down; where one checker plays both dice, the larger comes first if it can, and a
     hit on the way only if the play hits there. A row whose boards no play connects has no moves.
@@ -56,15 +56,15 @@ def find_moves(board: Boards, die: int, other_die: int, after: Boards, scratch: 
 @kernel(borrows=True)
 def same_board(board: Boards, other: Boards) -> bool:
     """Whether all slots are equal."""
+    is_same = True
     for slot in range(_SLOTS):
-        if board[slot] != other[slot]:
-            return False
-    return True
+        is_same &= board[slot] == other[slot]
+    return is_same
 
 
 @kernel(borrows=True)
 def moved(board: Boards, start: int, die: int, into: Boards) -> int:
-    """Fills into[slot] with board[slot] after one checker move; returns where it ends, 0 for off, -1 for no such move."""
+    """Fills into[slot] with board[slot] after one checker move; returns where it ends, 0 for off, -1 if it cannot."""
     end = max(start - die, 0)
     if board[start] <= 0 or (end > 0 and board[end] < -1):
         return -1

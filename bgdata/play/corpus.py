@@ -102,7 +102,7 @@ def fill_game(
     stream = random_stream(seed, game)
     board = _START.copy()
     die, other_die = opening_dice_of(random_bits(stream, 0))
-    begins = np.int64(die < other_die)
+    begins = int(die < other_die)
     turn = 0
     while True:
         n = fill_plays(board, die, other_die, after, notes)
@@ -121,8 +121,8 @@ def fill_game(
 
 @kernel()
 def fill_values(brain: Brain, with_luck: bool, boards: Boards, dice: NDArray[np.int8], values: Values) -> None:
-    """Fills values[0, turn] with the static equity of boards[turn, slot] and, if asked, values[1, turn] with the luck of
-    dice[turn, 0:2]."""
+    """Fills values[0, turn] with the static equity of boards[turn, slot], values[1, turn] with the luck of dice[turn]
+    if asked."""
     networks, tables = networks_of(brain), tables_of(brain)
     room = new_roll_room(networks)
     for turn in range(len(boards)):
@@ -138,4 +138,4 @@ def luck_of(room: RollRoom, roll: int) -> float:
     """Equity after the best play of a roll less the mean over all rolls, from what `fill_roll_values` found."""
     mean = room.mean
     average = 2.0 * mean[0] - 1.0 + mean[1] + mean[2] - mean[3] - mean[4]
-    return equity_of(room.values[roll]) - average
+    return float(equity_of(room.values[roll]) - average)

@@ -56,7 +56,7 @@ def new_roll_room(networks: Networks) -> RollRoom:
 @kernel(borrows=True)
 def roll_place(die: int, other_die: int) -> int:
     """Place of a roll in `dice.ROLLS`."""
-    return _PLACES[die * 6 + other_die - 7]
+    return int(_PLACES[die * 6 + other_die - 7])
 
 
 @kernel(borrows=True)

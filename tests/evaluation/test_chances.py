@@ -33,7 +33,9 @@ def test_equities() -> None:
     assert found.dtype == np.float32
     assert found.tolist() == pytest.approx([equity(row) for row in RANDOM.tolist()], abs=1e-6)
     assert [np.float32(equity_of(row)) for row in RANDOM] == found.tolist()
-    known = np.array([[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0.5, 0, 0, 0, 0], [0, 0, 0, 1, 1]], np.float32)
+    known = np.array(
+        [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0.5, 0, 0, 0, 0], [0, 0, 0, 1, 1]], np.float32
+    )
     assert cubeless_equities(known).tolist() == [1, 2, 3, 0, -3]
 
 
@@ -107,8 +109,8 @@ def test_limits() -> None:
     assert found.tolist() == pytest.approx(np.array(expected), abs=1e-7)
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = found.T
     assert (win == RANDOM[:, 0]).all()
-    assert ((0 <= win_backgammon) & (win_backgammon <= win_gammon) & (win_gammon <= win)).all()
-    assert ((0 <= lose_backgammon) & (lose_backgammon <= lose_gammon) & (lose_gammon <= 1 - win)).all()
+    assert ((win_backgammon >= 0) & (win_backgammon <= win_gammon) & (win_gammon <= win)).all()
+    assert ((lose_backgammon >= 0) & (lose_backgammon <= lose_gammon) & (lose_gammon <= 1 - win)).all()
     again = found.copy()
     for row, board in zip(again, boards, strict=True):
         limit_chances(possible_outcomes(board), row)
