@@ -25,11 +25,12 @@ def outputs(layers: Layers, values: Sequence[float]) -> list[float]:
     return hidden
 
 
-def loss(layers: Layers, board: Sequence[int], target: Sequence[float], squared: bool) -> float:
+def loss(
+    layers: Layers, values: Sequence[float], allowed: Sequence[bool], target: Sequence[float], squared: bool
+) -> float:
     """Cross-entropy of each chance that the rules leave, or half its squared error."""
-    found = outputs(layers, [value / 64 for value in inputs(layers.encoder, board)])
     total = 0.0
-    for chance, wanted, counts in zip(found, target, possible(board), strict=True):
+    for chance, wanted, counts in zip(outputs(layers, values), target, allowed, strict=True):
         if counts:
             entropy = -wanted * log(chance) - (1 - wanted) * log(1 - chance)
             total += (chance - wanted) ** 2 / 2 if squared else entropy
@@ -44,14 +45,15 @@ def numbers(layers: Layers) -> list[list[float]]:
 def learned(layers: Layers, board: Sequence[int], target: Sequence[float], rate: float, squared: bool) -> Layers:
     """The network after one step of gradient descent."""
     after, probe = deepcopy(layers), deepcopy(layers)
-    used = [value != 0 for value in inputs(layers.encoder, board)]
+    values, allowed = [value / 64 for value in inputs(layers.encoder, board)], possible(board)
+    used = [value != 0 for value in values]
     used += [True] * (len(numbers(layers)) - len(used))  # a weight of an input of 0 has no say
     for row, changed, is_used in zip(numbers(probe), numbers(after), used, strict=True):
         for item in range(len(row) if is_used else 0):
             before, slope = row[item], 0.0
             for sign in (1, -1):
                 row[item] = before + sign * STEP
-                slope += sign * loss(probe, board, target, squared) / (2 * STEP)
+                slope += sign * loss(probe, values, allowed, target, squared) / (2 * STEP)
             row[item] = before
             changed[item] -= rate * slope
     return after

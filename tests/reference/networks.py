@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from tests.reference import contact_inputs, race_inputs
@@ -50,10 +51,7 @@ def unpacked(arrays: Sequence[Any], which: int) -> Layers:
     packed, packed_biases = iter(weights[place:]), iter(biases[bias:])
     sizes = sizes[:n_layers]
     first = [[next(packed) for _ in range(sizes[0])] for _ in range(n_inputs)]
-    later = [
-        [[next(packed) for _ in range(below)] for _ in range(units)]
-        for below, units in zip(sizes, sizes[1:], strict=False)
-    ]
+    later = [[[next(packed) for _ in range(below)] for _ in range(units)] for below, units in pairwise(sizes)]
     return Layers(ENCODERS[encoder], first, later, [[next(packed_biases) for _ in range(units)] for units in sizes])
 
 
