@@ -60,7 +60,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
     ],
     "learning_curve__rates_fall": [
         changed("learning_curve", "rate = 0.2", games=400),
-        changed("learning_curve", "rate = 0", games=200),
+        changed("learning_curve", "rate = 0", games=400),
         changed("learning_curve", "rate = null", games=400),
     ],
     "learning_curve__shares_and_errors_are_possible": [
