@@ -6,12 +6,17 @@
 >>> table.probe([0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0])       # doctest: +SKIP
 Equities(cubeless=0.34224..., owned=0.34413..., centered=0.16049..., opponent_owned=0.16049...)
 
-Importing this and opening tables loads NumPy alone; DuckDB, PyArrow and Numba come with the first build or query.
+>>> bgdata.open_player("warehouse").evaluate("4HPwATDgc/ABMA")  # doctest: +SKIP
+Evaluation(win=0.52..., ..., source=<Source.CONTACT_NETWORK: 5>, ply=0, accuracy='network/...')
+
+Importing this and opening tables loads NumPy alone; DuckDB, PyArrow and Numba come with the first build or query, and
+Numba with `open_player`.
 """
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from bgdata.bearoff.index import layout_at, layout_count, position_index
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
@@ -33,10 +38,14 @@ __all__ = [
     "legal_plays",
     "open_gammon",
     "open_one_sided",
+    "open_player",
     "open_two_sided",
     "open_warehouse",
     "position_index",
 ]
+
+if TYPE_CHECKING:
+    from bgdata.players import open_player
 
 Folder = str | os.PathLike[str]
 _KINDS = all_kinds()
@@ -60,3 +69,17 @@ def open_gammon(root: Folder, points: int) -> RaceTable:
 def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
     """Map the exact two-sided table of up to `checkers` on `points` points. Raises MissingTableError."""
     return TwoSidedTable(open_warehouse(root).open("bearoff_two_sided", f"{points}x{checkers}"))
+
+
+def __getattr__(name: str) -> Any:
+    """`open_player`, loaded when it is first named: what it needs takes half a second, and only players need it."""
+    if name != "open_player":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from bgdata.players import open_player
+
+    globals()[name] = open_player
+    return open_player
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -9,7 +9,10 @@ from typing import Any, NoReturn
 
 import click
 
+from bgdata import cli_players
 from bgdata.commands import report
+from bgdata.commands.options import gnubg_option, threads_option
+from bgdata.commands.train import train
 from bgdata.datasets import all_kinds
 from bgdata.errors import BgdataError, UsageError
 from bgdata.store.dataset import Dataset, Parameters
@@ -18,7 +21,8 @@ from bgdata.store.warehouse import Warehouse
 TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollouts", "position-list", "mat"]
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
-PARAMETER_NAMES = sorted({name for kind in COMPUTED for name in kind.parameters.names()})
+SIZED = [kind for kind in COMPUTED if all(isinstance(value, int) for value in vars(kind.smallest).values())]
+PARAMETER_NAMES = sorted({name for kind in SIZED for name in kind.parameters.names()})
 
 
 class Commands(click.Group):
@@ -60,25 +64,6 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
             function
         )
     return function
-
-
-def threads_option(function: Callable[..., None]) -> Callable[..., None]:
-    """How many threads kernels may use."""
-    return click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads to use.  [default: all cores]")(
-        function
-    )
-
-
-def gnubg_option(function: Callable[..., None]) -> Callable[..., None]:
-    """Files of gnubg to look into beside our tables."""
-    return click.option(
-        "--bd",
-        "gnubg_files",
-        multiple=True,
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="A bearoff file of gnubg to look into as well; can be given several times.",
-    )(function)
 
 
 def chosen(kind: Dataset[Any], options: dict[str, int | None]) -> Parameters:
@@ -178,18 +163,30 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 @click.option(
     "--file", "files", multiple=True, type=click.Path(path_type=Path), help="A .bm file to import and score on."
 )
+@click.option("--games", type=int, metavar="N", help="Play so many games instead.  [default with --against: 40000]")
+@click.option("--against", metavar="PLAYER", help="Play games against this player.  [default with --games: pubeval]")
+@click.option(
+    "--against-ply", default=0, show_default=True, type=click.IntRange(0), help="How far that player looks ahead."
+)
+@click.option("--seed", default=2, show_default=True, help="Seed of the dice of these games.")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
 @click.pass_obj
-def benchmark(
-    warehouse: Warehouse, player: str, ply: int, sets: tuple[str, ...], files: tuple[Path, ...], form: str
-) -> None:
-    """Score PLAYER on imported benchmarks: 1000 x mean loss a decision.
+def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
+    """Score PLAYER on imported benchmarks (1000 x mean loss a decision), or in whole games (points per game).
 
-    PLAYER is random, pubeval, or, where they are installed, gnubg or bgsage.
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
+    gnubg or bgsage. Games are cubeless money games, every sequence of dice played from both sides.
     """
-    from bgdata.commands.benchmark import score_player
+    from bgdata.commands.benchmark import play_series, score_player
 
-    score_player(warehouse, player, ply, sets, files, form)
+    games, against, sets, files = (options[name] for name in ("games", "against", "sets", "files"))
+    if games is None and against is None:
+        score_player(warehouse, player, ply, sets, files, form)
+        return
+    if sets or files:
+        raise UsageError("expected either decisions (--set, --file) or games (--games, --against), got both")
+    opponent = against or "pubeval", options["against_ply"]
+    play_series(warehouse, (player, ply), opponent, 40_000 if games is None else games, options["seed"], form)
 
 
 @main.command()
@@ -265,18 +262,22 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int, seed: int, repai
 @click.option(
     "--check", is_flag=True, help="Build aside and compare with warehouse.lock; the warehouse is not touched."
 )
+@click.option("--all", "is_all", is_flag=True, help="Compute also what comes with the package, which may take hours.")
 @threads_option
 @click.pass_obj
-def rebuild(warehouse: Warehouse, kind: str | None, check: bool, threads: int | None) -> None:
-    """Build the default tables again, all or those of one KIND; with --check prove that they come out the same."""
+def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, threads: int | None) -> None:
+    """Build the default tables again, all or those of one KIND; with --check prove that they come out the same.
+
+    Of versions that come with the package only the hashes are compared, unless --all is given.
+    """
     from bgdata.commands.prove import rebuild_and_compare, rebuild_in_place
     from bgdata.kernel import threads as run_on
 
     with run_on(threads):
-        if check and not rebuild_and_compare(warehouse, kind):
+        if check and not rebuild_and_compare(warehouse, kind, is_all=is_all):
             sys.exit(1)
         if not check:
-            rebuild_in_place(warehouse, kind)
+            rebuild_in_place(warehouse, kind, is_all=is_all)
 
 
 @main.command()
@@ -315,6 +316,9 @@ def catalog(warehouse: Warehouse) -> None:
     warehouse.require()
     write_catalog(warehouse)
     click.echo(f"wrote {warehouse.catalog}")
+
+
+main.add_command(train)
 
 
 @main.group()
@@ -372,6 +376,10 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
 
     kind, _, variant = table.partition("/")
     click.echo(write_text(warehouse.open(kind, variant), form, output))
+
+
+for command in cli_players.COMMANDS:
+    main.add_command(command)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,10 @@ class ExternalProgramError(BgdataError, RuntimeError):
     """Another program did not answer as it should."""
 
 
+class MissingExtraError(BgdataError, ImportError):
+    """An optional package that a command needs is not installed."""
+
+
 class MissingTableError(BgdataError, KeyError):
     """The warehouse holds no such dataset, variant or version."""
 

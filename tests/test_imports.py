@@ -37,7 +37,14 @@ MAY_IMPORT = {
         "bgdata.store.warehouse",
     },
     "bgdata.play": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.evaluation"},
-    "bgdata.training": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.evaluation"},
+    "bgdata.training": {
+        "bgdata.errors",
+        "bgdata.kernel",
+        "bgdata.game",
+        "bgdata.bearoff",
+        "bgdata.evaluation",
+        "bgdata.play",
+    },
     "bgdata.formats": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.bearoff.index"},
     "bgdata.store": {"bgdata.errors"},  # knows no backgammon
     "bgdata.sql": {"bgdata.bearoff.index", "bgdata.game"},
@@ -48,6 +55,7 @@ MAY_IMPORT = {
         "bgdata.bearoff",
         "bgdata.formats",
         "bgdata.evaluation",
+        "bgdata.play",
         "bgdata.training",
         "bgdata.store",
     },
@@ -67,6 +75,7 @@ ONLY_IN = {
     "pyarrow": {"bgdata.store.parquet", "bgdata.sql", "bgdata.datasets", "bgdata.store.dataset", "bgdata.commands"},
     "duckdb": {"bgdata.store", "bgdata.sql", "bgdata.commands"},
     "click": {"bgdata.cli", "bgdata.commands"},
+    "matplotlib": {"bgdata.commands"},
     "rich": {"bgdata.commands"},
     "psutil": {"bgdata.store"},
 }
@@ -204,6 +213,16 @@ def test_players_load_numpy_alone(small_root: Path) -> None:
     assert "bgdata.bearoff.tables" in loaded
     assert "numpy" in loaded
     assert heavy(loaded) == set()
+
+
+def test_evaluators_load_no_database(small_root: Path) -> None:
+    """Kernels need Numba; nothing else is loaded to evaluate positions from mapped tables."""
+    loaded = run_python(
+        "import bgdata\n"
+        "from bgdata.evaluation.bearoff import open_bearoff\n"
+        f"assert open_bearoff(bgdata.open_warehouse({str(small_root)!r})).two_sided\n"
+    )
+    assert heavy(loaded) == {"numba"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["build", "--help"], ["--version"]])

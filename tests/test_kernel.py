@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata import kernel
 from bgdata.kernel import kernel_cache, kernel_fingerprint, kernel_sources, threads
@@ -215,3 +217,31 @@ def test_decorating_leaves_other_users_of_numba_alone() -> None:
 
     assert one() == 1
     assert before == numba.config.CACHE_DIR
+
+
+def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A branch and loops in it, where Numba would count; and they cannot create an array."""
+    monkeypatch.setattr(kernel, "can_cache", lambda: False)  # code from the cache cannot be inspected
+
+    def total(values: NDArray[np.int64], is_doubled: bool) -> int:
+        found = 0
+        if is_doubled:
+            for value in values:
+                found += 2 * value
+        else:
+            for value in values:
+                found += value
+        return found
+
+    counting, borrowing = kernel.kernel()(total), kernel.kernel(borrows=True)(total)
+    for compiled, counts in ((counting, True), (borrowing, False)):
+        assert [compiled(np.arange(5), is_doubled) for is_doubled in (False, True)] == [10, 20]
+        (code,) = compiled.inspect_llvm().values()  # type: ignore[attr-defined]
+        assert ("call void @NRT_incref" in code) == counts
+
+    @kernel.kernel(borrows=True)
+    def create(count: int) -> NDArray[np.int64]:
+        return np.empty(count, np.int64)
+
+    with pytest.raises(numba.core.errors.NumbaError):
+        create(3)

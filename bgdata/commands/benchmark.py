@@ -1,17 +1,22 @@
-"""`bgdata benchmark`: error rates of a player on imported benchmarks."""
+"""`bgdata benchmark`: error rates of a player on imported benchmarks, and his results in whole games."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import click
 
 from bgdata.commands.imports import import_files
 from bgdata.commands.query import run_query
 from bgdata.commands.report import progress_bars
 from bgdata.datasets._imports import FILE_CLASSES, ClassParameters
 from bgdata.datasets.benchmark_scores import ScoreParameters
+from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.gnubg_benchmark import DATASET as BENCHMARK
 from bgdata.errors import MissingTableError
+from bgdata.evaluation.named_network import KIND as NETWORK
+from bgdata.evaluation.named_network import network_name
 from bgdata.evaluation.player import open_player
 from bgdata.store.catalog import quoted
 from bgdata.store.warehouse import Warehouse
@@ -21,6 +26,17 @@ select player, ply, class, decisions, round(error_rate, 6) as error_rate,
        round(error_rate_low, 3) as low, round(error_rate_high, 3) as high,
        round(100 * unlisted_share, 2) as percent_unlisted, round(100 * best_share, 2) as percent_best
 from benchmark_summary where player = {player} and ply = {ply} and class in ({classes}) order by class
+"""
+
+RESULT = """
+select player, ply, opponent, opponent_ply, games, round(points_per_game, 4) as points_per_game,
+       round(standard_error, 4) as standard_error, round(100 * win_share, 2) as percent_won,
+       round(100 * win_gammon_share, 2) as percent_gammons_won,
+       round(100 * win_backgammon_share, 2) as percent_backgammons_won,
+       round(100 * lose_gammon_share, 2) as percent_gammons_lost,
+       round(100 * lose_backgammon_share, 2) as percent_backgammons_lost, round(turns_per_game, 1) as turns_per_game
+from game_summary where player = {player} and ply = {ply} and opponent = {opponent} and opponent_ply = {opponent_ply}
+     and games = {games} and seed = {seed}
 """
 
 
@@ -37,7 +53,8 @@ def score_player(
         import_files(warehouse, BENCHMARK.name, [path], {}, strict=False, force=False)
         classes.append(parameters.position_class)
     chosen = list(dict.fromkeys(classes)) or imported_classes(warehouse)
-    player = open_player(name, ply)
+    name = full_name(name, warehouse)
+    player = open_player(name, ply, warehouse)
     for entry in chosen:
         BENCHMARK.check_parameters(ClassParameters(entry))
         if warehouse.find(BENCHMARK, ClassParameters(entry)) is None:
@@ -50,6 +67,47 @@ def score_player(
             warehouse.build("benchmark_scores", ScoreParameters(name, ply, entry, player.version), progress=progress)
     listed = ", ".join(map(quoted, chosen))
     run_query(warehouse, SUMMARY.format(player=quoted(name), ply=ply, classes=listed), form, None)
+
+
+def play_series(
+    warehouse: Warehouse, player: tuple[str, int], opponent: tuple[str, int], games: int, seed: int, form: str
+) -> None:
+    """Play games between two players, each a name and his plies, and print the result of the first.
+
+    Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a network that is not there.
+    """
+    name, opponent_name = (full_name(name, warehouse) for name, _ in (player, opponent))
+    versions = (
+        open_player(name, player[1], warehouse).version,
+        open_player(opponent_name, opponent[1], warehouse).version,
+    )
+    first, second = (name, player[1], versions[0]), (opponent_name, opponent[1], versions[1])
+    parameters = GameParameters(*first, *second, games, seed)
+    with progress_bars() as progress:
+        table = warehouse.build("game_scores", parameters, progress=progress)
+    if form == "table":  # too wide for one, and a single row
+        click.echo(result_text(parameters, table.manifest.statistics))
+        return
+    wanted = {key: quoted(value) if isinstance(value, str) else value for key, value in vars(parameters).items()}
+    run_query(warehouse, RESULT.format(**wanted), form, None)
+
+
+def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
+    """The result of a series in two lines."""
+    percent = {name: f"{100 * value:.1f} %" for name, value in found.items() if name.endswith("_share")}
+    return (
+        f"{parameters.player} ({parameters.ply}-ply) against {parameters.opponent} ({parameters.opponent_ply}-ply): "
+        f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game in "
+        f"{parameters.games:,} games of {found['turns_per_game']:.1f} turns\n"
+        f"won {percent['win_share']}, with a gammon or more {percent['win_gammon_share']}, with a backgammon "
+        f"{percent['win_backgammon_share']}; lost a gammon or more {percent['lose_gammon_share']}, a backgammon "
+        f"{percent['lose_backgammon_share']}"
+    )
+
+
+def full_name(name: str, warehouse: Warehouse) -> str:
+    """The name under which scores of a player are kept: `network` is called by the name of the network."""
+    return network_name(name, warehouse) if name.partition("/")[0] == NETWORK else name
 
 
 def imported_classes(warehouse: Warehouse) -> list[str]:

@@ -9,6 +9,7 @@ import click
 from bgdata.commands.report import progress_bars
 from bgdata.errors import ManifestFormatError, MissingTableError
 from bgdata.store.lockfile import load_lock, save_lock
+from bgdata.store.published import is_published
 from bgdata.store.storage import remove_folder, storage_errors
 from bgdata.store.table import Table
 from bgdata.store.verify import verify
@@ -70,8 +71,11 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
     click.echo(f"repaired {built.name}; the damaged files are in {aside}")
 
 
-def rebuild_and_compare(warehouse: Warehouse, kind: str | None) -> bool:
-    """Build all that the lock lists into a temporary folder and compare digests; returns whether all are equal."""
+def rebuild_and_compare(warehouse: Warehouse, kind: str | None, *, is_all: bool = False) -> bool:
+    """Build all that the lock lists into a temporary folder and compare digests; returns whether all are equal.
+
+    Versions that come with the package are only copied, which compares their hashes, unless `is_all`.
+    """
     locked = [entry for entry in load_lock(warehouse.lock) if kind in (None, entry.dataset)]
     if kind is not None and not locked:
         warehouse.kind(kind)
@@ -85,20 +89,34 @@ def rebuild_and_compare(warehouse: Warehouse, kind: str | None) -> bool:
         for entry in locked:
             declared = warehouse.kind(entry.dataset)
             parameters = declared.default(entry.variant)
-            found = aside.build(entry.dataset, parameters, progress=progress).manifest.digest
+            is_computed = is_all and declared.published(parameters) is not None
+            table = aside.build(entry.dataset, parameters, progress=progress, force=is_computed)
+            found = table.manifest.digest
             equal &= found == entry.digest
             verdict = "same  " if found == entry.digest else "DIFFERS"
-            click.echo(f"{verdict} {entry.dataset}/{entry.variant}: locked {entry.digest[:16]}, rebuilt {found[:16]}")
+            how = "hashes only, from the package" if is_published(declared, table) else "rebuilt"
+            click.echo(f"{verdict} {entry.dataset}/{entry.variant}: locked {entry.digest[:16]}, {how} {found[:16]}")
+            if is_published(declared, table):
+                click.echo(f"        not computed again, which took {duration(table.manifest.seconds)}; --all does it")
     return equal
 
 
-def rebuild_in_place(warehouse: Warehouse, kind: str | None) -> None:
-    """Build the default variants (of one kind) anew and publish them."""
+def duration(seconds: float) -> str:
+    """Hours, minutes or seconds, whichever reads best."""
+    for unit, length in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def rebuild_in_place(warehouse: Warehouse, kind: str | None, *, is_all: bool = False) -> None:
+    """Build the default variants (of one kind) anew and publish them; what comes with the package only if `is_all`."""
     kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
     with progress_bars() as progress:
         for declared in kinds:
             for parameters in declared.defaults:
-                warehouse.build(declared.name, parameters, progress=progress, force=True)
+                force = is_all or declared.published(parameters) is None
+                warehouse.build(declared.name, parameters, progress=progress, force=force)
 
 
 def write_lock(warehouse: Warehouse) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from bgdata.datasets._columns import position_columns
 from bgdata.datasets._imports import ClassParameters
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.datasets._players import check_player_name, player_slug
+from bgdata.errors import CheckFailedError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 
 if TYPE_CHECKING:
@@ -58,12 +59,11 @@ class BenchmarkScores(Dataset[ScoreParameters]):
     smallest = ScoreParameters()
 
     def slug(self, parameters: ScoreParameters) -> str:
-        return f"{parameters.player}-{parameters.ply}ply-{parameters.position_class}"
+        return f"{player_slug(parameters.player, parameters.ply)}-{parameters.position_class}"
 
     def check_parameters(self, parameters: ScoreParameters) -> None:
         ClassParameters(parameters.position_class).check()
-        if not parameters.player.replace("-", "").isalnum():
-            raise InvalidParameterError(f"expected the name of a player, got {parameters.player!r}")
+        check_player_name(parameters.player)
 
     def inputs(self, parameters: ScoreParameters) -> Mapping[str, tuple[str, Parameters]]:
         return {"benchmark": ("gnubg_benchmark", ClassParameters(parameters.position_class))}
@@ -77,7 +77,8 @@ class BenchmarkScores(Dataset[ScoreParameters]):
 
         decisions = decisions_of(inputs["benchmark"])
         job.progress.start(f"{self.name}/{self.slug(parameters)}", len(decisions.boards), "decisions")
-        chosen = open_player(parameters.player, parameters.ply).choose_plays(decisions.boards, decisions.rolls)
+        player = open_player(parameters.player, parameters.ply, job.warehouse)
+        chosen = player.choose_plays(decisions.boards, decisions.rolls)
         job.progress.advance(len(chosen))
         ranks = rank_choices(decisions, chosen)
         job.save("chosen", chosen)

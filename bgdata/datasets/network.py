@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import mul
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.manifest import load_manifest
 from bgdata.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
     from bgdata.training.temporal_difference import Trainer
 
+PUBLISHED = Path(__file__).parents[1] / "evaluation" / "networks"  # <name>/<version>/, see docs/ship_network.py
 POINTS = 6  # of the bearoff tables that teach and test
 SAMPLE_SEED = 0  # of the bearoff positions that test
 MOST_INPUTS = 256  # of any encoder, or somewhat fewer: for estimates
@@ -49,6 +52,17 @@ class NetworkParameters(Recipe, Parameters):
     def rows(self) -> int:
         """Rows of the learning curve; the last one may follow fewer rounds than the others."""
         return -(-self.rounds // self.rounds_per_row)
+
+
+def published_networks() -> dict[NetworkParameters, Path]:
+    """Folders of the networks that come with the package, by recipe; one whose manifest is damaged is none."""
+    found = {}
+    for folder in sorted(PUBLISHED.glob("*/r*-*")):
+        try:
+            found[NetworkParameters.from_manifest(load_manifest(folder).parameters)] = folder
+        except BgdataError:
+            continue
+    return found
 
 
 class Network(Dataset[NetworkParameters]):
@@ -87,7 +101,7 @@ class Network(Dataset[NetworkParameters]):
         FlatArray("curve", "float64", "row, column", "The learning curve"),
     )
     parameters = NetworkParameters
-    defaults = ()
+    defaults = tuple(published_networks())
     smallest = NetworkParameters(
         games=400,
         batch=100,
@@ -119,6 +133,9 @@ class Network(Dataset[NetworkParameters]):
             race = RaceParameters(POINTS)
             tables |= {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
         return tables
+
+    def published(self, parameters: NetworkParameters) -> Path | None:
+        return published_networks().get(parameters)
 
     def estimate(self, parameters: NetworkParameters) -> Estimate:
         weights = sum(MOST_INPUTS * units[0] + sum(map(mul, units, units[1:])) for units in parameters.layers())

@@ -6,7 +6,6 @@ nothing had been moved, and then changed for each play. Values are the same to t
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +20,11 @@ from bgdata.evaluation.chances import (
     possible_outcomes,
 )
 from bgdata.evaluation.encoders import MOST_EXTRAS, Inputs
+from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.network_kernels import (
+    MOST_CHANGES,
     SHAPE_COLUMNS,
+    Changes,
     Networks,
     Sums,
     Units,
@@ -38,19 +40,6 @@ from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere
-
-
-class Source(IntEnum):
-    """Who answered; EXACT and COMBINED are numbered as in `BearoffSource`."""
-
-    OVER = 0  # the game is over
-    EXACT = 1  # the two-sided bearoff table
-    COMBINED = 2  # two one-sided bearoff distributions
-    RACE_NETWORK = 3
-    CRASHED_NETWORK = 4
-    CONTACT_NETWORK = 5
-
-
 _FIRST_NETWORK, _SOURCE_OVER = int(Source.RACE_NETWORK), int(Source.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
 
@@ -67,6 +56,8 @@ class Work(NamedTuple):
     sums: Sums
     hidden: Units
     later: Sums
+    change_rows: NDArray[np.int64]  # with the next, network_kernels.Changes
+    change_values: NDArray[np.int32]
     chances: Chances  # [2, 5] of the best play so far, and of the one looked at
 
 
@@ -84,15 +75,10 @@ def new_work(networks: Networks) -> Work:
         np.empty(most, np.int32),
         np.empty(most, np.int16),
         np.empty(most, np.int32),
+        np.empty(MOST_CHANGES, np.int64),
+        np.empty(MOST_CHANGES, np.int32),
         np.empty((2, 5), np.float32),
     )
-
-
-class Evaluations(NamedTuple):
-    """One row a board, seen by the player on roll."""
-
-    chances: Chances  # [n, 5]
-    sources: NDArray[np.int8]  # [n] a number of `Source`
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
@@ -124,7 +110,7 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, work:
     which = network_of(position_class)
     network = network_at(networks, which)
     sums = work.sums[: network.sizes[0]]
-    fill_sums(network, board, work.extras, sums)
+    fill_sums(network, board, work.extras, Changes(work.change_rows, work.change_values), sums)
     fill_outputs(network, sums, work.hidden, work.later, chances)
     limit_chances(possible_outcomes(board), chances)
     return _FIRST_NETWORK + which
@@ -155,13 +141,14 @@ def fill_play_chances(
     which = network_of(position_class)
     network = network_at(networks, which)
     hidden = network.sizes[0]
+    changes = Changes(work.change_rows, work.change_values)
     if not work.ready[which]:
-        fill_sums(network, work.before, work.extras_before[which], work.sums_before[which, :hidden])
+        fill_sums(network, work.before, work.extras_before[which], changes, work.sums_before[which, :hidden])
         work.ready[which] = True
     sums = work.sums[:hidden]
     for unit in range(hidden):
         sums[unit] = work.sums_before[which, unit]
-    change_sums(network, work.before, work.extras_before[which], work.board, work.extras, sums)
+    change_sums(network, work.before, work.extras_before[which], work.board, work.extras, changes, sums)
     fill_outputs(network, sums, work.hidden, work.later, chances)
     limit_chances(possible_outcomes(work.board), chances)
     return _FIRST_NETWORK + which
@@ -174,6 +161,12 @@ def choose_by_chances(
     """Fills work.chances[0, 0:5] with those of the OPPONENT, on roll after the best of after[0:n, slot], plays from
     board[slot]; returns (its row, the first of equals; who answered for it)."""
     start_plays(board, work)
+    return choose_started(networks, tables, after, n, work)
+
+
+@kernel(borrows=True)
+def choose_started(networks: Networks, tables: BearoffArrays, after: Boards, n: int, work: Work) -> tuple[int, int]:
+    """`choose_by_chances` for another roll of the position that `start_plays` was given."""
     best = 0
     source = fill_play_chances(networks, tables, after[0], work, work.chances[0])
     lowest = equity_of(work.chances[0])

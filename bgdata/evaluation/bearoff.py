@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.tables import equity_limit
-from bgdata.errors import CorruptFileError
+from bgdata.errors import CorruptFileError, InvalidParameterError
 from bgdata.evaluation.bearoff_kernels import (
     BearoffArrays,
     BearoffSource,
@@ -22,6 +23,8 @@ from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import Array
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+
+SIZE = re.compile(r"(\d+)x(\d+)")  # variants: points x checkers; a folder of another name is none
 
 
 class BearoffChances(NamedTuple):
@@ -67,12 +70,32 @@ class BearoffEvaluator:
         if self.one_sided is not None:
             statements[BearoffSource.COMBINED] = (
                 f"approximate, {self.one_sided.name}: as if each side just raced; {measured_error(self.error)}; "
-                f"{GAMMON_ERROR if self.gammon is not None else 'no gammon chances'}"
+                f"{gammon_error() if self.gammon is not None else 'without gammon chances'}"
             )
         return statements
 
 
-GAMMON_ERROR = "gammon chances not measured"
+class GammonStudy(NamedTuple):
+    """Combined minus exact cubeless equity of the player on roll where one side has all 15 checkers at home and the
+    other 1 to `checkers`; exact play solved by `tests/evaluation/test_bearoff_error.py`."""
+
+    checkers: int
+    positions: int
+    mean_absolute: float
+    smallest: float
+    largest: float
+
+
+GAMMON_STUDY = GammonStudy(5, 14_294_688, 0.000019, -0.0043, 0.0007)
+
+
+def gammon_error() -> str:
+    """What was measured of positions with gammons."""
+    study = GAMMON_STUDY
+    return (
+        f"with gammons, 15 checkers at home against 1 to {study.checkers}, it is off by {study.mean_absolute:.6f} on "
+        f"average, {study.smallest:+.4f} to {study.largest:+.4f} (further out not measured)"
+    )
 
 
 def measured_error(error: Table | None) -> str:
@@ -105,8 +128,12 @@ def open_bearoff(warehouse: Warehouse) -> BearoffEvaluator:
 
 def sizes(warehouse: Warehouse, kind: str) -> set[tuple[int, int]]:
     """(points, checkers) of every variant that has a version."""
-    slugs = [slug for slug in warehouse.variants(kind) if next(warehouse.versions(kind, slug), None) is not None]
-    return {(int(points), int(checkers)) for points, _, checkers in (slug.partition("x") for slug in slugs)}
+    named = [(slug, SIZE.fullmatch(slug)) for slug in warehouse.variants(kind)]
+    return {
+        (int(name[1]), int(name[2]))
+        for slug, name in named
+        if name and next(warehouse.versions(kind, slug), None) is not None
+    }
 
 
 def largest(warehouse: Warehouse, kind: str, among: set[tuple[int, int]]) -> Table | None:
@@ -118,9 +145,12 @@ def largest(warehouse: Warehouse, kind: str, among: set[tuple[int, int]]) -> Tab
 
 
 def map_tables(two_sided: Table | None, one_sided: Table | None, gammon: Table | None) -> BearoffArrays:
-    """The arrays of the given tables, mapped. Raises CorruptFileError for one of another size than it should have."""
+    """The arrays of the given tables, mapped. Raises CorruptFileError for one of another size than it should have, and
+    InvalidParameterError for a gammon table of other points than the one-sided one."""
     points, checkers = size_of(two_sided)
     race_points, gammon_points = size_of(one_sided)[0], size_of(gammon)[0]
+    if gammon and gammon_points != race_points:
+        raise InvalidParameterError(f"expected a gammon table of {race_points} points, got {gammon.name}")
     first_index = layout_count(gammon_points, MAX_CHECKERS - 1) if gammon else 0
     return BearoffArrays(
         points,

@@ -54,7 +54,7 @@ class BearoffArrays(NamedTuple):
     one_sided_offsets: NDArray[np.uint32]  # [positions + 1] where in `chances` a row begins
     one_sided_first_roll: NDArray[np.uint8]  # [positions] the number of rolls its first chance is for
     one_sided_chances: NDArray[np.float32]  # packed
-    gammon_points: int  # those of the one-sided table, or 0
+    gammon_points: int  # those of the one-sided table, or 0: no table
     gammon_first_index: int  # position index of row 0
     gammon_offsets: NDArray[np.uint32]
     gammon_first_roll: NDArray[np.uint8]

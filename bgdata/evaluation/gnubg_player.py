@@ -1,4 +1,4 @@
-"""gnubg as a player: the installed program chooses, by cubeless money equity without the Jacoby rule.
+"""gnubg as a player and evaluator: the installed program answers, for cubeless money play without the Jacoby rule.
 
 Each answer is mostly waiting inside gnubg, about a hundred a second for each process, so several processes share them.
 """
@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError
+from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.evaluator import Evaluations, Source, answers_of_program
 from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version
 from bgdata.game.codec import Boards
 from bgdata.game.position import BAR, OPPONENT_BAR, Position
@@ -28,9 +33,11 @@ for command in ["set player 0 human", "set player 1 human", "set automatic game 
 info = gnubg.cubeinfo(1, -1, 1, 0, (0, 0), 0)
 info['jacoby'] = 0
 context = gnubg.evalcontext(0, PLY, 1, 0, 0.0)
-for rows, dice in json.load(open("questions.json")):
-    tell(json.dumps(gnubg.findbestmove(rows, info, context, tuple(dice))))
+for QUESTION in json.load(open("questions.json")):
+    tell(json.dumps(ANSWER))
 """
+CHOOSE = ("rows, dice", "gnubg.findbestmove(rows, info, context, tuple(dice))")
+EVALUATE = ("rows", "gnubg.evaluate(rows, info, context)[:5]")
 
 
 class GnubgPlayer:
@@ -47,26 +54,49 @@ class GnubgPlayer:
         """gnubg-<ply>ply."""
         return f"gnubg-{self.ply}ply"
 
+    @property
+    def accuracy(self) -> Mapping[Source, str]:
+        """See evaluator.Evaluator: which gnubg, and how far it looked."""
+        return {Source.PROGRAM: f"GNU Backgammon {self.version}, its {self.ply}-ply"}
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See evaluator.Evaluator. Raises ExternalProgramError when gnubg stops answering."""
+        return answers_of_program(boards, self._chances)
+
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See player.Player. Raises ExternalProgramError when gnubg stops answering."""
         positions = [Position.from_board(board) for board in boards.tolist()]
-        questions = [([list(row) for row in p.rows], roll) for p, roll in zip(positions, rolls.tolist(), strict=True)]
+        questions = [(rows_of(position), roll) for position, roll in zip(positions, rolls.tolist(), strict=True)]
+        chosen = np.empty_like(boards)
+        for row, moves in enumerate(self._ask_all(CHOOSE, questions)):
+            chosen[row] = after_moves(positions[row], moves).flip().board
+        return chosen
+
+    def _chances(self, boards: Boards) -> Chances:
+        questions = [rows_of(Position.from_board(board)) for board in boards.tolist()]
+        return np.array(self._ask_all(EVALUATE, questions), np.float32).reshape(-1, 5)
+
+    def _ask_all(self, form: tuple[str, str], questions: Sequence[object]) -> list[Any]:
+        """The answers in the order of the questions, from several processes."""
         with tempfile.TemporaryDirectory(prefix="gnubg-") as folder, ThreadPoolExecutor(PROCESSES) as executor:
             parts = [questions[part::PROCESSES] for part in range(PROCESSES)]
             folders = [Path(folder, str(part)) for part in range(PROCESSES)]
-            answers = list(executor.map(self._ask, parts, folders))
-        chosen = np.empty_like(boards)
-        for row, position in enumerate(positions):
-            moves = answers[row % PROCESSES][row // PROCESSES]
-            chosen[row] = after_moves(position, moves).flip().board
-        return chosen
+            answers = list(executor.map(partial(self._ask, form), parts, folders))
+        return [answers[row % PROCESSES][row // PROCESSES] for row in range(len(questions))]
 
-    def _ask(self, questions: list[object], folder: Path) -> list[list[int]]:
+    def _ask(self, form: tuple[str, str], questions: Sequence[object], folder: Path) -> list[Any]:
         if not questions:
             return []
         folder.mkdir()
         (folder / "questions.json").write_text(json.dumps(questions))
-        return [json.loads(answer) for answer in ask_gnubg(SCRIPT.replace("PLY", str(self.ply)), folder)]
+        question, answer = form
+        script = SCRIPT.replace("PLY", str(self.ply)).replace("QUESTION", question).replace("ANSWER", answer)
+        return [json.loads(told) for told in ask_gnubg(script, folder)]
+
+
+def rows_of(position: Position) -> list[list[int]]:
+    """A position as gnubg takes it: the opponent's 25 counts, then those of the player on roll."""
+    return [list(row) for row in position.rows]
 
 
 def after_moves(position: Position, moves: list[int]) -> Position:

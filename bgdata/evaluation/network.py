@@ -1,76 +1,62 @@
-"""The networks of a player from a version of the dataset `network`, mapped and checked: kernels check nothing."""
+"""Networks of a dataset version, mapped for kernels and held to what kernels can read."""
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 
 from bgdata.errors import CorruptFileError
+from bgdata.evaluation.answers import NETWORK_CLASSES
 from bgdata.evaluation.encoder import Encoder
 from bgdata.evaluation.encoders import input_count
 from bgdata.evaluation.network_kernels import OUTPUTS, SHAPE_COLUMNS, Networks
 from bgdata.store.table import Table
 
-NETWORKS = 3  # for race, crashed and contact positions: `answers.NETWORK_CLASSES`
-_ARRAYS: dict[str, tuple[type[np.signedinteger[Any]], int]] = {
-    "shapes": (np.int64, 2),
-    "weights": (np.int16, 1),
-    "biases": (np.int32, 1),
-}
+_DTYPES = {"shapes": np.int64, "weights": np.int16, "biases": np.int32}
 
 
 def open_networks(table: Table) -> Networks:
-    """Map the arrays of a version read-only; weights are read when they are used, and never copied.
-
-    Raises MissingTableError where an array is missing, and CorruptFileError for arrays that are no networks.
-    """
+    """The networks of a version, mapped read-only. Raises MissingTableError or CorruptFileError for an array that is
+    missing, truncated, or does not fit the others."""
     networks = Networks(*(table.array(name) for name in Networks._fields))
-    check_networks(networks, table.name)
+    flaw = find_flaw(networks)
+    if flaw:
+        raise CorruptFileError(
+            f"expected networks that bgdata can read in {table.name}, found {flaw}; try: bgdata verify"
+        )
     return networks
 
 
-def check_networks(networks: Networks, name: str) -> None:
-    """Raise CorruptFileError, naming `name`, for arrays that kernels would read beyond their end or misunderstand."""
-    for array, (dtype, axes) in _ARRAYS.items():
-        values = getattr(networks, array)
-        if values.dtype != dtype or values.ndim != axes or not values.flags.c_contiguous:
-            raise CorruptFileError(
-                f"expected {array} of {name} as {np.dtype(dtype).name} of {axes} axes, "
-                f"found {values.dtype}{list(values.shape)}; try: bgdata verify"
-            )
-    if len(networks.shapes) != NETWORKS or networks.shapes.shape[1] < SHAPE_COLUMNS + 2:
-        raise CorruptFileError(
-            f"expected {NETWORKS} networks in the shapes of {name}, found {list(networks.shapes.shape)}"
+def find_flaw(networks: Networks) -> str:
+    """What would make kernels read beyond the arrays, or misread them; empty where nothing would."""
+    for name, values in networks._asdict().items():
+        if values.dtype != _DTYPES[name] or not values.flags.c_contiguous:
+            return f"{name} of {values.dtype}{list(values.shape)}"
+    shapes, weights, biases = networks
+    if shapes.ndim != 2 or len(shapes) != len(NETWORK_CLASSES) or shapes.shape[1] < SHAPE_COLUMNS + 2:
+        return f"shapes of {list(shapes.shape)}"
+    first_weight = first_bias = 0
+    for name, row in zip(NETWORK_CLASSES, shapes.tolist(), strict=True):
+        encoder, inputs = row[:2]
+        if encoder not in set(Encoder) or inputs != input_count(Encoder(encoder)):
+            return f"other inputs of the {name} network: {inputs} of encoder {encoder}"
+        sizes = layer_sizes(row)
+        if not sizes or row[2:4] != [first_weight, first_bias]:
+            return f"the shape {row} of the {name} network"
+        first_weight += sum(below * units for below, units in pairwise([inputs, *sizes]))
+        first_bias += sum(sizes)
+    if (weights.shape, biases.shape) != ((first_weight,), (first_bias,)):
+        return (
+            f"weights of {list(weights.shape)} for {first_weight} and biases of {list(biases.shape)} for {first_bias}"
         )
-    weights = biases = 0
-    for which, row in enumerate(networks.shapes.tolist()):
-        sizes = _layer_sizes(row, f"network {which} of {name}")
-        if row[2:4] != [weights, biases]:
-            raise CorruptFileError(
-                f"expected network {which} of {name} at weight {weights} and bias {biases}, found {row[2]} and {row[3]}"
-            )
-        weights += sum(below * units for below, units in zip([row[1], *sizes], sizes, strict=False))
-        biases += sum(sizes)
-    found = len(networks.weights), len(networks.biases)
-    if found != (weights, biases):
-        raise CorruptFileError(
-            f"expected {weights} weights and {biases} biases in {name}, found {found[0]} and {found[1]}"
-        )
+    return ""
 
 
-def _layer_sizes(row: list[int], name: str) -> list[int]:
-    """Units of the layers of a row of shapes, checked; `name` is that of the network."""
-    encoder, inputs, _, _, layers, *sizes = row
-    if encoder not in list(Encoder):
-        raise CorruptFileError(f"expected an encoder from 0 to {max(Encoder):d} in {name}, found {encoder}")
-    if inputs != input_count(Encoder(encoder)):
-        raise CorruptFileError(
-            f"expected {input_count(Encoder(encoder))} inputs for the encoder {Encoder(encoder).label} in {name}, "
-            f"found {inputs}"
-        )
-    if not 2 <= layers <= len(sizes) or min(sizes[:layers]) < 1 or any(sizes[layers:]) or sizes[layers - 1] != OUTPUTS:
-        raise CorruptFileError(
-            f"expected at least 2 layers in {name}, the last of {OUTPUTS} units, found {layers} layers of {sizes}"
-        )
-    return sizes[:layers]
+def layer_sizes(row: list[int]) -> list[int]:
+    """Units of each layer after the inputs, by a row of shapes; none where kernels would stumble: they take one hidden
+    layer at least, five outputs, and zeros after them."""
+    layers, sizes = row[SHAPE_COLUMNS - 1], row[SHAPE_COLUMNS:]
+    if not 2 <= layers <= len(sizes) or sizes[layers - 1] != OUTPUTS:
+        return []
+    return sizes[:layers] if min(sizes[:layers]) > 0 and not any(sizes[layers:]) else []

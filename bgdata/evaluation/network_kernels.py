@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.encoders import OF_COUNT, POINT_INPUTS, Inputs, fill_extras
+from bgdata.evaluation.encoders import MOST_EXTRAS, OF_COUNT, POINT_INPUTS, Inputs, fill_extras
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, read_only
 
@@ -37,6 +37,16 @@ class NetworkArrays(NamedTuple):
     sizes: NDArray[np.int64]  # [layers] units of each layer after the inputs; the last is 5
     weights: Units  # [input, unit] of the first layer in units of 2^-12, then [unit, unit below] of later ones in 2^-11
     biases: Sums  # [unit] of the first layer in units of 2^-18, then of later ones in units of 2^-24
+
+
+class Changes(NamedTuple):
+    """Scratch: inputs of the first layer and by how much they change."""
+
+    rows: NDArray[np.int64]  # [MOST_CHANGES]
+    values: NDArray[np.int32]
+
+
+MOST_CHANGES = POINT_INPUTS + MOST_EXTRAS + 4  # all inputs, one that does not count, and three to fill the last four
 
 
 class Networks(NamedTuple):
@@ -70,43 +80,69 @@ def half_tangent(y: np.float32) -> np.float32:
 
 
 @kernel(borrows=True)
-def fill_sums(network: NetworkArrays, board: Boards, extras: Inputs, sums: Sums) -> None:
+def fill_sums(network: NetworkArrays, board: Boards, extras: Inputs, changes: Changes, sums: Sums) -> None:
     """Fills extras[0:n] with the extras of board[slot] and sums[0:hidden] with the sums of the first layer."""
     for unit in range(len(sums)):
         sums[unit] = network.biases[unit]
+    n = 0
     for point in range(1, 25):
         if board[point] != 0:
             for item in range(8):
-                add_input(network.weights, 8 * (point - 1) + item, OF_COUNT[board[point] + 15, item], sums)
+                n = note_change(changes, n, 8 * (point - 1) + item, OF_COUNT[board[point] + 15, item])
     fill_extras(network.encoder, board, extras)
     for item in range(network.inputs - POINT_INPUTS):
-        add_input(network.weights, POINT_INPUTS + item, extras[item], sums)
+        n = note_change(changes, n, POINT_INPUTS + item, extras[item])
+    add_changes(network.weights, changes, n, sums)
 
 
 @kernel(borrows=True)
 def change_sums(
-    network: NetworkArrays, before: Boards, extras_before: Inputs, board: Boards, extras: Inputs, sums: Sums
+    network: NetworkArrays,
+    before: Boards,
+    extras_before: Inputs,
+    board: Boards,
+    extras: Inputs,
+    changes: Changes,
+    sums: Sums,
 ) -> None:
-    """Fills extras[0:n] with the extras of board[slot], and sums[0:hidden] with its sums of the first layer, if they
+    """Fills extras[0:n] with the extras of board[slot], and sums[0:hidden] with its sums of the first layer if they
     hold those of before[slot], whose extras are given."""
+    n = 0
     for point in range(1, 25):
         if board[point] != before[point]:
             old, new = before[point] + 15, board[point] + 15
             for item in range(8):
-                add_input(network.weights, 8 * (point - 1) + item, OF_COUNT[new, item] - OF_COUNT[old, item], sums)
+                n = note_change(changes, n, 8 * (point - 1) + item, OF_COUNT[new, item] - OF_COUNT[old, item])
     fill_extras(network.encoder, board, extras)
     for item in range(network.inputs - POINT_INPUTS):
-        add_input(network.weights, POINT_INPUTS + item, extras[item] - extras_before[item], sums)
+        n = note_change(changes, n, POINT_INPUTS + item, extras[item] - extras_before[item])
+    add_changes(network.weights, changes, n, sums)
 
 
 @kernel(borrows=True)
-def add_input(weights: Units, row: int, value: int, sums: Sums) -> None:
-    """Fills sums[unit] with itself plus `value` times the weights of an input, which are row `row` of the first
-    layer."""
-    if value != 0:
-        used = weights[row * len(sums) : (row + 1) * len(sums)]
-        for unit in range(len(sums)):
-            sums[unit] = np.int32(sums[unit] + np.int32(value) * np.int32(used[unit]))
+def note_change(changes: Changes, n: int, row: int, value: int) -> int:
+    """Fills changes.rows[n] and changes.values[n], which count only if the value is not 0; returns how many do."""
+    changes.rows[n], changes.values[n] = row, value
+    return n + (value != 0)
+
+
+@kernel(borrows=True)
+def add_changes(weights: Units, changes: Changes, n: int, sums: Sums) -> None:
+    """Fills sums[unit] with itself plus the first n changes times the weights of their inputs, four at a time: reading
+    and writing the sums is half of the work of adding one."""
+    for item in range(n, n + 3):  # up to three that change nothing fill the last four
+        changes.rows[item], changes.values[item] = 0, 0
+    count, rows, values = len(sums), changes.rows, changes.values
+    for item in range(0, n, 4):
+        first = weights[rows[item] * count : (rows[item] + 1) * count]
+        second = weights[rows[item + 1] * count : (rows[item + 1] + 1) * count]
+        third = weights[rows[item + 2] * count : (rows[item + 2] + 1) * count]
+        fourth = weights[rows[item + 3] * count : (rows[item + 3] + 1) * count]
+        a, b, c, d = values[item], values[item + 1], values[item + 2], values[item + 3]
+        for unit in range(count):
+            more = a * np.int32(first[unit]) + b * np.int32(second[unit])
+            more += c * np.int32(third[unit]) + d * np.int32(fourth[unit])
+            sums[unit] = np.int32(sums[unit] + np.int32(more))
 
 
 @kernel(borrows=True)

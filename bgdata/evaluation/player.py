@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import kernel, prange
+
+if TYPE_CHECKING:
+    from bgdata.store.warehouse import Warehouse
 
 BATCH = 1 << 14  # decisions whose plays are held at a time: bounds the memory
 
@@ -67,19 +70,28 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
         chosen[row] = after_play[offsets[row] + np.int64(number % count)]
 
 
-def open_player(name: str, ply: int = 0) -> Player:
-    """A player by name: random, pubeval, or gnubg or bgsage where installed. Raises UnknownPlayerError."""
+def open_player(name: str, ply: int = 0, warehouse: Warehouse | None = None) -> Player:
+    """A player by name: random, pubeval, gnubg or bgsage where installed, and where a warehouse is given `network` or
+    `network/NAME`.
+
+    Raises UnknownPlayerError, and MissingTableError for a network that is not there.
+    """
     from bgdata.evaluation.bgsage_player import BgsagePlayer
     from bgdata.evaluation.gnubg_player import GnubgPlayer
     from bgdata.evaluation.pubeval import PubEval
 
+    if warehouse is not None and name.partition("/")[0] == "network":
+        from bgdata.evaluation.named_network import open_network_player
+
+        return open_network_player(name, ply, warehouse)
     if name == "gnubg":
         return GnubgPlayer(ply)
     if name == "bgsage":
         return BgsagePlayer(ply)
     players: dict[str, type[RandomPlayer] | type[PubEval]] = {"random": RandomPlayer, "pubeval": PubEval}
     if name not in players:
-        raise UnknownPlayerError(f"expected a player among {', '.join([*players, 'gnubg', 'bgsage'])}, got {name}")
+        known = [*players, "gnubg", "bgsage", *(["network"] if warehouse is not None else [])]
+        raise UnknownPlayerError(f"expected a player among {', '.join(known)}, got {name}")
     if ply:
         raise UnknownPlayerError(f"expected --ply 0 for {name}, which does not look ahead, got {ply}")
     return players[name]()

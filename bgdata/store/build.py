@@ -30,6 +30,7 @@ from bgdata.store.job import Job
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name
 from bgdata.store.progress import Progress
+from bgdata.store.published import install, published_version
 from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, sync, write_file
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse, input_digests
@@ -94,11 +95,16 @@ def build(
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
     else:
-        check_estimate(plan)
+        published = None if force else published_version(kind, parameters, plan.key)
+        if published is None:
+            check_estimate(plan)
         with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
             found = None if force else warehouse.find(kind, parameters, plan.raw_files)
-            found = found or build_alone(plan, progress, strict=strict)
-            remove_staging(plan)
+            if found is None and published is not None:
+                found = install_published(plan, published, progress)
+            elif found is None:
+                found = build_alone(plan, progress, strict=strict)
+                remove_staging(plan)
         refresh_catalog(warehouse)
     if strict:
         kind.check_strict(found.arrays())
@@ -145,6 +151,14 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     return Table(target)
 
 
+def install_published(plan: Plan, published: Table, progress: Progress) -> Table:
+    """Copy a version that comes with the package; what a killed build of the recipe left behind stays."""
+    target = plan.warehouse.root / plan.title / published.manifest.version
+    table = install(published, plan.lock.with_suffix(".published"), target)
+    progress.note(f"{plan.title}: comes with the package ({table.folder.name})")
+    return table
+
+
 def remove_staging(plan: Plan) -> None:
     """Delete what killed builds of this variant left behind, of other recipes and kernels too."""
     for folder in plan.warehouse.staging.glob(f"{plan.lock.stem}-{'?' * 12}-{'?' * 12}"):
@@ -155,7 +169,7 @@ def remove_staging(plan: Plan) -> None:
 def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> float:
     """Save every declared array in the staging folder, unless a killed build got that far; returns the seconds."""
     marker = plan.staging / COMPUTED
-    job = Job(plan.staging, progress, plan.files, strict=strict)
+    job = Job(plan.staging, progress, plan.files, strict=strict, recipe=plan.key, warehouse=plan.warehouse)
     if marker.exists():
         progress.note(f"going on with {plan.title} from finished arrays")
         if strict:

@@ -143,6 +143,10 @@ class Dataset(ABC, Generic[P]):
         """Other datasets that this one is computed from: role -> (kind, parameters)."""
         return {}
 
+    def published(self, parameters: P) -> Path | None:  # noqa: ARG002
+        """Folder of a finished version of this recipe that comes with the package, where computing takes hours."""
+        return None
+
     @abstractmethod
     def estimate(self, parameters: P) -> Estimate:
         """Rows, bytes on disk and peak memory of a build."""

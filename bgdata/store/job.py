@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from numpy.typing import DTypeLike
 
@@ -15,6 +15,9 @@ from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.store.arrays import Array, ArrayWriter, map_array, save_array
 from bgdata.store.progress import Progress
 from bgdata.store.storage import remove_folder, storage_errors, sync
+
+if TYPE_CHECKING:
+    from bgdata.store.warehouse import Warehouse
 
 Step = TypeVar("Step")
 
@@ -25,11 +28,22 @@ _STATE = "state.json"
 class Job:
     """Handed to `Dataset.compute`: saves arrays into the staging folder and keeps checkpoints beside them."""
 
-    def __init__(self, folder: Path, progress: Progress, files: tuple[Path, ...] = (), *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        progress: Progress,
+        files: tuple[Path, ...] = (),
+        *,
+        strict: bool = False,
+        recipe: str = "",
+        warehouse: Warehouse | None = None,
+    ) -> None:
         self.folder = folder
         self.progress = progress
         self.files = files  # to import
         self.strict = strict  # whether a row that breaks a rule fails the import instead of being set aside
+        self.recipe = recipe  # key that checkpoints bear
+        self.warehouse = warehouse  # where players are found by name; what values depend on is in inputs or parameters
 
     def save(self, name: str, values: Array) -> None:
         """Save a finished array."""
@@ -70,14 +84,17 @@ class Job:
             for name, values in state.items():
                 save_array(partial / f"{name}.npy", values)
                 sync(partial / f"{name}.npy")
-            (partial / _STATE).write_text(json.dumps({"label": label, "done": done}))
+            (partial / _STATE).write_text(json.dumps({"label": label, "done": done, "recipe": self.recipe}))
             partial.rename(target)
             for old in self.folder.glob("checkpoint-*"):
                 if old != target:
                     remove_folder(old)
 
     def _restore(self, label: str, state: Mapping[str, Array]) -> int:
-        """Load the newest usable checkpoint of this stage into `state`; returns the number of steps it has done."""
+        """Load the newest usable checkpoint of this stage into `state`; returns the number of steps it has done.
+
+        One of another recipe, which only somebody's hands can have put here, is passed over and named.
+        """
         for folder in sorted(self.folder.glob("checkpoint-*"), reverse=True):
             try:
                 record = json.loads((folder / _STATE).read_text())
@@ -87,7 +104,9 @@ class Job:
             fits = all(
                 (arrays[name].shape, arrays[name].dtype) == (state[name].shape, state[name].dtype) for name in state
             )
-            if record.get("label") == label and fits:
+            if record.get("recipe") != self.recipe:
+                self.progress.note(f"expected a checkpoint of recipe {self.recipe[:12]}, got one of another: {folder}")
+            elif record.get("label") == label and fits:
                 for name, values in arrays.items():
                     state[name][...] = values
                 return int(record["done"])

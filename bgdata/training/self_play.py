@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.answers import Source, choose_by_chances, new_work
+from bgdata.evaluation.answers import choose_by_chances, new_work
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, fill_turned
+from bgdata.evaluation.evaluator import Source
 from bgdata.evaluation.network_kernels import Networks
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
@@ -28,7 +29,7 @@ class Record(NamedTuple):
 
     boards: Boards  # [games, MOST_TURNS, 26]
     chances: Chances  # [games, MOST_TURNS + 1, 5] as the player saw the position when he chose it; row 0 is not filled
-    sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] who said so: a number of `answers.Source`
+    sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] who said so: a number of `evaluator.Source`
     turns: NDArray[np.int32]  # [games]
     outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 where the game was cut
 

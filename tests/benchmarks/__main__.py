@@ -31,6 +31,33 @@ class Row(NamedTuple):
     ratio: str = "-"
 
 
+def player_rows() -> Iterator[Row]:
+    """Games, evaluations and learning; the peers' figures are theirs, measured on such a machine."""
+
+    def rate(workload: str, *arguments: object) -> float:
+        return 1 / in_own_process(workload, *arguments, module="player_workloads").seconds
+
+    games = rate("player_games", 10_000, 7)
+    peer = "bgsage 940 to 2,500 games/s"
+    yield Row("PubEval against PubEval, whole games", f"{games:,.0f} games/s", ">= 20,000 games/s", peer)
+    peer = "gnubg 115,000/s a thread, bgsage 43,000/s on two"
+    for inputs, words, goal in (("tesauro-196", "196", "3,000,000"), ("contact", "260 contact", "1,000,000")):
+        found = rate("network_plays", inputs, 128, 9)
+        yield Row(f"plays evaluated, {words} inputs, 128 hidden", f"{found:,.0f}/s", f">= {goal}/s", peer)
+    for is_two_sided, words in ((True, "exact two-sided"), (False, "one-sided combined")):
+        found = rate("bearoff_bulk", is_two_sided, 9)
+        yield Row(f"bearoff positions evaluated, {words}", f"{found:.2g}/s", ">= 1e7/s" if is_two_sided else "")
+    peer = "bgsage 540 short early games/s on one thread"
+    for inputs, words in (("tesauro-196", "196 inputs"), ("contact", "260 contact inputs")):
+        games = rate("learning", inputs, "120", 7)
+        yield Row(f"TD self-play, {words}, 120 hidden", f"{games:,.0f} games/s", ">= 1,000 games/s", peer)
+    opened = in_own_process("open_player", 200, module="player_workloads").seconds
+    yield Row("open the player", seconds_text(opened), "<= 5 ms")
+    for ply in (0, 1, 2):
+        ranked = in_own_process("look_ahead", ply, 5, module="player_workloads").seconds
+        yield Row(f"rank the plays of 31, {ply}-ply", seconds_text(ranked), "")
+
+
 def seconds_text(seconds: float) -> str:
     """`1.23 s`, `4.5 ms` or `1.1 us`."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
@@ -96,9 +123,6 @@ def game_rows() -> Iterator[Row]:
     yield Row("all plays of a roll, one core", seconds_text(in_own_process("plays", 1000, 7).seconds), "<= 2 us")
     games = 1 / in_own_process("random_games", 10_000, 7).seconds
     yield Row("random games", f"{games:,.0f} games/s", ">= 10,000 games/s")
-    games = 1 / in_own_process("player_games", 10_000, 7).seconds
-    work, peer = "PubEval against PubEval, whole games", "bgsage 940 to 2,500 games/s"
-    yield Row(work, f"{games:,.0f} games/s", ">= 20,000 games/s", peer)
     for work, name in (("Position IDs read", "decode"), ("Position IDs written", "encode")):
         rows = 1 / in_own_process(name, 1_000_000, 7).seconds
         yield Row(f"{work}, one core", f"{rows / 1e6:.1f} million/s", ">= 2 million/s")

@@ -43,12 +43,12 @@ def run_command(*command: str, folder: Path = ROOT) -> Measured:
     return Measured(seconds, usage.ru_maxrss * 1024)
 
 
-def in_own_process(workload: str, *arguments: object) -> Measured:
-    """`workloads.<workload>(*arguments)` in a fresh process, which reports its own seconds and peak memory."""
+def in_own_process(workload: str, *arguments: object, module: str = "workloads") -> Measured:
+    """`<module>.<workload>(*arguments)` in a fresh process, which reports its own seconds and peak memory."""
     program = (
         "import json, resource\n"
-        "from tests.benchmarks import workloads\n"
-        f"seconds = workloads.{workload}(*{arguments!r})\n"
+        f"from tests.benchmarks import {module}\n"
+        f"seconds = {module}.{workload}(*{arguments!r})\n"
         "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
         "print(json.dumps([seconds, peak]))\n"
     )

@@ -93,15 +93,6 @@ def random_games(games: int, repeats: int) -> float:
     return best_of(repeats, lambda: random_games(games, seed=1)) / games
 
 
-def player_games(games: int, repeats: int) -> float:
-    """Complete games of PubEval against PubEval; seconds a game."""
-    from bgdata.evaluation.pubeval import PubEval
-    from bgdata.play.games import play_games
-
-    play_games(PubEval(), PubEval(), 1, seed=1)
-    return best_of(repeats, lambda: play_games(PubEval(), PubEval(), games, seed=1)) / games
-
-
 def sample_boards(count: int) -> NDArray[np.int8]:
     """int8[count, 26]: contact positions of random games."""
     from bgdata.game.board_kernels import position_classes

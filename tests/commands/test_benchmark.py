@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from bgdata.datasets.network import DATASET as NETWORK
 from tests.commands.command_line import error_of, run, succeeds
 from tests.datasets.importing import Imports
 from tests.formats import samples
@@ -44,6 +46,55 @@ def test_files_are_imported_and_scored(imports: Imports) -> None:
     shown = json.loads(succeeds(imports.warehouse.root, "benchmark", "random", "--set", "race", "--format", "json"))
     assert [(row["player"], row["class"]) for row in shown] == [("random", "race")]
     assert "percent_best" in succeeds(imports.warehouse.root, "benchmark", "pubeval")
+
+
+def test_games(imports: Imports) -> None:
+    root = imports.warehouse.root
+    shown = succeeds(root, "benchmark", "pubeval", "--against", "random", "--games", "40")
+    assert re.fullmatch(
+        r"pubeval \(0-ply\) against random \(0-ply\): \+\d\.\d{4} \+/- 0\.\d{4} points per game in 40 games of "
+        r"\d+\.\d turns\nwon \d+\.\d %, with a gammon or more \d+\.\d %, with a backgammon \d+\.\d %; "
+        r"lost a gammon or more \d+\.\d %, a backgammon \d+\.\d %\n",
+        shown,
+    )
+    (row,) = json.loads(succeeds(root, "benchmark", "random", "--games", "40", "--seed", "3", "--format", "json"))
+    assert (row["player"], row["opponent"], row["games"], row["ply"]) == ("random", "pubeval", 40, 0)
+    assert row["points_per_game"] < -1
+    shown = csv.DictReader(succeeds(root, "benchmark", "random", "--games", "40", "--format", "csv").splitlines())
+    assert [entry["percent_gammons_lost"] for entry in shown] != [str(row["percent_gammons_lost"])]  # of another seed
+    assert sorted(imports.warehouse.variants("game_scores")) == [
+        "pubeval-0ply-against-random-0ply-40-seed-2",
+        "random-0ply-against-pubeval-0ply-40-seed-2",
+        "random-0ply-against-pubeval-0ply-40-seed-3",
+    ]
+
+
+def test_a_network_is_scored_under_its_name(imports: Imports) -> None:
+    name = f"network/{NETWORK.slug(NETWORK.defaults[0])}"
+    path = imports.file("contact.bm", "".join(ROWS[:2]))
+    (row,) = csv.DictReader(
+        succeeds(imports.warehouse.root, "benchmark", "network", "--file", path, "--format", "csv").splitlines()[1:]
+    )
+    assert (row["player"], row["decisions"]) == (name, "2")
+    shown = succeeds(imports.warehouse.root, "benchmark", "network", "--games", "4")
+    assert shown.startswith(f"{name} (0-ply) against pubeval (0-ply): ")
+
+
+def test_wrong_games(imports: Imports) -> None:
+    def error(code: int, *arguments: str | Path) -> str:
+        return error_of(run(imports.warehouse.root, "benchmark", *arguments), code)
+
+    root = imports.warehouse.root
+    assert error(2, "pubeval", "--games", "5") == "expected an even number of at least 4 games, got 5"
+    assert error(2, "pubeval", "--games", "0") == "expected an even number of at least 4 games, got 0"
+    assert error(2, "pubeval", "--games", "4", "--seed", "-1") == "expected a seed from 0 to 2^63 - 1, got -1"
+    assert error(2, "pubeval", "--against", "nobody").startswith("expected a player among random, pubeval, ")
+    assert error(2, "network/A", "--games", "4") == "expected network or network/NAME, got network/A"
+    message = f"no network/x in {root} (have: none); try: bgdata train td x"
+    assert error(1, "network/x", "--games", "4") == error(1, "pubeval", "--against", "network/x") == message
+    message = "expected either decisions (--set, --file) or games (--games, --against), got both"
+    assert error(2, "pubeval", "--games", "4", "--set", "race") == message
+    assert not root.exists()
 
 
 def test_what_is_missing(imports: Imports) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from bgdata.cli import COMPUTED
+from bgdata.commands.prove import duration
+from bgdata.datasets import network
 from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
@@ -98,6 +101,34 @@ def test_rebuild_in_place(warehouse: Warehouse) -> None:
     succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--threads", "1")
     after = warehouse.open("bearoff_gammon", "3x15").manifest
     assert (after.digest, after.created > before.created) == (before.digest, True)
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_what_comes_with_the_package_is_computed_when_asked(
+    warehouse: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.open("network", "tiny")
+    monkeypatch.setattr(network, "PUBLISHED", memory_path)
+    shutil.copytree(table.folder, memory_path / "tiny" / table.folder.name)
+    succeeds(warehouse.root, "lock")
+    digest, title = table.manifest.digest[:16], "network/tiny"
+    shown = succeeds(warehouse.root, "rebuild", "network", "--check")
+    assert shown.splitlines()[0] == f"same   {title}: locked {digest}, hashes only, from the package {digest}"
+    assert re.fullmatch(r" +not computed again, which took \d+ seconds; --all does it", shown.splitlines()[1])
+    shown = succeeds(warehouse.root, "rebuild", "network", "--check", "--all")
+    assert shown == f"same   {title}: locked {digest}, rebuilt {digest}\n"
+    shown = run(warehouse.root, "rebuild", "network").stderr
+    assert shown.splitlines()[-1] == f"{title}: already built ({table.folder.name})"
+    assert "network/tiny: built r1-" in run(warehouse.root, "rebuild", "network", "--all").stderr
+    table.parquet.write_bytes(b"junk")
+    result = run(warehouse.root, "verify", "network", "--sample", "0", "--repair")
+    assert f"network/tiny: comes with the package ({table.folder.name})" in result.stderr
+    assert "0 versions failed" in succeeds(warehouse.root, "verify", "network", "--sample", "1")
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(3, "3 seconds"), (200, "3 minutes"), (9000, "2 hours")])
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
 
 
 def test_rebuild_of_a_lock_from_elsewhere(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:

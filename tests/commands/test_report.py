@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import bgdata
-from bgdata.cli import COMPUTED, main
+from bgdata.cli import COMPUTED, SIZED, main
 from bgdata.commands import report
 from tests.commands.command_line import error_of, run, succeeds
 
@@ -25,17 +25,18 @@ def test_list(small_root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", bgdata.all_kinds())
 def test_explain(tmp_path: Path, name: str) -> None:
     kind = bgdata.all_kinds()[name]
-    parameters = vars(kind.smallest) if kind.defaults else {}
-    options = [text for key, value in parameters.items() for text in (f"--{key}", str(value))]
+    chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
+    options = (
+        [text for key, value in vars(chosen).items() for text in (f"--{key}", str(value))] if kind in SIZED else []
+    )
     shown = succeeds(tmp_path, "explain", name, *options)
     assert kind.summary in shown
     for column in kind.columns:
         assert re.search(rf"{column.name} +{re.escape(column.type)} +{re.escape(column.comment)}", shown)
     for array in kind.arrays:
         assert array.meaning in shown
-    rows = kind.estimate(kind.smallest).rows
-    assert f"a build of {kind.slug(kind.smallest)}: {rows:,} rows, about" in shown
-    for wanted, parameters in kind.inputs(kind.smallest).values():
+    assert f"a build of {kind.slug(chosen)}: {kind.estimate(chosen).rows:,} rows, about" in shown
+    for wanted, parameters in kind.inputs(chosen).values():
         assert f"{wanted} with " + ", ".join(f"{key} {value}" for key, value in vars(parameters).items()) in shown
 
 

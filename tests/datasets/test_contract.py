@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.cli import SIZED
 from bgdata.datasets import bearoff_two_sided
 from bgdata.errors import CheckFailedError, InvalidParameterError, ManifestFormatError, MissingTableError
 from bgdata.kernel import threads
@@ -24,10 +25,11 @@ from bgdata.store.warehouse import Warehouse
 from tests.datasets.rows import ROWS
 
 ALL = bgdata.all_kinds()
-KINDS = {name: kind for name, kind in ALL.items() if kind.defaults}  # computed for the default warehouse
+# tables computed for the default warehouse; tests of networks are in test_network.py
+KINDS = {kind.name: kind for kind in SIZED}
 HEADERS_BYTES = 4000  # .npy headers and Parquet footers, which weigh in the smallest tables only
 each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
-every_kind = pytest.mark.parametrize("kind", ALL.values(), ids=ALL.keys())  # imported and scored ones too
+every_kind = pytest.mark.parametrize("kind", ALL.values(), ids=ALL.keys())  # imported, scored and trained ones too
 
 # words of DESIGN.md, section 4, that names must not have, and why not for whole names only
 WRONG_WORDS = {

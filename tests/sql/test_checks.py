@@ -45,6 +45,31 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("benchmark_plays", "loss = 0.01", decision=0, rank=0),
         changed("benchmark_plays", "loss = -0.01", decision=0, rank=1),
     ],
+    "game_scores__games_take_turns": [
+        changed("game_scores", "turns = 12", number=3),
+        changed("game_scores", "turns = null", number=3),
+    ],
+    "game_scores__outcomes_are_one_to_three_points": [
+        changed("game_scores", "outcome = 0", number=3),
+        changed("game_scores", "outcome = -4", number=3),
+        changed("game_scores", "outcome = null", number=3),
+    ],
+    "game_scores__the_player_begins_every_other_game": [
+        changed("game_scores", "begins = true", number=3),
+        changed("game_scores", "begins = null", number=2),
+    ],
+    "learning_curve__rates_fall": [
+        changed("learning_curve", "rate = 0.2", games=400),
+        changed("learning_curve", "rate = 0", games=400),
+        changed("learning_curve", "rate = null", games=400),
+    ],
+    "learning_curve__shares_and_errors_are_possible": [
+        changed("learning_curve", "gammon_share = -0.1", games=200),
+        changed("learning_curve", "gammon_share = 0.6, backgammon_share = 0.5", games=200),
+        changed("learning_curve", "points_per_game = 3.1", games=200),
+        changed("learning_curve", "standard_error = null", games=200),
+        changed("learning_curve", "bearoff_error = -0.1", games=400),
+    ],
     "benchmark_scores__losses_are_not_negative": [
         changed("benchmark_scores", "loss = -0.01", decision=0),
         changed("benchmark_scores", "loss = null", decision=0),

@@ -44,6 +44,18 @@ def test_goes_on_from_the_last_checkpoint(tmp_path: Path, until: int) -> None:
     assert count_up(tmp_path, 5) == list(range(until, 5))
 
 
+def test_a_checkpoint_of_another_recipe_is_named_and_not_used(tmp_path: Path) -> None:
+    """Folders are named by recipe, so only somebody's hands can have put it there."""
+    count_up(tmp_path, 2)
+    notes = Notes()
+    state = {"counts": np.zeros(3, np.int64)}
+    job = Job(tmp_path, notes, recipe="0123456789abcdef")
+    assert next(job.steps("counting", "steps", range(5), [1] * 5, state)) == 0
+    folder = tmp_path / "checkpoint-000000002"
+    assert notes.texts == [f"expected a checkpoint of recipe 0123456789ab, got one of another: {folder}"]
+    assert state["counts"].tolist() == [0, 0, 0]
+
+
 def test_progress_counts_what_was_done_before(tmp_path: Path) -> None:
     count_up(tmp_path, 2)
     notes = Notes()
@@ -99,7 +111,7 @@ def test_unfinished_checkpoints_are_replaced_and_cleared(tmp_path: Path) -> None
     (tmp_path / "checkpoint.partial" / "junk").touch()
     assert count_up(tmp_path, 2) == [0, 1]
     record = json.loads((tmp_path / "checkpoint-000000002" / "state.json").read_text())
-    assert record == {"label": "counting", "done": 2}
+    assert record == {"label": "counting", "done": 2, "recipe": ""}
     (tmp_path / "checkpoint.partial").mkdir()
     Job(tmp_path, Notes()).clear_checkpoints()
     assert list(tmp_path.iterdir()) == []

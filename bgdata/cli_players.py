@@ -1,0 +1,87 @@
+"""Commands about players: what they think, and games with them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+import click
+
+from bgdata.store.warehouse import Warehouse
+
+FORMATS = click.Choice(["text", "json"])
+
+
+def player_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Which networks, and how far they look ahead."""
+    function = click.option(
+        "--ply", default=0, show_default=True, type=click.IntRange(0, 3), help="Rolls that the player looks ahead."
+    )(function)
+    return click.option(
+        "--network", default="", metavar="NAME", help="Networks of the warehouse.  [default: those of the package]"
+    )(function)
+
+
+@click.command(name="eval")
+@click.argument("position")
+@player_options
+@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@click.pass_obj
+def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str) -> None:
+    """Evaluate a POSITION before the roll: five chances, the cubeless equity, and who says so.
+
+    POSITION is a Position ID, gnubg ID, 20-letter key, XGID or 26 integers. Positions that a bearoff table covers are
+    answered from it, others by the network for their class.
+    """
+    from bgdata.commands.evaluate import print_evaluation
+    from bgdata.evaluation.named_network import map_player
+
+    print_evaluation(map_player(warehouse, network, ply), position, form)
+
+
+@click.command()
+@click.argument("position")
+@click.argument("roll", required=False)
+@player_options
+@click.option("--plays", default=5, show_default=True, type=click.IntRange(1), help="How many plays to print.")
+@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@click.pass_obj
+def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, ply: int, plays: int, form: str) -> None:
+    """Rank the plays of a POSITION and a ROLL such as 31, the best first.
+
+    An XGID or gnubg ID may contain the roll. Only the better plays are looked into as far as --ply says: each loss
+    is against the best play at the ply of its line.
+    """
+    from bgdata.commands.evaluate import print_hint
+    from bgdata.evaluation.named_network import map_player
+
+    print_hint(map_player(warehouse, network, ply), position, roll, plays, form)
+
+
+@click.command()
+@player_options
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", help="Decides the dice.  [default: another game each time]"
+)
+@click.option(
+    "--watch", metavar="PLAYER", help="Watch PLAYER play your side: random, pubeval, or an installed gnubg or bgsage."
+)
+@click.pass_obj
+def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: str | None) -> None:
+    """Play a game in the terminal, with hints and undo; or watch one.
+
+    Say your play as in "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of hint, undo, board, help and quit.
+    """
+    from bgdata.commands.play import play_game, watch_game
+    from bgdata.evaluation.named_network import map_player
+    from bgdata.evaluation.player import open_player
+
+    player = map_player(warehouse, network, ply)
+    chosen = secrets.randbelow(1 << 31) if seed is None else seed
+    if watch:
+        watch_game(player, open_player(watch), chosen)
+    else:
+        play_game(player, chosen)
+
+
+COMMANDS = (eval_, hint, play)

@@ -1,0 +1,172 @@
+"""`bgdata play`: a game in the terminal, against the player or to watch.
+
+Answers may come from a file or a pipe: they are printed as if they had been typed, and at their end the game is left.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import click
+import numpy as np
+
+from bgdata.commands.evaluate import describe_plays
+from bgdata.errors import IllegalPlayError
+from bgdata.evaluation.mapped_player import MappedPlayer
+from bgdata.evaluation.player import Player
+from bgdata.formats.board_text import format_board_text
+from bgdata.game.dice import Roll, roll_of
+from bgdata.game.outcome import game_outcome
+from bgdata.game.plays import Play, find_play, legal_plays
+from bgdata.game.position import START, Position
+from bgdata.game.random import random_stream
+from bgdata.play.games import dice_at
+
+HELP = """\
+  8/5 6/5   your play; moves in any order, bar/22, 6/off, 13/7(2)
+  hint      the best plays        undo   back to your last decision
+  board     the board again       quit   leave the game"""
+_KINDS = ("", "a single game", "a gammon", "a backgammon")
+
+
+@dataclass
+class Game:
+    """A game from the first roll on; turn t has the dice of (seed, t), so undoing a play does not change them."""
+
+    seed: int
+    position: Position = START  # seen by who is on roll
+    turn: int = 0
+    yours: bool = True  # whether you are on roll
+    decisions: list[tuple[Position, int]] = field(default_factory=list)  # of yours, to go back to
+    is_left: bool = False  # whether you went away
+
+    def __post_init__(self) -> None:
+        first, second = self.dice()
+        self.yours = first > second
+
+    def dice(self) -> tuple[int, int]:
+        """The dice of this turn, as rolled; those of turn 0 are one of each side, yours first, and differ."""
+        return dice_at(np.uint64(random_stream(self.seed, 0)), self.turn)
+
+    @property
+    def roll(self) -> Roll:
+        """The roll of this turn."""
+        return roll_of(*self.dice())
+
+    def make(self, play: Play) -> None:
+        """Play, and turn the board to the other side."""
+        self.position, self.turn, self.yours = play.next_position, self.turn + 1, not self.yours
+
+    def undo(self) -> bool:
+        """Go back to your last decision before this one, if there is one."""
+        if self.decisions:
+            self.position, self.turn = self.decisions.pop()
+            self.yours = True
+            return True
+        return False
+
+    @property
+    def points(self) -> int:
+        """Points that you have won, or lost below 0; 0 while the game goes on."""
+        outcome = game_outcome(self.position)
+        return outcome if self.yours else -outcome
+
+
+def ask(prompt: str) -> str:
+    """What the person answers, `quit` at the end of the input."""
+    if sys.stdin.isatty():
+        try:
+            return input(prompt)
+        except EOFError:
+            click.echo()
+            return "quit"
+    answer = sys.stdin.readline()
+    click.echo(prompt + (answer.rstrip("\n") if answer else "quit"))
+    return answer or "quit"
+
+
+def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str] = ask) -> None:
+    """A game of a person, whose answers `ask` gets, against the player."""
+    game = Game(seed)
+    click.echo(f"You are X, {player.label} is O; the dice are those of seed {seed}.\n{HELP}\n")
+    try:
+        while not game.points and not game.is_left:
+            if game.yours:
+                take_turn(game, player, ask)
+            else:
+                play = player.best_play(game.position, game.roll).play
+                click.echo(f"{player.label} rolls {game.roll}: {play}")
+                game.make(play)
+    except KeyboardInterrupt:
+        game.is_left = True
+        click.echo()
+    if game.is_left:
+        rolls = f"{game.turn} roll{'s' * (game.turn != 1)}"
+        click.echo(f"left after {rolls}; the same dice again: bgdata play --seed {seed}")
+    else:
+        click.echo("\n" + describe_result(game.points, "You", player.label))
+
+
+def take_turn(game: Game, player: MappedPlayer, ask: Callable[[str], str]) -> None:
+    """One turn of the person: until he plays, goes back, or leaves."""
+    roll, turn = game.roll, game.turn
+    plays = legal_plays(game.position, roll)
+    click.echo("\n" + format_board_text(game.position, roll=roll) + "\n")
+    if len(plays) == 1:
+        click.echo(f"You roll {roll}: {plays[0]}" + (" is the only play" if plays[0].moves else ""))
+        game.make(plays[0])
+    while game.turn == turn and not game.is_left:
+        answer_to(ask(f"You roll {roll}: ").strip().lower(), game, player, plays)
+
+
+def answer_to(answer: str, game: Game, player: MappedPlayer, plays: list[Play]) -> None:
+    """Do what the person says: one of the plays of this turn, or a command."""
+    if answer in ("quit", "q", "exit"):
+        game.is_left = True
+    elif answer in ("hint", "h"):
+        click.echo(describe_plays(player.rank_plays(game.position, game.roll), 5))
+    elif answer in ("board", "b"):
+        click.echo(format_board_text(game.position, roll=game.roll))
+    elif answer in ("undo", "u"):
+        if not game.undo():
+            click.echo("nothing to take back yet")
+    elif answer in ("help", "?", ""):
+        click.echo(HELP)
+    else:
+        try:
+            play = find_play(answer, plays)
+        except IllegalPlayError as error:
+            click.echo(str(error))
+            return
+        game.decisions.append((game.position, game.turn))
+        game.make(play)
+
+
+def watch_game(player: MappedPlayer, other: Player, seed: int) -> None:
+    """A whole game of the player (O) against another one (X): every play, and the player's equity after it."""
+    game = Game(seed)
+    click.echo(f"{other.label} is X, {player.label} is O; the dice are those of seed {seed}.\n")
+    click.echo(f"{'':>4} {'':<18}{'':<4}{'play':<26}equity of {player.label}")
+    while not game.points:
+        side = other if game.yours else player
+        play = chosen_play(side, game.position, game.roll)
+        value = player.evaluate(play.next_position).cubeless_equity
+        equity = value if game.yours else -value
+        click.echo(f"{game.turn + 1:>3}  {side.label:<18}{game.roll}: {play!s:<26}{equity:+.3f}")
+        game.make(play)
+    click.echo("\n" + describe_result(game.points, other.label, player.label))
+
+
+def chosen_play(player: Player, position: Position, roll: Roll) -> Play:
+    """The play that a player chooses."""
+    boards, rolls = np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8)
+    chosen = tuple(player.choose_plays(boards, rolls)[0].tolist())
+    return next(play for play in legal_plays(position, roll) if play.next_position.board == chosen)
+
+
+def describe_result(points: int, you: str, other: str) -> str:
+    """`You win a gammon, 2 points`."""
+    winner, verb = (you, "win" if you == "You" else "wins") if points > 0 else (other, "wins")
+    return f"{winner} {verb} {_KINDS[abs(points)]}, {abs(points)} point{'s' * (abs(points) > 1)}"

@@ -1,0 +1,94 @@
+"""`bgdata train`: networks that learn, and pictures of how they did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bgdata.commands import report
+from bgdata.commands.options import threads_option
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.datasets.network import NetworkParameters, described
+from bgdata.store.warehouse import Warehouse
+
+RECIPE = {  # what each parameter of the recipe does; `name` is an argument
+    "games": "Games of self-play in all.",
+    "seed": "Seed of the dice, the first weights and the order of learning.",
+    "inputs": "Inputs of the contact and crashed networks: tesauro-196, tesauro-198, race or contact.",
+    "race_inputs": "Inputs of the race network.",
+    "hidden": "Hidden units of the contact network, such as 120, or 120-60 for two layers.",
+    "crashed_hidden": "Hidden units of the crashed network.",
+    "race_hidden": "Hidden units of the race network.",
+    "trace": "Lambda: 0 learns from the next position, 1 from the end of the game.",
+    "rate": "Learning rate at first.",
+    "last_rate": "Learning rate at the end; it falls like 1 / (1 + c x) with the games played.",
+    "batch": "Games that are played with the same weights, and then learned from.",
+    "tables": "Let the 6-point bearoff tables play and teach their positions (3-point ones below 1,000 games).",
+    "row_games": "Games between two rows of the learning curve.",
+    "test_games": "Games against PubEval for each row.",
+}
+
+
+@click.group()
+def train() -> None:
+    """Train networks, and draw how they learned."""
+
+
+def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
+    """An option for each parameter of a recipe, with its default."""
+    for field in reversed([field for field in fields(NetworkParameters) if field.name in RECIPE]):
+        option = field.name.replace("_", "-")
+        settings: dict[str, Any] = {"type": type(field.default), "default": field.default}
+        settings["metavar"] = "TEXT" if isinstance(field.default, str) else "N"
+        if field.name == "tables":
+            option, settings = "tables/--no-tables", {"default": bool(field.default)}
+        add = click.option(f"--{option}", field.name, show_default=True, help=RECIPE[field.name], **settings)
+        function = add(function)
+    return function
+
+
+@train.command()
+@click.argument("name", default=NetworkParameters.name)
+@recipe_options
+@threads_option
+@click.option("--force", is_flag=True, help="Train anew even what is there or comes with bgdata.")
+@click.pass_obj
+def td(warehouse: Warehouse, /, name: str, threads: int | None, force: bool, **recipe: Any) -> None:
+    """Train the network NAME by temporal differences: self-play, PubEval as the test.
+
+    Writes network/NAME into the warehouse, first the bearoff tables that it needs. Stopped at any moment, the same
+    command goes on from its last checkpoint, to the same result on any number of threads. Another recipe under the
+    same name is another version, and starts from nothing.
+
+    \b
+    A try of some seconds, and a player that beats PubEval after some minutes:
+      bgdata train td tiny --games 800 --hidden 20 --crashed-hidden 20 --race-hidden 20 --row-games 200
+      bgdata train td small --games 40000 --hidden 40 --crashed-hidden 40 --race-hidden 40 --last-rate 0.02
+    """
+    from bgdata.kernel import threads as run_on
+
+    parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name})
+    with report.progress_bars() as progress, run_on(threads):
+        table = warehouse.build(NETWORK.name, parameters, progress=progress, force=force)
+    click.echo(f"{table.folder}\n{described(table.array('curve')[-1].tolist())}")
+
+
+@train.command()
+@click.argument("name", required=False)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: NAME.png]"
+)
+@click.pass_obj
+def plot(warehouse: Warehouse, name: str | None, output: Path | None) -> None:
+    """Draw the learning curve of the network NAME, or of the one that comes with bgdata, as PNG (needs matplotlib)."""
+    from bgdata.commands.plot import draw_curve
+    from bgdata.evaluation.named_network import KIND, find_network
+
+    table = find_network(f"{KIND}/{name}" if name else KIND, warehouse)
+    path = output or Path(f"{table.folder.parent.name}.png")
+    draw_curve(table, path)
+    click.echo(f"wrote {path}")

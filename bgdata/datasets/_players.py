@@ -1,0 +1,18 @@
+"""How kinds name the players whose choices they hold."""
+
+from __future__ import annotations
+
+import re
+
+from bgdata.errors import InvalidParameterError
+
+
+def check_player_name(name: str) -> None:
+    """Raise InvalidParameterError for a name that no player has: letters, digits and -, or network/NAME."""
+    if not re.fullmatch(r"(network/)?-*[A-Za-z0-9][A-Za-z0-9-]*", name):
+        raise InvalidParameterError(f"expected the name of a player, got {name!r}")
+
+
+def player_slug(name: str, ply: int) -> str:
+    """A player in the name of a variant: pubeval-0ply, network-td-1ply."""
+    return f"{name.replace('/', '-')}-{ply}ply"

@@ -1,0 +1,72 @@
+"""Evaluators: whoever says how good a position is. Networks, tables and other programs all answer in the same form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.chances import Chances
+from bgdata.game.board_kernels import game_outcomes
+from bgdata.game.codec import Boards, check_boards, check_legal_boards
+
+
+class Source(IntEnum):
+    """Who answered for a position; EXACT and COMBINED are numbered as in `bearoff_kernels.BearoffSource`."""
+
+    OVER = 0  # the rules: the game is over
+    EXACT = 1  # a two-sided bearoff table
+    COMBINED = 2  # two one-sided bearoff distributions
+    RACE_NETWORK = 3
+    CRASHED_NETWORK = 4
+    CONTACT_NETWORK = 5
+    PROGRAM = 6  # another program
+
+    @property
+    def is_final(self) -> bool:
+        """Whether looking ahead would not improve the answer."""
+        return self <= Source.COMBINED
+
+
+class Evaluations(NamedTuple):
+    """One row a position, seen by the player on roll, before the roll."""
+
+    chances: Chances  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
+    sources: NDArray[np.int8]  # [n] a number of `Source`
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """Evaluates positions by itself; the same position always gets the same answer, to the last bit."""
+
+    @property
+    def label(self) -> str:
+        """Name and settings: letters, digits and `-`."""
+
+    @property
+    def version(self) -> str:
+        """Changes when the answers may."""
+
+    @property
+    def accuracy(self) -> Mapping[Source, str]:
+        """How far the answers of a source can be trusted, in words, where that is known."""
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """Evaluations of int8[n, 26] boards. Raises InvalidPositionError for another shape or type, or an illegal
+        board."""
+
+
+def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances]) -> Evaluations:
+    """Evaluations of int8[n, 26] boards by another program: the rules answer finished games, and `ask` is given the
+    others for float32[m, 5] chances. Raises InvalidPositionError as an Evaluator does."""
+    boards = check_legal_boards(np.ascontiguousarray(check_boards(boards)))
+    outcomes = game_outcomes(boards)
+    is_over = outcomes != 0
+    ends = (outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2)
+    found = Evaluations(np.stack(ends, axis=1).astype(np.float32), np.full(len(boards), Source.PROGRAM, np.int8))
+    found.sources[is_over] = Source.OVER
+    found.chances[~is_over] = ask(boards[~is_over])
+    return found

@@ -1,0 +1,147 @@
+"""Looking ahead with any evaluator: the value of a position is the mean over 21 rolls of that after the best reply.
+
+At ply 1 the replies are chosen and valued by the evaluator itself; at ply n they are chosen by it and valued at ply
+n - 1. Positions that the rules or a table answer are not looked into. A filter lets only the better plays of a decision
+reach the deeper plies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.chances import Chances, cubeless_equities, turned_chances
+from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.play_kernels import batch_plays
+
+REVISION = 1  # grows when the same question may get another answer
+MOST_PLY = 3
+BATCH = 128  # positions looked into at a time: bounds the memory
+_DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
+_LAST_FINAL = int(max(source for source in Source if source.is_final))
+
+Number = TypeVar("Number", bound=np.generic)
+Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
+
+
+class PlayFilter(NamedTuple):
+    """Which plays of a decision go on to the next ply: the best `keep` of those within `window` points of the best."""
+
+    keep: int
+    window: float
+
+
+# of the static evaluations for ply 1, of ply 1 for ply 2, ...
+FILTERS = (PlayFilter(8, 0.16), PlayFilter(4, 0.08), PlayFilter(2, 0.04))
+
+
+class Ranked(NamedTuple):
+    """The plays of some decisions: those of decision i are rows offsets[i] to offsets[i + 1], in the order of
+    `plays.legal_plays`."""
+
+    offsets: NDArray[np.int64]  # [n + 1]
+    boards: Boards  # [k, 26] after the play, the OPPONENT on roll
+    chances: Chances  # [k, 5] of the OPPONENT
+    sources: NDArray[np.int8]  # [k]
+    plies: NDArray[np.int8]  # [k] how far each was looked into
+    losses: NDArray[np.float32]  # [k] points behind the best play of the decision at that ply, 0 and up
+
+    @property
+    def equities(self) -> NDArray[np.float32]:
+        """float32[k]: cubeless equity of the player who moved."""
+        return -cubeless_equities(self.chances)
+
+    def best(self) -> NDArray[np.int64]:
+        """int64[n]: the best play of each decision: among those looked into furthest, the first of equals."""
+        return first_largest(self._equities_at(largest_of(self.plies, self.offsets)), self.offsets)
+
+    def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
+        """float32[k]: equities of the plays looked into as far as plies[k] says, of the others minus infinity."""
+        return np.where(self.plies == plies, self.equities, np.float32(-np.inf))
+
+    def fill_losses(self) -> None:
+        """Fills losses[k] of the plays looked into furthest in their decision; the others keep theirs."""
+        values = self._equities_at(largest_of(self.plies, self.offsets))
+        np.subtract(largest_of(values, self.offsets), values, out=self.losses, where=values > -np.inf)
+
+
+def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
+    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; the source is that of the static answer.
+
+    Raises InvalidPositionError as the evaluator does.
+    """
+    found = evaluator.evaluate_many(boards)
+    if ply == 0:
+        return found
+    chances = found.chances.copy()
+    open_rows = np.flatnonzero(found.sources > _LAST_FINAL)
+    for start in range(0, len(open_rows), BATCH):
+        rows = open_rows[start : start + BATCH]
+        chances[rows] = _mean_after_rolls(evaluator, boards[rows], ply)
+    return Evaluations(chances, found.sources)
+
+
+def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances:
+    """float32[n, 5]: chances over all rolls, the replies chosen by static evaluation and valued at ply - 1."""
+    look = partial(evaluate_ahead, evaluator)
+    ranked = rank_all(look, np.repeat(boards, len(_DICE), axis=0), np.tile(_DICE, (len(boards), 1)), 0)
+    best = ranked.best()
+    chances = ranked.chances[best] if ply == 1 else look(ranked.boards[best], ply - 1).chances
+    own = turned_chances(chances).astype(np.float64).reshape(len(boards), len(_DICE), 5)
+    total = np.zeros((len(boards), 5))
+    for number, roll in enumerate(ROLLS):  # in this order: sums of rounded numbers depend on it
+        total += roll.weight * own[:, number]
+    return (total / 36).astype(np.float32)
+
+
+def rank_all(
+    look: Look, boards: Boards, rolls: NDArray[np.integer], ply: int, filters: Sequence[PlayFilter] = FILTERS
+) -> Ranked:
+    """Every play of int8[n, 26] boards and integers[n, 2] rolls, static, and those that pass the filters looked into;
+    the only play of a decision never is. Filters beyond the last are like it.
+
+    Raises InvalidPositionError and InvalidRollError as `play_kernels.batch_plays` does.
+    """
+    offsets, after_play = batch_plays(boards, rolls)
+    after = flip_boards(after_play)
+    chances, sources = look(after, 0)
+    plies, losses = np.zeros(len(after), np.int8), np.zeros(len(after), np.float32)
+    ranked = Ranked(offsets, after, chances.copy(), sources, plies, losses)
+    ranked.fill_losses()
+    for depth in range(1, ply + 1):
+        rows = passing(ranked, filters[min(depth, len(filters)) - 1], depth)
+        ranked.chances[rows] = look(after[rows], depth).chances
+        ranked.plies[rows] = depth
+        ranked.fill_losses()
+    return ranked
+
+
+def passing(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
+    """int64[m]: the plays that the filter lets through to ply `depth`, among those that came as far as depth - 1; none
+    of a decision with one play."""
+    counts = np.diff(ranked.offsets)
+    came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
+    losses = np.where(came, ranked.losses, np.float32(np.inf))
+    decision = np.repeat(np.arange(len(counts)), counts)
+    order = np.lexsort((losses, decision))  # stable: of equals the first
+    place = np.empty(len(losses), np.int64)
+    place[order] = np.arange(len(losses)) - ranked.offsets[:-1][decision]
+    return np.flatnonzero(came & (place < play_filter.keep) & (losses <= play_filter.window))
+
+
+def largest_of(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:
+    """[k]: for each value the largest of values[offsets[i]:offsets[i + 1]] that it is among; none of these is empty."""
+    largest: NDArray[Number] = np.repeat(np.maximum.reduceat(values, offsets[:-1]), np.diff(offsets))
+    return largest
+
+
+def first_largest(values: NDArray[np.floating], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[n]: the row of the largest of values[offsets[i]:offsets[i + 1]] for each i, the first of equals."""
+    rows = np.where(values == largest_of(values, offsets), np.arange(len(values)), len(values))
+    return np.asarray(np.minimum.reduceat(rows, offsets[:-1]))

@@ -1,0 +1,161 @@
+"""The player that maps what it knows: exact tables, one-sided tables and networks, and says who answered and how well.
+
+>>> player = open_player("warehouse")                               # doctest: +SKIP
+>>> player.evaluate("4HPwATDgc/ABMA").win                           # doctest: +SKIP
+>>> str(player.best_play("4HPwATDgc/ABMA", "31").play)              # doctest: +SKIP
+'8/5 6/5'
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import UsageError
+from bgdata.evaluation.chances import cubeless_equities, turned_chances
+from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
+from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, REVISION, PlayFilter, Ranked, rank_all
+from bgdata.evaluation.remembered import Remembered
+from bgdata.game.codec import Boards, check_boards, check_legal_boards
+from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.play_kernels import check_rolls
+from bgdata.game.plays import Play, legal_plays
+from bgdata.game.position import Position
+
+DECISIONS = 256  # decisions looked into at a time: bounds the memory
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Five cumulative chances of one side, 0 to 1, its cubeless equity in points, and who says so."""
+
+    win: float
+    win_gammon: float
+    win_backgammon: float
+    lose_gammon: float
+    lose_backgammon: float
+    cubeless_equity: float
+    source: Source
+    ply: int
+    accuracy: str  # how far to trust it, in words
+
+
+@dataclass(frozen=True)
+class RankedPlay:
+    """A play and what it leads to, seen by the player who moves."""
+
+    play: Play
+    evaluation: Evaluation
+    loss: float  # points behind the best play at the ply of its evaluation, 0 and up
+
+
+class MappedPlayer:
+    """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are seen by the player on
+    roll, before the roll; a text is a Position ID. The same question always has the same answer.
+
+    Raises UsageError for a ply that is not 0 to MOST_PLY, and for a player that only chooses plays."""
+
+    def __init__(self, evaluator: Evaluator, ply: int = 0, filters: Sequence[PlayFilter] = FILTERS) -> None:
+        if not 0 <= ply <= MOST_PLY:
+            raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply}")
+        if not hasattr(evaluator, "evaluate_many"):  # isinstance would work out its version, from all its weights
+            name = getattr(evaluator, "label", type(evaluator).__name__)
+            raise UsageError(f"expected an evaluator of positions, got {name}, which only chooses plays")
+        self.evaluator, self.ply, self.filters = evaluator, ply, tuple(filters)
+        self._look = Remembered(evaluator)
+
+    def __repr__(self) -> str:
+        return f"MappedPlayer({self.label})"
+
+    @property
+    def label(self) -> str:
+        """Name and ply."""
+        return f"{self.evaluator.label}-{self.ply}ply"
+
+    @cached_property
+    def version(self) -> str:
+        """Changes when the answers may: the evaluator's, and from ply 1 on that of looking ahead with these filters."""
+        if self.ply == 0:
+            return self.evaluator.version
+        parts = [self.evaluator.version, REVISION, [tuple(each) for each in self.filters]]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+
+    @property
+    def accuracy(self) -> Mapping[Source, str]:
+        """How far the static answers of each source can be trusted, in words."""
+        return self.evaluator.accuracy
+
+    def evaluate(self, position: Position | str) -> Evaluation:
+        """The five chances and the cubeless equity of a position. Raises InvalidPositionError."""
+        board = np.array([position_of(position).board], np.int8)
+        chances, sources = self._look(board, self.ply)
+        return self._evaluation(chances[0], int(sources[0]), self.ply)
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """Chances float32[n, 5] and sources int8[n] of int8[n, 26] boards; those looked ahead for are remembered.
+
+        Raises InvalidPositionError for another shape or type, or an illegal board."""
+        return self._look(check_legal_boards(np.ascontiguousarray(check_boards(boards))), self.ply)
+
+    def rank_plays(self, position: Position | str, roll: Roll | str) -> list[RankedPlay]:
+        """Every legal play of a roll, at least one: those looked into furthest first, and of these the best.
+
+        Those that the filters let through are looked into `ply` rolls ahead, and so is an only play. Raises
+        InvalidPositionError or InvalidRollError."""
+        position, roll = position_of(position), parse_roll(roll) if isinstance(roll, str) else roll
+        ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
+        if len(ranked.boards) == 1:
+            chances, sources = self._look(ranked.boards, self.ply)
+            ranked = ranked._replace(chances=chances, sources=sources, plies=np.full(1, self.ply, np.int8))
+        own, plays = turned_chances(ranked.chances), legal_plays(position, roll)
+        return [
+            RankedPlay(
+                plays[row],
+                self._evaluation(own[row], int(ranked.sources[row]), int(ranked.plies[row])),
+                float(ranked.losses[row]),
+            )
+            for row in np.lexsort((ranked.losses, -ranked.plies)).tolist()
+        ]
+
+    def best_play(self, position: Position | str, roll: Roll | str) -> RankedPlay:
+        """The first of `rank_plays`."""
+        return self.rank_plays(position, roll)[0]
+
+    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+        """See player.Player. Raises InvalidPositionError or InvalidRollError."""
+        dice = check_rolls(rolls, len(check_boards(boards)))
+        chosen = np.empty((len(boards), 26), np.int8)
+        for start in range(0, len(boards), DECISIONS):
+            rows = slice(start, start + DECISIONS)
+            ranked = self._rank(np.ascontiguousarray(boards[rows]), dice[rows])
+            chosen[rows] = ranked.boards[ranked.best()]
+        return chosen
+
+    def _rank(self, boards: Boards, rolls: NDArray[np.int8]) -> Ranked:
+        return rank_all(self._look, boards, rolls, self.ply, self.filters)
+
+    def _evaluation(self, chances: NDArray[np.float32], source: int, ply: int) -> Evaluation:
+        """Of float32[5] chances of the player who is meant, looked for `ply` rolls ahead."""
+        who = Source(source)
+        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = map(float, chances)
+        return Evaluation(
+            win,
+            win_gammon,
+            win_backgammon,
+            lose_gammon,
+            lose_backgammon,
+            cubeless_equity=float(cubeless_equities(chances[None])[0]),
+            source=who,
+            ply=0 if who.is_final else ply,
+            accuracy="the game is over" if who is Source.OVER else self.accuracy.get(who, ""),
+        )
+
+
+def position_of(position: Position | str) -> Position:
+    """The position, or that of a Position ID. Raises InvalidPositionError."""
+    return Position.from_id(position) if isinstance(position, str) else position

@@ -1,0 +1,60 @@
+"""Networks as players by name: `network` is the one that comes with bgdata, `network/NAME` any in the warehouse."""
+
+from __future__ import annotations
+
+import re
+
+from bgdata.errors import MissingTableError, UnknownPlayerError
+from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
+from bgdata.evaluation.mapped_player import MappedPlayer
+from bgdata.evaluation.network_player import NetworkPlayer, map_network_player
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+KIND = "network"
+
+
+def network_name(name: str, warehouse: Warehouse) -> str:
+    """`network/NAME` of a player that is named so, or `network`. Raises UnknownPlayerError or MissingTableError."""
+    if not re.fullmatch(rf"{KIND}(/[a-z0-9-]+)?", name):
+        raise UnknownPlayerError(f"expected {KIND} or {KIND}/NAME, got {name}")
+    kind = warehouse.kind(KIND)
+    if name == KIND and not kind.defaults:
+        raise MissingTableError(f"expected a network that comes with bgdata, found none; try: {KIND}/NAME")
+    return f"{KIND}/{kind.slug(kind.defaults[0])}" if name == KIND else name
+
+
+def find_network(name: str, warehouse: Warehouse) -> Table:
+    """The newest version of `network/NAME`, or the one that comes with bgdata where the warehouse has none.
+
+    Raises UnknownPlayerError or MissingTableError.
+    """
+    variant = network_name(name, warehouse).partition("/")[2]
+    kind = warehouse.kind(KIND)
+    if next(warehouse.versions(KIND, variant), None) is None:
+        folders = [kind.published(parameters) for parameters in kind.defaults if kind.slug(parameters) == variant]
+        if folders and folders[0]:
+            return Table(folders[0])
+        have = ", ".join(warehouse.variants(KIND)) or "none"
+        raise MissingTableError(f"no {name} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
+    return warehouse.open(KIND, variant)
+
+
+def open_network_player(name: str, ply: int, warehouse: Warehouse) -> NetworkPlayer | MappedPlayer:
+    """A network beside the best bearoff tables of the warehouse, all mapped; at ply 0 one that kernels can play.
+
+    Raises UnknownPlayerError, MissingTableError or CorruptFileError.
+    """
+    table = find_network(name, warehouse)
+    player = map_network_player(table, open_bearoff(warehouse) if warehouse.root.is_dir() else BearoffEvaluator())
+    return MappedPlayer(player, ply) if ply else player
+
+
+def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedPlayer:
+    """A player with the best bearoff tables of a warehouse and one of its networks, or that which comes with bgdata.
+
+    Nothing is read but what is asked for, nothing is copied. Raises MissingWarehouseError, MissingTableError for a
+    network that is not there, CorruptFileError, and UsageError for a ply that is not 0 to MOST_PLY.
+    """
+    table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
+    return MappedPlayer(map_network_player(table, open_bearoff(warehouse)), ply)

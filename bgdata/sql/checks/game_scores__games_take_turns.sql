@@ -1,0 +1,1 @@
+select variant, number, turns from game_scores where not coalesce(turns >= 13, false);

@@ -1,0 +1,57 @@
+"""Versions that come with the package: copied into a warehouse, and proven on the way, instead of being computed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from bgdata.errors import BgdataError, DigestMismatchError
+from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
+from bgdata.store.manifest import load_manifest
+from bgdata.store.storage import publish, remove_folder, sha256_file, storage_errors
+from bgdata.store.table import Table
+
+
+def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> Table | None:
+    """The version of a recipe that comes with the package, or None; one with another recipe key is none.
+
+    Raises ManifestFormatError when its manifest is damaged.
+    """
+    folder = kind.published(parameters)
+    if folder is None or load_manifest(folder).recipe_key != key:
+        return None
+    return Table(folder)
+
+
+def is_published(kind: Dataset[Any], table: Table) -> bool:
+    """Whether a version of a warehouse is a copy of one that comes with the package."""
+    try:
+        folder = kind.published(kind.parameters.from_manifest(table.manifest.parameters))
+        return folder is not None and load_manifest(folder) == table.manifest
+    except BgdataError:
+        return False
+
+
+def install(table: Table, staging: Path, target: Path) -> Table:
+    """Copy a version to `target` by way of the folder `staging`, the manifest last; returns the copy.
+
+    Raises MissingTableError, CorruptFileError or DigestMismatchError for a file that is not as its manifest says.
+    """
+    table.check_sizes()
+    names = [entry.name for entry in table.manifest.files]
+    with storage_errors("write", staging):
+        remove_folder(staging)
+        staging.mkdir(parents=True)
+        for name in (*names, MANIFEST_NAME):
+            shutil.copyfile(table.folder / name, staging / name)
+    for entry in table.manifest.files:
+        found = sha256_file(staging / entry.name)
+        if found != entry.sha256:
+            raise DigestMismatchError(
+                f"expected SHA-256 {entry.sha256[:16]}... of {table.folder / entry.name}, which comes with the "
+                f"package, found {found[:16]}...; install bgdata anew"
+            )
+    publish(staging, target)
+    return Table(target)

@@ -1,0 +1,95 @@
+"""The work of players that is timed: games, evaluations and learning; compilation not counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bgdata
+from tests.benchmarks.measure import best_of
+
+WAREHOUSE = Path("warehouse")
+
+
+def player_games(games: int, repeats: int) -> float:
+    """Complete games of PubEval against PubEval; seconds a game."""
+    from bgdata.evaluation.pubeval import PubEval
+    from bgdata.play.games import play_games
+
+    play_games(PubEval(), PubEval(), 1, seed=1)
+    return best_of(repeats, lambda: play_games(PubEval(), PubEval(), games, seed=1)) / games
+
+
+def network_plays(inputs: str, hidden: int, repeats: int) -> float:
+    """Every play of 20,000 positions of random games evaluated to choose the best; seconds an evaluation."""
+    from bgdata.evaluation.bearoff_kernels import NO_TABLES
+    from bgdata.evaluation.encoder import Encoder, encoder_named
+    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.game.play_kernels import play_counts
+    from bgdata.play.random_games import random_game_positions
+    from bgdata.training.learning import new_networks, rounded_networks
+
+    race = Encoder.RACE if inputs == "contact" else encoder_named(inputs)
+    encoders = (race, encoder_named(inputs), encoder_named(inputs))
+    player = NetworkPlayer(rounded_networks(new_networks(encoders, ((hidden,),) * 3, 1)), NO_TABLES)
+    _, boards, rolls = random_game_positions(220, seed=3)
+    evaluations = int(play_counts(boards, rolls).sum())
+    player.choose_plays(boards[:1], rolls[:1])
+    return best_of(repeats, lambda: player.choose_plays(boards, rolls)) / evaluations
+
+
+def bearoff_bulk(is_two_sided: bool, repeats: int) -> float:
+    """Five chances of a million random bearoff positions, from boards; seconds a position."""
+    from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
+
+    evaluator = open_bearoff(bgdata.open_warehouse(WAREHOUSE))
+    if not is_two_sided:
+        evaluator = BearoffEvaluator(one_sided=evaluator.one_sided, gammon=evaluator.gammon)
+    boards = bearoff_boards(1_000_000)
+    evaluator.evaluate_many(boards[:1])
+    return best_of(repeats, lambda: evaluator.evaluate_many(boards)) / len(boards)
+
+
+def bearoff_boards(count: int) -> NDArray[np.int8]:
+    """int8[count, 26]: random positions of the 6x9 table, either side with checkers."""
+    layouts = np.array([bgdata.layout_at(index, 6) for index in range(1, 5005)], np.int8)
+    sides = np.random.default_rng(0).integers(0, len(layouts), (2, count))
+    boards = np.zeros((count, 26), np.int8)
+    boards[:, 1:7] = layouts[sides[0]]
+    boards[:, 24:18:-1] -= layouts[sides[1]]
+    return boards
+
+
+def learning(inputs: str, hidden: str, repeats: int) -> float:
+    """Temporal-difference learning, whole games, after the first 10,000; seconds a game."""
+    from bgdata.evaluation.bearoff_kernels import NO_TABLES
+    from bgdata.training.recipe import Recipe
+    from bgdata.training.temporal_difference import Trainer
+
+    race = "race" if inputs == "contact" else inputs
+    recipe = Recipe(inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden)
+    trainer = Trainer(recipe, NO_TABLES)
+    for number in range(50):
+        trainer.play_round(number)
+    rounds = iter(range(50, 50 + 10 * repeats))
+
+    def ten_rounds() -> None:
+        for _ in range(10):
+            trainer.play_round(next(rounds))
+
+    return best_of(repeats, ten_rounds) / (10 * recipe.batch)
+
+
+def open_player(repeats: int) -> float:
+    """Map the tables of a warehouse and the networks of the package."""
+    bgdata.open_player(WAREHOUSE)
+    return best_of(repeats, lambda: bgdata.open_player(WAREHOUSE))
+
+
+def look_ahead(ply: int, repeats: int) -> float:
+    """The plays of the opening roll 31 ranked."""
+    player = bgdata.open_player(WAREHOUSE, ply=ply)
+    player.rank_plays("4HPwATDgc/ABMA", "31")
+    return best_of(repeats, lambda: player.rank_plays("4HPwATDgc/ABMA", "31"))

@@ -1,0 +1,136 @@
+"""Series of games as a dataset kind: the games that the players play, and their result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets import game_scores
+from bgdata.datasets.game_scores import DATASET, GameParameters
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UnknownPlayerError
+from bgdata.evaluation.player import RandomPlayer, open_player
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.kernel import threads
+from bgdata.play.games import play_games
+from bgdata.play.series import result_of
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+SMALL = DATASET.smallest
+
+
+def network_parameters(warehouse: Warehouse) -> GameParameters:
+    """The tiny network against PubEval."""
+    version = open_player("network/tiny", 0, warehouse).version
+    return GameParameters("network/tiny", 0, version, "pubeval", 0, "2", 40)
+
+
+def test_rows_and_result_are_those_of_the_games(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    games = play_games(PubEval(), RandomPlayer(), SMALL.games, SMALL.seed)
+    result = result_of(games)
+    with warehouse.connect() as connection:
+        rows = connection.sql("select number, outcome, turns, begins from game_scores").fetchall()
+        (found,) = [
+            dict(zip(connection.sql("from game_summary").columns, row, strict=True))
+            for row in connection.sql("from game_summary").fetchall()
+        ]
+    columns = games.numbers, games.outcomes, games.turns, games.begins
+    assert rows == list(zip(*(column.tolist() for column in columns), strict=True))
+    expected = {"points_per_game": result.points_per_game, "standard_error": result.standard_error}
+    assert expected.items() <= found.items()
+    assert (found["win_share"], found["turns_per_game"]) == (result.win_share, result.mean_turns)
+    names = {"player": "pubeval", "ply": 0, "player_version": "2", "opponent": "random", "opponent_ply": 0}
+    assert {**names, "opponent_version": "1", "seed": SMALL.seed, "games": SMALL.games}.items() <= found.items()
+    assert table.folder.parent.name == "pubeval-0ply-against-random-0ply-40-seed-2"
+
+
+def test_shares_add_up_to_the_points() -> None:
+    """As chances do: a gammon includes backgammons."""
+    outcomes = np.array([1, 1, 2, -3, 3, -1, -2, -2], np.int8)
+    shares = DATASET.statistics(SMALL, {"outcomes": outcomes, "turns": np.full(8, 50, np.int32)})
+    assert [shares[name] for name in shares if name.endswith("_share")] == [4 / 8, 2 / 8, 1 / 8, 3 / 8, 1 / 8]
+    won, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (
+        shares[name] for name in shares if name.endswith("_share")
+    )
+    points = 2 * won - 1 + win_gammon + win_backgammon - lose_gammon - lose_backgammon
+    assert points == shares["points_per_game"] == outcomes.mean()
+
+
+def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) -> None:
+    parameters = network_parameters(warehouse)
+    table = warehouse.build(DATASET.name, parameters)
+    games = play_games(open_player("network/tiny", 0, warehouse), PubEval(), 40, parameters.seed)
+    assert table.array("outcomes").tolist() == games.outcomes.tolist()
+    assert table.folder.parent.name == "network-tiny-0ply-against-pubeval-0ply-40-seed-2"
+    DATASET.check_sample(table, {}, 40, np.random.default_rng(0))
+
+
+def test_games_do_not_depend_on_threads_or_steps(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = set()
+    for count, step in ((1, 1000), (2, 1000), (2, 7)):
+        monkeypatch.setattr(game_scores, "STEP", step)
+        with threads(count):
+            warehouse = bgdata.open_warehouse(memory_path / f"{count}-{step}")
+            digests.add(warehouse.build(DATASET.name, SMALL).manifest.digest)
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"games": 2}, "expected an even number of at least 4 games, got 2"),
+        ({"games": 41}, "expected an even number of at least 4 games, got 41"),
+        ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),
+        ({"player": "a/b"}, "expected the name of a player, got 'a/b'"),
+        ({"opponent": ""}, "expected the name of a player, got ''"),
+        ({"version": "1"}, "expected version 2 of pubeval, as it plays here, got 1"),
+        ({"opponent_version": "9"}, "expected version 1 of random, as it plays here, got 9"),
+    ],
+)
+def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: str) -> None:
+    warehouse = bgdata.open_warehouse(memory_path)
+    with pytest.raises(InvalidParameterError, match=f"^{message}$"):
+        warehouse.build(DATASET.name, replace(SMALL, **changes))
+    assert warehouse.variants(DATASET.name) == []
+
+
+def test_unknown_players(memory_path: Path) -> None:
+    warehouse = bgdata.open_warehouse(memory_path)
+    with pytest.raises(UnknownPlayerError, match=r"expected a player among random, pubeval, .*, got nobody"):
+        warehouse.build(DATASET.name, replace(SMALL, player="nobody"))
+    with pytest.raises(MissingTableError, match=r"no network/x in .* \(have: none\); try: bgdata train td x"):
+        warehouse.build(DATASET.name, replace(SMALL, player="network/x"))
+
+
+class Changed(Table):
+    """A version with an array changed in memory."""
+
+    def change(self, name: str, values: Any) -> None:
+        self._arrays[name] = values
+
+
+@pytest.mark.parametrize("name", ["outcomes", "turns"])
+def test_changed_games_are_found(small_root: Path, name: str) -> None:
+    table = Changed(bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).folder)
+    DATASET.check_sample(table, {}, 40, np.random.default_rng(0))
+    values = np.array(table.array(name))
+    values[7] += 1
+    table.change(name, values)
+    with pytest.raises(CheckFailedError, match=r"expected -?\d points in \d+ turns in game 7 of game_scores/pubeval-"):
+        DATASET.check_sample(table, {}, 40, np.random.default_rng(0))
+
+
+def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> None:
+    """Such as before a table was added, or the network trained anew."""
+    table = Changed(warehouse.build(DATASET.name, network_parameters(warehouse)).folder)
+    table.change("turns", np.array(table.array("turns")) + 1)
+    warehouse.build("bearoff_one_sided", bgdata.all_kinds()["bearoff_one_sided"].parameters(4))
+    warehouse.build("bearoff_gammon", bgdata.all_kinds()["bearoff_gammon"].parameters(4))
+    DATASET.check_sample(table, {}, 40, np.random.default_rng(0))

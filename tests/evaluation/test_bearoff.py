@@ -1,0 +1,373 @@
+"""Bearoff positions from mapped tables: against exact fractions, races by the clock, and who covers what by meaning."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import bgdata
+from bgdata.bearoff.index import layout_count, position_index
+from bgdata.bearoff.layouts import all_layouts
+from bgdata.bearoff.tables import RaceTable
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_error import ErrorParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.errors import CorruptFileError, InvalidParameterError, InvalidPositionError, MissingWarehouseError
+from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
+from bgdata.evaluation.bearoff_kernels import (
+    BLOCK,
+    BearoffArrays,
+    BearoffSource,
+    bearoff_source,
+    fill_bearoff_chances,
+    layout_indexes,
+)
+from bgdata.game.board_kernels import game_outcomes
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.kernel import threads
+from bgdata.play.random_games import random_game_positions
+from tests.reference.bearoff import equities, layouts
+from tests.reference.bearoff_chances import combined_chances, covered_by
+
+NONE, EXACT, COMBINED = BearoffSource.NONE, BearoffSource.EXACT, BearoffSource.COMBINED
+ROUNDING = 3e-7  # of chances stored and summed
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a warehouse with one-sided and gammon tables of 7 and 6 points and two-sided ones of 6x3 and 2x15."""
+    folder = tmp_path_factory.mktemp("bearoff")
+    warehouse = bgdata.open_warehouse(folder)
+    warehouse.build("bearoff_one_sided", RaceParameters(7))
+    for kind in ("bearoff_one_sided", "bearoff_gammon"):
+        warehouse.build(kind, RaceParameters(6))
+    for points, checkers in ((2, 15), (6, 3)):
+        warehouse.build("bearoff_two_sided", TwoSidedParameters(points, checkers))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def evaluator(root: Path) -> BearoffEvaluator:
+    """The two-sided table of 2x15 is left out: 6x3 has fewer positions."""
+    warehouse = bgdata.open_warehouse(root)
+    race = [warehouse.open(kind, "6x15") for kind in ("bearoff_one_sided", "bearoff_gammon")]
+    return BearoffEvaluator(warehouse.open("bearoff_two_sided", "6x3"), *race)
+
+
+def boards_of(on_roll: NDArray[np.int8], opponent: NDArray[np.int8]) -> Boards:
+    """int8[n, 26]: boards of n layouts a side, ace point first."""
+    boards = np.zeros((len(on_roll), 26), np.int8)
+    boards[:, 1 : on_roll.shape[1] + 1] = on_roll
+    boards[:, 24 : 24 - opponent.shape[1] : -1] -= opponent
+    return boards
+
+
+def random_pairs(points: int, checkers: int, count: int) -> Boards:
+    """Boards with random layouts of 1 to `checkers` on each side, any number as likely; of every nine the first has
+    them all on the one side, the fourth on the other, the seventh on both."""
+    generator = np.random.default_rng(points * checkers)
+    every = all_layouts(points, checkers)
+    sides = []
+    for first in range(2):
+        held = generator.integers(1, checkers + 1, count)
+        held[3 * first :: 9] = held[6::9] = checkers
+        ends = np.array([layout_count(points, most) for most in range(1, checkers + 1)])
+        starts = np.array([1, *ends[:-1]])
+        sides.append(every[generator.integers(starts[held - 1], ends[held - 1])])
+    return boards_of(*sides)
+
+
+def rolls_of(table: RaceTable, layout: list[int]) -> dict[int, float]:
+    """Chances of a layout by numbers of rolls, those that are possible."""
+    return {n: chance for n, chance in enumerate(table.probe_chances(layout).tolist()) if chance}
+
+
+def test_exact_chances_are_those_of_exact_fractions(evaluator: BearoffEvaluator) -> None:
+    small = layouts(6, 2)[1:]
+    pairs = [(on_roll, opponent) for on_roll in small for opponent in small]
+    found = evaluator.evaluate_many(boards_of(*(np.array(side, np.int8) for side in zip(*pairs, strict=True))))
+    assert set(found.sources.tolist()) == {EXACT}
+    assert not found.chances[:, 1:].any()
+    expected = [(1 + float(equities(*pair)[0])) / 2 for pair in pairs]
+    assert found.chances[:, 0] == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def test_every_cell_is_found_in_both_ways_of_storing(evaluator: BearoffEvaluator, root: Path) -> None:
+    """As equities and as 16-bit codes, which only tables too large for tests hold."""
+    table = bgdata.open_two_sided(root, 6, 3)
+    index, other = (side.ravel() for side in np.mgrid[1:84, 1:84])
+    every = all_layouts(6, 3)
+    boards = boards_of(every[index], every[other])
+    win = 0.5 + 0.5 * table.probe_many(index, other)[:, 0].astype(np.float64)
+    assert (evaluator.evaluate_many(boards).chances[:, 0] == win.astype(np.float32)).all()
+
+    codes = np.rint((table.stored.reshape(-1) + 1.0) * 32767.5).astype(np.uint16)
+    rounded = BearoffEvaluator(evaluator.two_sided, evaluator.one_sided, evaluator.gammon)
+    rounded.arrays = evaluator.arrays._replace(equities=evaluator.arrays.equities[:0], codes=codes)
+    found = rounded.evaluate_many(boards)
+    assert found.chances[:, 0] == pytest.approx(win, abs=0.5 / 65535 + 1e-7)
+    assert set(found.sources.tolist()) == {EXACT}
+
+
+def test_combined_chances_are_those_of_races_by_the_clock(evaluator: BearoffEvaluator) -> None:
+    assert evaluator.one_sided is not None
+    assert evaluator.gammon is not None
+    one_sided, gammon = RaceTable(evaluator.one_sided), RaceTable(evaluator.gammon)
+    boards = random_pairs(6, 15, 900)
+    found = BearoffEvaluator(None, evaluator.one_sided, evaluator.gammon).evaluate_many(boards)
+    assert set(found.sources.tolist()) == {COMBINED}
+    gammons = np.zeros(2, int)
+    for board, chances in zip(boards.tolist(), found.chances.tolist(), strict=True):
+        sides = board[1:7], [-count for count in board[24:18:-1]]
+        rolls = [rolls_of(one_sided, side) for side in sides]
+        saved = [rolls_of(gammon, side) if sum(side) == 15 else None for side in sides]
+        expected = combined_chances(*rolls, *saved)
+        assert [chances[0], chances[1], chances[3]] == pytest.approx(expected, abs=ROUNDING)
+        assert chances[2] == chances[4] == 0
+        gammons += [expected[1] > 0.001, expected[2] > 0.001]
+    assert gammons.min() > 5
+
+
+def test_chances_contain_one_another(evaluator: BearoffEvaluator) -> None:
+    found = evaluator.evaluate_many(random_pairs(6, 15, 20_000))
+    win, win_gammon, _, lose_gammon, _ = found.chances.T
+    assert found.chances.min() >= 0
+    assert found.chances.max() <= 1
+    assert (win_gammon <= win).all()
+    assert (lose_gammon <= np.float32(1) - win).all()
+
+
+def test_rolling_first_wins_the_ties(evaluator: BearoffEvaluator, root: Path) -> None:
+    """Seen by either side: both roll first in their own view, so they share what needs equally many rolls."""
+    boards = random_pairs(6, 15, 300)
+    boards[:, 1:7] = all_layouts(6, 15)[-300:]
+    both = [evaluator.evaluate_many(seen).chances.astype(np.float64) for seen in (boards, flip_boards(boards))]
+    one_sided, gammon = bgdata.open_one_sided(root, 6), bgdata.open_gammon(root, 6)
+    for row, board in enumerate(boards.tolist()):
+        ours, first = one_sided.probe_chances(board[1:7]), gammon.probe_chances(board[1:7])
+        theirs = one_sided.probe_chances([-count for count in board[24:18:-1]])
+        level, level_first = (sum(a * b for a, b in zip(side, theirs, strict=False)) for side in (ours, first))
+        assert both[0][row, 0] + both[1][row, 0] - 1 == pytest.approx(level, abs=ROUNDING)
+        assert both[1][row, 1] - both[0][row, 3] == pytest.approx(level_first, abs=ROUNDING)
+
+
+def test_chances_by_hand(evaluator: BearoffEvaluator) -> None:
+    last, full = [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 15]
+    sides = [(last, last), (last, full), (full, last)]
+    found = evaluator.evaluate_many(boards_of(*(np.array(side, np.int8) for side in zip(*sides, strict=True))))
+    assert found.sources.tolist() == [EXACT, COMBINED, COMBINED]
+    # off at once; a gammon, as the opponent never rolls; and on the other side 17 of 36 rolls hold a 6, or save with 33
+    assert found.chances[:2].tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]
+    saved = float(17 / 36)
+    assert found.chances[2].tolist() == pytest.approx([0, 0, 0, 1 - saved, 0], abs=ROUNDING)
+    assert bgdata.open_gammon(evaluator.gammon.folder.parents[2], 6).probe_chances(full)[1] == pytest.approx(saved)
+
+
+def test_who_covers_what(evaluator: BearoffEvaluator) -> None:
+    """Positions of all kinds against the meaning of coverage."""
+    boards = np.concatenate(
+        [
+            random_game_positions(15, seed=5).boards,
+            *(random_pairs(points, checkers, 150) for points, checkers in ((6, 15), (6, 3), (7, 15), (2, 15))),
+        ]
+    )
+    sizes: list[tuple[tuple[int, int], int, int]] = [
+        ((6, 3), 6, 6),
+        ((6, 3), 0, 0),
+        ((0, 0), 6, 0),
+        ((0, 0), 0, 0),
+        ((2, 15), 7, 7),
+        ((6, 15), 6, 6),
+        ((7, 4), 6, 0),
+    ]
+    for two_sided, one_sided, gammon in sizes:
+        arrays = sized(evaluator.arrays, two_sided, one_sided, gammon)
+        expected = [covered_by(board, two_sided, one_sided, gammon) for board in boards.tolist()]
+        assert [bearoff_source(arrays, board) for board in boards] == expected
+        assert (len(set(expected)) == 3) == (one_sided > 0 and two_sided[0] > 0)
+
+
+def sized(arrays: BearoffArrays, two_sided: tuple[int, int], one_sided: int, gammon: int) -> BearoffArrays:
+    """The arrays as if of other tables: to ask who covers what, which reads none."""
+    points, checkers = two_sided
+    return arrays._replace(
+        two_sided_points=points, two_sided_checkers=checkers, one_sided_points=one_sided, gammon_points=gammon
+    )
+
+
+def test_contact_within_the_points_of_a_large_table(evaluator: BearoffEvaluator) -> None:
+    """From 13 points on both sides can be on their points and not past each other."""
+    arrays = sized(evaluator.arrays, (18, 14), 18, 18)
+    answers = set()
+    for ours in range(2, 24):
+        for theirs in set(range(2, 24)) - {25 - ours}:
+            board = np.zeros(26, np.int8)
+            board[[1, ours]], board[[24, 25 - theirs]] = 1, -1
+            is_past = ours + theirs <= 24 and max(ours, theirs) <= 18
+            assert bearoff_source(arrays, board) == (EXACT if is_past else NONE), (ours, theirs)
+            answers.add((is_past, ours + theirs <= 24, max(ours, theirs) <= 18))
+    assert len(answers) == 4
+
+
+UNCOVERED = {
+    "our bar": {25: 1, 1: 2, 24: -2},
+    "their bar": {0: 1, 1: 2, 24: -2},
+    "we are off": {24: -2},
+    "they are off": {1: 2},
+    "nobody": {},
+    "beyond the table": {7: 1, 24: -1},
+    "they are beyond the table": {1: 1, 18: -1},
+    "contact": {20: 1, 24: -2},
+    "behind us": {6: 1, 3: -1},
+    "too many": {1: 16, 24: -1},
+    "too many of theirs": {1: 1, 24: -16},
+    "no count": {1: -128, 2: 1, 24: -1},
+    "large counts": {1: 127, 2: 127, 24: -127},
+}
+
+
+@pytest.mark.parametrize("name", UNCOVERED)
+def test_uncovered_positions_are_left_alone(evaluator: BearoffEvaluator, name: str) -> None:
+    board = np.zeros(26, np.int8)
+    for slot, count in UNCOVERED[name].items():
+        board[slot] = count
+    chances = np.full(5, 7, np.float32)
+    assert fill_bearoff_chances(evaluator.arrays, board, chances) == NONE
+    assert chances.tolist() == [7] * 5
+    found = evaluator.evaluate_many(board[None])
+    assert found.sources.tolist() == [NONE]
+    assert np.isnan(found.chances).all()
+
+
+def test_no_backgammon_from_points_that_tables_can_have() -> None:
+    """A loser on point 18 or below is outside the winner's home board: the outcome of the rules themselves."""
+    boards = np.zeros((24, 26), np.int8)
+    boards[:, 24] = -14
+    boards[np.arange(24), 24 - np.arange(24)] -= 1
+    assert game_outcomes(boards).tolist() == [2] * 18 + [3] * 6
+
+
+def test_fifteen_checkers_are_never_answered_from_equities(root: Path) -> None:
+    """Equities with gammons in them do not say how often who wins; below 15 checkers they do."""
+    warehouse = bgdata.open_warehouse(root)
+    one_sided, gammon = warehouse.open("bearoff_one_sided", "6x15"), warehouse.open("bearoff_gammon", "6x15")
+    with_gammons = BearoffEvaluator(warehouse.open("bearoff_two_sided", "2x15"), one_sided, gammon)
+    boards = random_pairs(2, 15, 900)
+    found = with_gammons.evaluate_many(boards)
+    is_full = (np.maximum(boards, 0).sum(axis=1) == 15) | (np.minimum(boards, 0).sum(axis=1) == -15)
+    assert found.sources.tolist() == np.where(is_full, COMBINED, EXACT).tolist()
+    races = BearoffEvaluator(None, one_sided, gammon).evaluate_many(boards)
+    assert found.chances == pytest.approx(races.chances, abs=0.02)
+    assert (found.chances[is_full] == races.chances[is_full]).all()
+
+
+def test_bulk_is_the_same_in_any_way(evaluator: BearoffEvaluator) -> None:
+    """One by one, in any number of threads, in blocks that are not full, from arrays of any layout."""
+    boards = np.concatenate([random_pairs(6, 15, 3 * BLOCK + 1), random_pairs(6, 3, BLOCK), random_pairs(8, 15, 9)])
+    boards = np.random.default_rng(1).permutation(boards)
+    expected = evaluator.evaluate_many(boards)
+    assert set(expected.sources.tolist()) == {NONE, EXACT, COMBINED}
+    for count in (1, 2):
+        with threads(count):
+            for found, wanted in zip(evaluator.evaluate_many(boards), expected, strict=True):
+                assert found.tobytes() == wanted.tobytes()
+    for row, board in enumerate(boards):
+        chances = np.full(5, np.nan, np.float32)
+        assert fill_bearoff_chances(evaluator.arrays, board, chances) == expected.sources[row]
+        assert chances.tobytes() == expected.chances[row].tobytes()
+    strided = evaluator.evaluate_many(np.asfortranarray(boards)[::2])
+    assert strided.chances.tobytes() == expected.chances[::2].tobytes()
+    assert evaluator.evaluate_many(boards[:0]).chances.shape == (0, 5)
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((3, 25), np.int8), ((26,), np.int8), ((2, 26), np.int64)])
+def test_boards_of_a_wrong_shape_or_type(evaluator: BearoffEvaluator, shape: tuple[int, ...], dtype: type) -> None:
+    with pytest.raises(InvalidPositionError, match="expected boards as int8"):
+        evaluator.evaluate_many(np.zeros(shape, dtype))
+
+
+def test_indexes_are_those_of_layouts() -> None:
+    for points in (1, 6, 7, 18):
+        sides = np.random.default_rng(points).multinomial(15, np.ones(points + 9) / (points + 9), (2, 50))
+        ours, theirs = sides[:, :, :points].astype(np.int8)
+        for row in range(50):  # each side on a board of its own: beyond 12 points they could share a point
+            alone = boards_of(ours[row : row + 1], np.zeros((1, points), np.int8))[0]
+            other = boards_of(np.zeros((1, points), np.int8), theirs[row : row + 1])[0]
+            assert layout_indexes(alone, points) == (position_index(ours[row].tolist()), 0)
+            assert layout_indexes(other, points) == (0, position_index(theirs[row].tolist()))
+
+
+def test_the_best_tables_are_opened(root: Path, tmp_path: Path) -> None:
+    found = open_bearoff(bgdata.open_warehouse(root))
+    tables = (found.two_sided, found.one_sided, found.gammon)
+    # 136 layouts against 84; and 7 points have no gammon table
+    assert [table and table.folder.parent.name for table in tables] == ["2x15", "6x15", "6x15"]
+    shutil.copytree(root / "bearoff_one_sided", tmp_path / "bearoff_one_sided")
+    found = open_bearoff(bgdata.open_warehouse(tmp_path))
+    assert (found.two_sided, found.gammon) == (None, None)
+    assert found.one_sided is not None
+    assert found.one_sided.folder.parent.name == "7x15"
+    boards = random_pairs(7, 15, 90)
+    is_full = (np.maximum(boards, 0).sum(axis=1) == 15) | (np.minimum(boards, 0).sum(axis=1) == -15)
+    assert found.evaluate_many(boards).sources.tolist() == np.where(is_full, NONE, COMBINED).tolist()
+
+
+def test_gammon_tables_of_other_points_are_refused(root: Path) -> None:
+    warehouse = bgdata.open_warehouse(root)
+    one_sided, gammon = warehouse.open("bearoff_one_sided", "7x15"), warehouse.open("bearoff_gammon", "6x15")
+    with pytest.raises(InvalidParameterError, match="expected a gammon table of 7 points, got bearoff_gammon/6x15"):
+        BearoffEvaluator(None, one_sided, gammon)
+    with pytest.raises(InvalidParameterError, match="expected a gammon table of 0 points"):
+        BearoffEvaluator(None, None, gammon)
+
+
+def test_a_warehouse_without_tables(tmp_path: Path) -> None:
+    with pytest.raises(MissingWarehouseError):
+        open_bearoff(bgdata.open_warehouse(tmp_path / "none"))
+    (tmp_path / "bearoff_two_sided" / "6x6").mkdir(parents=True)  # a build that never finished
+    (tmp_path / "bearoff_two_sided" / "copy of mine" / "r1-00000000").mkdir(parents=True)
+    empty = open_bearoff(bgdata.open_warehouse(tmp_path))
+    assert not empty.evaluate_many(random_pairs(6, 15, 50)).sources.any()
+    assert empty.accuracy == {NONE: "not covered"}
+
+
+def test_what_is_said_of_the_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
+    assert evaluator.two_sided is not None
+    said = evaluator.accuracy
+    assert said[EXACT] == (
+        f"exact, {evaluator.two_sided.name}: cubeless equity within 1.2e-06, win chance within 5.9e-07"
+    )
+    assert "not measured in this warehouse" in said[COMBINED]
+    shutil.copytree(root, tmp_path / "measured")
+    warehouse = bgdata.open_warehouse(tmp_path / "measured")
+    statistics = warehouse.build("bearoff_error", ErrorParameters(6, 3)).manifest.statistics
+    told = open_bearoff(warehouse).accuracy[COMBINED]
+    assert f"over all pairs of 6x3 the cubeless equity is off by {statistics['mean_absolute_difference']:.4f}" in told
+    assert f"{statistics['smallest_difference']:+.4f} to {statistics['largest_difference']:+.4f}" in told
+
+
+@pytest.mark.parametrize(
+    ("kind", "variant", "name"),
+    [
+        ("bearoff_two_sided", "6x3", "equities"),
+        ("bearoff_one_sided", "6x15", "offsets"),
+        ("bearoff_one_sided", "6x15", "chances"),
+        ("bearoff_gammon", "6x15", "first_roll"),
+    ],
+)
+def test_arrays_of_a_wrong_size_are_refused(root: Path, tmp_path: Path, kind: str, variant: str, name: str) -> None:
+    """A kernel would read beyond their end."""
+    folder = next(bgdata.open_warehouse(root).versions(kind, variant)).folder
+    copy = tmp_path / folder.relative_to(root)
+    shutil.copytree(folder, copy)
+    array = np.load(copy / f"{name}.npy")
+    (copy / f"{name}.npy").unlink()
+    np.save(copy / f"{name}.npy", array[:-1])
+    if kind == "bearoff_gammon":
+        shutil.copytree(root / "bearoff_one_sided" / variant, tmp_path / "bearoff_one_sided" / variant)
+    with pytest.raises(CorruptFileError, match=f"expected the array {name} of .*; try: bgdata verify"):
+        open_bearoff(bgdata.open_warehouse(tmp_path))

@@ -1,0 +1,93 @@
+"""What combining two one-sided distributions gets wrong where gammons are possible: against exact play of both sides.
+
+The published studies of the error have no gammons in them; these do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import bgdata
+from bgdata.bearoff.layouts import all_layouts
+from bgdata.bearoff.plays import Plays, all_plays
+from bgdata.datasets._race import RaceParameters
+from bgdata.evaluation.bearoff import GAMMON_STUDY, BearoffSource, open_bearoff
+from tests.evaluation.test_bearoff import boards_of
+from tests.reference.bearoff import layouts
+from tests.reference.bearoff_chances import approximate_game, equity, exact_game
+
+ROLL_WEIGHTS = np.array([2] * 15 + [1] * 6, np.float32) / 36
+
+
+def summary(difference: NDArray[np.floating]) -> tuple[float, float, float]:
+    """(mean absolute, smallest, largest)."""
+    return float(np.abs(difference).mean()), float(difference.min()), float(difference.max())
+
+
+def test_small_games_with_gammons() -> None:
+    """Games that began with three checkers a side, one of them untouched so far: 6,160 positions of 6 points."""
+    every = layouts(6, 3)[1:]
+    pairs = [(ours, theirs) for ours in every for theirs in every if 3 in (sum(ours), sum(theirs))]
+    exact, approximate = ([game(*pair, 3) for pair in pairs] for game in (exact_game, approximate_game))
+    win, win_gammon, lose_gammon = np.transpose(np.array(approximate) - np.array(exact))
+    equities = np.array([equity(found) - equity(best) for found, best in zip(approximate, exact, strict=True)])
+    assert len(pairs) == 6160
+    assert summary(win) == pytest.approx((0.000031, -0.00136, 0.00136), abs=1e-5)
+    assert summary(win_gammon) == pytest.approx((0.000010, -0.00180, 0.00068), abs=1e-5)
+    assert summary(lose_gammon) == pytest.approx((0.000036, -0.00273, 0.00002), abs=1e-5)
+    assert summary(equities) == pytest.approx((0.000069, -0.00184, 0.00273), abs=1e-5)
+
+
+def best_of_rolls(values: NDArray[np.float32], plays: Plays, index: int) -> NDArray[np.float32]:
+    """Average over rolls of the highest of values[result, ...] that a layout's plays lead to."""
+    start = plays.start[21 * index : 21 * index + 22]
+    best = np.maximum.reduceat(values[plays.results[start[0] : start[-1]]], start[:-1] - start[0], axis=0)
+    return ROLL_WEIGHTS @ best
+
+
+def exact_equities(points: int, checkers: int) -> NDArray[np.float32]:
+    """float32[2, full layouts, other layouts]: equity of the player on roll, where one side has all 15 checkers and the
+    other `checkers` at most; the full side on roll, then the other. By exact play, a gammon worth two points."""
+    full_plays, other_plays = all_plays(points, 15), all_plays(points, checkers)
+    every, n_other = all_layouts(points, 15), len(all_layouts(points, checkers))
+    gathered = other_plays.results[: other_plays.start[21 * n_other]]
+    starts = other_plays.start[:-1]
+    # [layout of the side that had 15 checkers, layout of the other]: equity of the former when it, or the other, rolls
+    rolls_next, other_next = (np.ones((len(every), n_other), np.float32) for _ in range(2))
+    for index in range(1, len(every)):
+        rolls_next[index] = best_of_rolls(other_next, full_plays, index)
+        rolls_next[index, 0] = other_next[index, 0] = -2 if every[index].sum() == 15 else -1
+        best = np.minimum.reduceat(rolls_next[index][gathered], starts).reshape(n_other, 21)
+        other_next[index, 1:] = (best @ ROLL_WEIGHTS)[1:]
+    is_full = every.sum(axis=1) == 15
+    return np.stack([rolls_next[is_full, 1:], -other_next[is_full, 1:]])
+
+
+# slow: plays all positions of 15 checkers against up to 5 exactly
+@pytest.mark.slow
+def test_fifteen_checkers_against_a_few(tmp_path: Path) -> None:
+    """The figures that the evaluator tells of itself."""
+    exact = exact_equities(6, GAMMON_STUDY.checkers)
+    warehouse = bgdata.open_warehouse(tmp_path)
+    for kind in ("bearoff_one_sided", "bearoff_gammon"):
+        warehouse.build(kind, RaceParameters(6))
+    evaluator = open_bearoff(warehouse)
+    full, other = all_layouts(6, 15)[-exact.shape[1] :], all_layouts(6, GAMMON_STUDY.checkers)[1:]
+    errors = np.empty_like(exact)
+    for start in range(0, len(full), 500):
+        rows = slice(start, start + 500)
+        sides = np.repeat(full[rows], len(other), axis=0), np.tile(other, (len(full[rows]), 1))
+        for first in range(2):
+            found = evaluator.evaluate_many(boards_of(sides[first], sides[1 - first]))
+            assert (found.sources == BearoffSource.COMBINED).all()
+            win, win_gammon, _, lose_gammon, _ = found.chances.astype(np.float64).T
+            equities = (2 * win - 1 + win_gammon - lose_gammon).reshape(-1, len(other))
+            errors[first, rows] = equities - exact[first, rows]
+    assert errors.size == GAMMON_STUDY.positions
+    mean_absolute, smallest, largest = summary(errors.astype(np.float64))
+    assert mean_absolute == pytest.approx(GAMMON_STUDY.mean_absolute, abs=6e-7)
+    assert (smallest, largest) == pytest.approx((GAMMON_STUDY.smallest, GAMMON_STUDY.largest), abs=6e-5)
