@@ -53,6 +53,10 @@ class ExternalProgramError(BgdataError, RuntimeError):
     """Another program did not answer as it should."""
 
 
+class WorkerError(BgdataError, RuntimeError):
+    """Processes or a cluster that should have computed something were lost, or never answered."""
+
+
 class MissingExtraError(BgdataError, ImportError):
     """An optional package that a command needs is not installed."""
 

@@ -11,8 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.datasets._columns import class_column, position_columns, text_arrays, text_column, text_declarations
-from bgdata.datasets._games import GAME_ARRAYS, GAMES, TURN_ARRAYS, TURNS
+from bgdata.datasets._columns import text_arrays, text_column, text_declarations
+from bgdata.datasets._games import (
+    ACTIONS,
+    GAME_ARRAYS,
+    GAMES,
+    OWNERS,
+    TURN_ARRAYS,
+    TURNS,
+    UNKNOWN_HERE,
+    GameRows,
+    TurnRows,
+    turn_places,
+)
 from bgdata.datasets._imports import (
     QUARANTINE,
     QUARANTINE_ARRAYS,
@@ -29,8 +40,6 @@ if TYPE_CHECKING:
     from bgdata.formats.replay import ReplayedFile, ReplayedTurn
     from bgdata.store.arrays import Array
 
-ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
-OWNERS = ("centered", "on_roll", "opponent")
 MOST_MOVES = 4
 OFFERED = {"double": 2, "beaver": 4}  # times the cube before the turn
 NO_MOVE = (-1, -1, -1)
@@ -108,6 +117,9 @@ class Matches(FileImport[NamedParameters]):
     def tables(self) -> tuple[TableShape, ...]:
         return GAMES, TURNS, QUARANTINE
 
+    def expressions(self, parameters: NamedParameters) -> Mapping[str, str]:  # noqa: ARG002
+        return UNKNOWN_HERE
+
     def read(self, path: Path, parameters: NamedParameters) -> ReplayedFile:  # noqa: ARG002
         from bgdata.formats.mat import read_mat
         from bgdata.formats.replay import replay_file
@@ -140,24 +152,10 @@ class Matches(FileImport[NamedParameters]):
     def batches(self, parameters: NamedParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         import pyarrow as pa
 
-        match, number, length, score_0, score_1, crawford, winner, points = arrays["games"].T
         names = text_column(arrays, "players").to_pylist()
-        yield pa.record_batch(
-            {
-                "game": np.arange(len(match), dtype=np.int32),
-                "match": match,
-                "game_number": number.astype(np.int16),
-                "player_0": pa.array(names[::2], pa.string()),
-                "player_1": pa.array(names[1::2], pa.string()),
-                "match_length": length.astype(np.int16),
-                "score_0": score_0.astype(np.int16),
-                "score_1": score_1.astype(np.int16),
-                "is_crawford": pa.array(crawford == 1, mask=crawford < 0),
-                "winner": pa.array(winner.astype(np.int8), mask=winner < 0),
-                "points_won": pa.array(points.astype(np.int16), mask=points < 0),
-                "n_turns": np.diff(arrays["first_turns"]).astype(np.int32),
-            }
-        )
+        players = pa.array(names[::2], pa.string()), pa.array(names[1::2], pa.string())
+        rows = GameRows(0, np.asarray(arrays["games"]), np.diff(arrays["first_turns"]), players)
+        yield pa.record_batch(rows.columns())
 
     def side_batches(
         self, name: str, parameters: NamedParameters, arrays: Mapping[str, Array]
@@ -176,26 +174,10 @@ def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """The table `turns`."""
     import pyarrow as pa
 
-    player, action, on_roll, die1, die2, cube, owner = arrays["turns"].T
-    counts = np.diff(arrays["first_turns"])
-    games = np.repeat(np.arange(len(counts)), counts)
-    plays = text_column(arrays, "plays")
-    yield pa.record_batch(
-        {
-            "game": games.astype(np.int32),
-            "turn": (np.arange(len(games)) - arrays["first_turns"][games]).astype(np.int32),
-            "player": player.astype(np.int8),
-            "action": pa.DictionaryArray.from_arrays(pa.array(action), pa.array(ACTIONS)),
-            **position_columns(arrays["turn_boards"]),
-            "class": class_column(arrays["turn_classes"]),
-            "on_roll": on_roll.astype(np.int8),
-            "die1": pa.array(die1.astype(np.int8), mask=die1 == 0),
-            "die2": pa.array(die2.astype(np.int8), mask=die2 == 0),
-            "play": plays,
-            "cube_value": cube,
-            "cube_owner": pa.DictionaryArray.from_arrays(pa.array(owner), pa.array(OWNERS)),
-        }
-    )
+    games, turns = turn_places(arrays["first_turns"], slice(0, len(arrays["turns"])))
+    records, boards, classes = (np.asarray(arrays[name]) for name in ("turns", "turn_boards", "turn_classes"))
+    rows = TurnRows(games, turns, records, boards, classes, text_column(arrays, "plays"))
+    yield pa.record_batch(rows.columns())
 
 
 def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:

@@ -1,4 +1,9 @@
-"""Games of a player against himself with every position, roll and play, and if wanted the luck of every roll."""
+"""Games of a player against himself with every position, roll and play, and if wanted the luck of every roll.
+
+What the luck leaves of a result is the hedged result: the points less the luck of both sides. Each roll's luck is 0 on
+average, whoever plays and however well he knows the positions, so the mean stays what it was while most of the noise
+of the dice is gone (Zare, "Hedging toward skill", GammonVillage 2000).
+"""
 
 from __future__ import annotations
 
@@ -18,9 +23,11 @@ from bgdata.game.position import CHECKERS, START
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel, prange
 from bgdata.play.games import check_numbers
-from bgdata.play.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
+from bgdata.play.roll_values import fill_roll_values, mean_equity, new_roll_room, roll_place
 
 Values = NDArray[np.float32]
+Dice = NDArray[np.int8]
+ROOM = 96  # turns of a game that are kept while it is played; the few longer games are played twice
 _START = np.array(START.board, np.int8)
 
 
@@ -31,10 +38,18 @@ class Corpus(NamedTuple):
     begins: NDArray[np.int8]  # [games] who rolls first: 0 or 1
     offsets: NDArray[np.int64]  # [games + 1]
     boards: Boards  # [turns, 26] before the roll, seen by the player on roll
-    dice: NDArray[np.int8]  # [turns, 2]
+    dice: Dice  # [turns, 2]
     after_play: Boards  # [turns, 26] still seen by the player who moved
     equities: Values  # [turns] static cubeless equity before the roll, of the player on roll; NaN where he has none
     lucks: Values  # [turns] luck of the roll for the player on roll; NaN where it was not asked for
+
+
+class Pages(NamedTuple):
+    """The first ROOM turns of every game, as they are played."""
+
+    boards: Boards  # [games, ROOM, 26]
+    dice: Dice  # [games, ROOM, 2]
+    after_play: Boards  # [games, ROOM, 26]
 
 
 def self_play(brain: Brain, count: int, seed: int, first: int = 0, *, with_luck: bool = False) -> Corpus:
@@ -47,28 +62,47 @@ def self_play(brain: Brain, count: int, seed: int, first: int = 0, *, with_luck:
     if with_luck and brain.kind != NETWORK:
         raise UsageError("expected a player with networks to say how lucky a roll is, got one that only chooses plays")
     outcomes, begins, turns = np.empty(count, np.int8), np.empty(count, np.int8), np.empty(count, np.int64)
-    fill_results(brain, seed, first, outcomes, begins, turns)
+    pages = Pages(*(np.empty((count, ROOM, width), np.int8) for width in (26, 2, 26)))
+    fill_games(brain, seed, first, outcomes, begins, turns, *pages)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(turns)])
     n = int(offsets[-1])
     boards, dice, after = np.empty((n, 26), np.int8), np.empty((n, 2), np.int8), np.empty((n, 26), np.int8)
+    fill_corpus(brain, seed, first, offsets, *pages, boards, dice, after)
     values = np.full((2, n), np.nan, np.float32)
-    fill_corpus(brain, seed, first, with_luck, offsets, boards, dice, after, values)
+    if brain.kind == NETWORK:
+        fill_values(brain, with_luck, offsets, boards, dice, values)
     return Corpus(outcomes, begins, offsets, boards, dice, after, values[0], values[1])
 
 
+def net_lucks(begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: Values) -> NDArray[np.float64]:
+    """float64[games]: points that the dice gave to player 0, his own luck less that of player 1; NaN without luck.
+
+    Summed in order of the turns, so that every machine agrees. The hedged result of player 0 is his points less this.
+    """
+    games = np.repeat(np.arange(len(begins)), np.diff(offsets))
+    is_player_0 = (begins[games] + np.arange(len(games)) - offsets[games]) % 2 == 0
+    signed = np.where(is_player_0, lucks, -lucks).astype(np.float64)
+    return np.bincount(games, signed, minlength=len(begins)).astype(np.float64)
+
+
 @kernel(parallel=True)
-def fill_results(
+def fill_games(
     brain: Brain,
     seed: int,
     first: int,
     outcomes: NDArray[np.int8],
     begins: NDArray[np.int8],
     turns: NDArray[np.int64],
+    boards: Boards,
+    dice: Dice,
+    after_play: Boards,
 ) -> None:
-    """Fills outcomes[row], begins[row] and turns[row] with game first + row."""
+    """Fills outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot],
+    dice[row, turn, 0:2] and after_play[row, turn, slot] with game first + row."""
     for row in prange(len(outcomes)):
-        nothing, no_dice = np.empty((0, 26), np.int8), np.empty((0, 2), np.int8)
-        outcomes[row], begins[row], turns[row] = fill_game(brain, seed, first + row, nothing, no_dice, nothing)
+        outcomes[row], begins[row], turns[row] = fill_game(
+            brain, seed, first + row, boards[row], dice[row], after_play[row]
+        )
 
 
 @kernel(parallel=True)
@@ -76,25 +110,30 @@ def fill_corpus(
     brain: Brain,
     seed: int,
     first: int,
-    with_luck: bool,
     offsets: NDArray[np.int64],
+    paged_boards: Boards,
+    paged_dice: Dice,
+    paged_after: Boards,
     boards: Boards,
-    dice: NDArray[np.int8],
+    dice: Dice,
     after: Boards,
-    values: Values,
 ) -> None:
-    """Fills boards[turn, slot], dice[turn, 0:2], after[turn, slot] and values[0:2, turn] (equity, luck) for the turns
-    offsets[row]:offsets[row + 1] with game first + row."""
+    """Fills boards[turn, slot], dice[turn, 0:2] and after[turn, slot] for the turns offsets[row]:offsets[row + 1] with
+    game first + row, from the `Pages` if they hold all of it."""
     for row in prange(len(offsets) - 1):
         begin, end = offsets[row], offsets[row + 1]
-        fill_game(brain, seed, first + row, boards[begin:end], dice[begin:end], after[begin:end])
-        if brain.kind == NETWORK:
-            fill_values(brain, with_luck, boards[begin:end], dice[begin:end], values[:, begin:end])
+        n = end - begin
+        if n <= paged_boards.shape[1]:
+            boards[begin:end] = paged_boards[row, :n]
+            dice[begin:end] = paged_dice[row, :n]
+            after[begin:end] = paged_after[row, :n]
+        else:
+            fill_game(brain, seed, first + row, boards[begin:end], dice[begin:end], after[begin:end])
 
 
 @kernel()
 def fill_game(
-    brain: Brain, seed: int, game: int, boards: Boards, dice: NDArray[np.int8], after_play: Boards
+    brain: Brain, seed: int, game: int, boards: Boards, dice: Dice, after_play: Boards
 ) -> tuple[int, int, int]:
     """Fills boards[turn, slot], dice[turn, 0:2] and after_play[turn, slot], as far as there is room; returns (points to
     player 0, who begins, turns)."""
@@ -119,23 +158,19 @@ def fill_game(
         die, other_die = dice_of(random_bits(stream, turn))
 
 
-@kernel()
-def fill_values(brain: Brain, with_luck: bool, boards: Boards, dice: NDArray[np.int8], values: Values) -> None:
-    """Fills values[0, turn] with the static equity of boards[turn, slot], values[1, turn] with the luck of dice[turn]
-    if asked."""
-    networks, tables = networks_of(brain), tables_of(brain)
-    room = new_roll_room(networks)
-    for turn in range(len(boards)):
-        fill_chances(networks, tables, boards[turn], room.work, room.work.chances[0])
-        values[0, turn] = equity_of(room.work.chances[0])
-        if with_luck:
-            fill_roll_values(networks, tables, boards[turn], room)
-            values[1, turn] = luck_of(room, roll_place(dice[turn, 0], dice[turn, 1]))
-
-
-@kernel(borrows=True)
-def luck_of(room: RollRoom, roll: int) -> float:
-    """Equity after the best play of a roll less the mean over all rolls, from what `fill_roll_values` found."""
-    mean = room.mean
-    average = 2.0 * mean[0] - 1.0 + mean[1] + mean[2] - mean[3] - mean[4]
-    return float(equity_of(room.values[roll]) - average)
+@kernel(parallel=True)
+def fill_values(
+    brain: Brain, with_luck: bool, offsets: NDArray[np.int64], boards: Boards, dice: Dice, values: Values
+) -> None:
+    """Fills values[0, turn] with the static equity of boards[turn, slot], and values[1, turn] with the luck of
+    dice[turn, 0:2] if asked; the game of each row has the turns offsets[row]:offsets[row + 1]."""
+    for row in prange(len(offsets) - 1):
+        networks, tables = networks_of(brain), tables_of(brain)
+        room = new_roll_room(networks)
+        for turn in range(offsets[row], offsets[row + 1]):
+            fill_chances(networks, tables, boards[turn], room.work, room.work.chances[0])
+            values[0, turn] = equity_of(room.work.chances[0])
+            if with_luck:
+                fill_roll_values(networks, tables, boards[turn], room)
+                best = equity_of(room.values[roll_place(dice[turn, 0], dice[turn, 1])])
+                values[1, turn] = best - mean_equity(room, turn == offsets[row])

@@ -2,7 +2,8 @@
 
 The luck of a roll is its value, that of the position after the best play, less the mean of the values of all 21 rolls,
 found by the same player at the same ply: so it averages to zero exactly, however well he plays (Zare, "A Measure of
-Luck" and "Hedging toward skill", GammonVillage 2000).
+Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double: there the mean is
+that of the 15 rolls that can be.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import Work, choose_started, new_work, start_plays
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.chances import Chances, fill_turned
+from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.network_kernels import Networks
 from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
@@ -73,3 +74,17 @@ def fill_roll_values(networks: Networks, tables: BearoffArrays, board: Boards, r
         fill_turned(room.work.chances[0], room.values[roll])
         for item in range(5):
             room.mean[item] += _WEIGHTS[roll] * room.values[roll, item]
+
+
+@kernel(borrows=True)
+def mean_equity(room: RollRoom, is_opening: bool) -> float:
+    """Mean equity over all rolls that `fill_roll_values` has filled room.values for, without the doubles if this is
+    the first roll of a game."""
+    total, n = 0.0, 0
+    for roll in range(len(_DICE)):
+        is_double = _DICE[roll, 0] == _DICE[roll, 1]
+        if not (is_double and is_opening):
+            ways = 1 if is_double else 2
+            total += ways * equity_of(room.values[roll])
+            n += ways
+    return total / n

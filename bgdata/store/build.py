@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
@@ -48,6 +49,7 @@ class Plan:
     inputs: Mapping[str, Table]
     files: tuple[Path, ...] = ()
     raw_files: tuple[RawFile, ...] = ()  # what `files` are
+    executor: Executor | None = None  # who computes shards; no part of the recipe
 
     @property
     def key(self) -> str:
@@ -82,15 +84,16 @@ def build(
     files: Iterable[Path],
     strict: bool,
     force: bool,
+    executor: Executor | None = None,
 ) -> Table:
     """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build."""
     kind.check_parameters(parameters)
     inputs = {
-        role: warehouse.build(name, wanted, progress=progress)
+        role: warehouse.build(name, wanted, progress=progress, executor=executor)
         for role, (name, wanted) in kind.inputs(parameters).items()
     }
     paths = tuple(sorted(files, key=lambda path: unpacked_name(path.name)))  # in whatever order they are given
-    plan = Plan(warehouse, kind, parameters, inputs, paths, raw_files_of(kind, paths))
+    plan = Plan(warehouse, kind, parameters, inputs, paths, raw_files_of(kind, paths), executor)
     found = None if force else warehouse.find(kind, parameters, plan.raw_files)
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
@@ -169,7 +172,15 @@ def remove_staging(plan: Plan) -> None:
 def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> float:
     """Save every declared array in the staging folder, unless a killed build got that far; returns the seconds."""
     marker = plan.staging / COMPUTED
-    job = Job(plan.staging, progress, plan.files, strict=strict, recipe=plan.key, warehouse=plan.warehouse)
+    job = Job(
+        plan.staging,
+        progress,
+        plan.files,
+        strict=strict,
+        recipe=plan.key,
+        warehouse=plan.warehouse,
+        executor=plan.executor,
+    )
     if marker.exists():
         progress.note(f"going on with {plan.title} from finished arrays")
         if strict:

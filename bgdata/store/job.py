@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +14,7 @@ from numpy.typing import DTypeLike
 
 from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.store.arrays import Array, ArrayWriter, map_array, save_array
+from bgdata.store.executors import InProcess
 from bgdata.store.progress import Progress
 from bgdata.store.storage import remove_folder, storage_errors, sync
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 Step = TypeVar("Step")
 
 CHECKPOINT_SECONDS = float(os.environ.get("BGDATA_CHECKPOINT_SECONDS", "30"))
+SHARDS = "shards"  # folder of `store.shards`
 _STATE = "state.json"
 
 
@@ -37,12 +40,14 @@ class Job:
         strict: bool = False,
         recipe: str = "",
         warehouse: Warehouse | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self.folder = folder
         self.progress = progress
         self.files = files  # to import
         self.strict = strict  # whether a row that breaks a rule fails the import instead of being set aside
         self.recipe = recipe  # key that checkpoints bear
+        self.executor = executor or InProcess()  # who computes shards; values do not depend on it
         self.warehouse = warehouse  # where players are found by name; what values depend on is in inputs or parameters
 
     def save(self, name: str, values: Array) -> None:
@@ -113,6 +118,6 @@ class Job:
         return 0
 
     def clear_checkpoints(self) -> None:
-        """Delete the checkpoints once the arrays are saved."""
-        for folder in self.folder.glob("checkpoint*"):
+        """Delete checkpoints and shards once the arrays are saved."""
+        for folder in (*self.folder.glob("checkpoint*"), self.folder / SHARDS):
             remove_folder(folder)

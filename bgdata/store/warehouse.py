@@ -22,6 +22,8 @@ from bgdata.store.progress import Progress, Silence
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import duckdb
 
 VERSION = re.compile(r"r\d+-[0-9a-f]{8}")  # other folders, such as copies made by hand, are none
@@ -145,11 +147,13 @@ class Warehouse:
         progress: Progress | None = None,
         strict: bool = False,
         force: bool = False,
+        executor: Executor | None = None,
     ) -> Table:
         """The version with this recipe, built first where it is missing or damaged, its inputs too.
 
         `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
-        builds even when it is there. Raises InvalidParameterError, UsageError, TooLargeError, StorageError or
+        builds even when it is there; `executor` computes the shards of kinds that have them, this process if there is
+        none: see executors.open_executor. Raises InvalidParameterError, UsageError, TooLargeError, StorageError or
         CheckFailedError; whatever happens, published versions stay whole.
         """
         from bgdata.store.build import build
@@ -159,7 +163,8 @@ class Warehouse:
             found = self.find(declared, parameters)  # imported before, and now the input of something else
             if found is not None:
                 return found
-        return build(self, declared, parameters, progress or Silence(), files=paths, strict=strict, force=force)
+        progress = progress or Silence()
+        return build(self, declared, parameters, progress, files=paths, strict=strict, force=force, executor=executor)
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A read-only DuckDB connection to the catalog, which is brought up to date first."""

@@ -1,0 +1,347 @@
+"""Games of one player against himself: every position, roll and play, what it was worth, and how lucky the roll was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bgdata.datasets._columns import text_arrays, text_column, text_declarations
+from bgdata.datasets._games import GAMES, TURNS, GameRows, TurnRows, slices, turn_places
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, WorkerError
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape
+from bgdata.store.shards import Settings, Work, compute_shards, ranges
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.evaluation.choices import Brain
+    from bgdata.play.corpus import Corpus
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+
+PLAYERS = re.compile(r"network(/[a-z0-9-]+)?|pubeval|random")
+SHARD_GAMES = {False: 2000, True: 100}  # by luck: some seconds of work on one core
+MOST_GAMES = 1 << 30
+MOST_REPLAYED = 50  # games that a verification plays again
+SESSION_GAMES = 10_000  # that make one money session in files of other programs
+TABLES = {  # what the network of the package plays bearoffs by, wherever it plays
+    "two_sided": ("bearoff_two_sided", TwoSidedParameters(6, 6)),
+    "one_sided": ("bearoff_one_sided", RaceParameters(6)),
+    "gammon": ("bearoff_gammon", RaceParameters(6)),
+}
+GAME_PARTS = ("outcomes", "begins")  # arrays that shards hold
+TURN_PARTS = ("turn_boards", "turn_classes", "turn_moves", "dice", "equities", "lucks")
+
+
+@dataclass(frozen=True)
+class SelfPlayParameters(Parameters):
+    """Who plays himself, the version as he says it (none for `network`: the recipe follows that network), which games
+    of which seed, and whether every roll's luck is measured, which takes ten times as long."""
+
+    player: str = "network"
+    version: str = ""
+    games: int = 10_000
+    seed: int = 1
+    luck: int = 0
+
+
+class SelfPlay(Dataset[SelfPlayParameters]):
+    """One row a game, and one a turn."""
+
+    name = "selfplay"
+    revision = 1
+    summary = "Cubeless money games of a player against himself, every turn recorded, with the luck of the dice."
+    source = "Computed: every choice by cubeless money equity; luck as Zare measures it (GammonVillage 2000)"
+    columns = GAMES.columns
+    key = GAMES.key
+    arrays = (
+        FlatArray("outcomes", "int8", "game", "Points to player 0, -3 to 3"),
+        FlatArray("begins", "int8", "game", "Who rolls first: 0 or 1"),
+        FlatArray("first_turns", "int64", "game, and one past the last", "Where the game's turns begin"),
+        *text_declarations("players", "player 0 and player 1", "Their names and versions"),
+        FlatArray("turn_boards", "int8", "turn, 26 integers", "Board of the player on roll before the turn"),
+        FlatArray("turn_classes", "uint8", "turn", "Class of the position, numbered as by gnubg"),
+        FlatArray("turn_moves", "int8", "turn, 4 checker moves, (from, to, hits)", "-1: none"),
+        FlatArray("dice", "int8", "turn, 2", "Dice; in the first turn the first is that of player 0"),
+        FlatArray("equities", "float32", "turn", "Cubeless equity before the roll, NaN of a player who has none"),
+        FlatArray("lucks", "float32", "turn", "Luck of the roll for the player on roll, NaN where not measured"),
+    )
+    parameters = SelfPlayParameters
+    defaults = (SelfPlayParameters(),) if NETWORK.defaults else ()
+    smallest = SelfPlayParameters("pubeval", "2", 20, 3)
+
+    @property
+    def tables(self) -> tuple[TableShape, ...]:
+        return GAMES, TURNS
+
+    def slug(self, parameters: SelfPlayParameters) -> str:
+        luck = "-luck" if parameters.luck else ""
+        return f"{parameters.player.replace('/', '-')}-{parameters.games}-seed-{parameters.seed}{luck}"
+
+    def check_parameters(self, parameters: SelfPlayParameters) -> None:
+        if not PLAYERS.fullmatch(parameters.player):
+            raise InvalidParameterError(
+                f"expected the player network, network/NAME, pubeval or random, got {parameters.player!r}"
+            )
+        if not 1 <= parameters.games < MOST_GAMES:
+            raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {parameters.games}")
+        if not 0 <= parameters.seed < 1 << 63:
+            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
+        if parameters.luck not in (0, 1) or (parameters.luck and not parameters.player.startswith("network")):
+            raise InvalidParameterError(
+                f"expected luck 0, or 1 for a player with a network, got {parameters.luck} for {parameters.player}"
+            )
+        if parameters.player == "network" and parameters.version:
+            raise InvalidParameterError(f"expected no version of network, got {parameters.version!r}")
+
+    def inputs(self, parameters: SelfPlayParameters) -> Mapping[str, tuple[str, Parameters]]:
+        if parameters.player != "network":
+            return {}
+        return {"network": (NETWORK.name, NETWORK.defaults[0]), **TABLES}
+
+    def estimate(self, parameters: SelfPlayParameters) -> Estimate:
+        turns = (120 if parameters.player == "random" else 55) * parameters.games
+        return Estimate(parameters.games, 90 * turns, (1 << 28) + 200 * turns)
+
+    def compute(self, parameters: SelfPlayParameters, inputs: Mapping[str, Table], job: Job) -> None:
+        seat = Seat.of(parameters, inputs, job.warehouse)
+        if seat.version != (parameters.version or seat.version):
+            raise InvalidParameterError(
+                f"expected version {seat.version} of {parameters.player}, as it plays here, got {parameters.version}"
+            )
+        label = f"{self.name}/{self.slug(parameters)}"
+        parts = ranges(parameters.games, SHARD_GAMES[bool(parameters.luck)])
+        work = Work(f"{__name__}:played", seat.settings(parameters))
+        shards = list(compute_shards(job, label, "games", work, parts))
+        for name in (*GAME_PARTS, *TURN_PARTS):
+            job.save(name, np.concatenate([shard[name] for shard in shards]))
+        turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])
+        job.save("first_turns", np.cumsum(turns))
+        for name, values in text_arrays("players", [seat.title] * 2).items():
+            job.save(name, values)
+
+    def batches(self, parameters: SelfPlayParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        luck_0 = net_lucks_of(arrays)
+        name = text_column(arrays, "players").cast(pa.string())[0].as_py()
+        for rows in slices(len(arrays["outcomes"]), self.row_group_rows):
+            outcomes, luck = np.asarray(arrays["outcomes"])[rows], luck_0[rows]
+            n_turns = np.diff(arrays["first_turns"][rows.start : rows.stop + 1])
+            names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(outcomes), np.int8)), pa.array([name]))
+            games = GameRows(rows.start, game_records(outcomes, rows.start), n_turns, (names, names))
+            more = {"luck_0": luck, "hedged_points": outcomes - luck}
+            yield pa.record_batch(
+                games.columns()
+                | {"seed": np.full(len(outcomes), parameters.seed, np.int64)}
+                | {column: pa.array(values, from_pandas=True) for column, values in more.items()}
+            )
+
+    def side_batches(
+        self,
+        name: str,  # noqa: ARG002
+        parameters: SelfPlayParameters,  # noqa: ARG002
+        arrays: Mapping[str, Array],
+    ) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for rows in slices(len(arrays["dice"]), self.row_group_rows):
+            games, turns = turn_places(arrays["first_turns"], rows)
+            boards, classes, moves = (np.asarray(arrays[part][rows]) for part in TURN_PARTS[:3])
+            records = turn_records(arrays, rows)
+            found = TurnRows(games, turns, records, boards, classes, play_texts(moves)).columns()
+            for column, part in (("cubeless_equity", "equities"), ("luck", "lucks")):
+                found[column] = pa.array(np.asarray(arrays[part][rows]), from_pandas=True)
+            yield pa.record_batch(found)
+
+    def statistics(self, parameters: SelfPlayParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+        outcomes = np.asarray(arrays["outcomes"])
+        sizes = {"single_share": 1, "gammon_share": 2, "backgammon_share": 3}
+        found = {name: float((np.abs(outcomes) == points).mean()) for name, points in sizes.items()}
+        found |= {"turns_per_game": len(arrays["dice"]) / len(outcomes)} | mean_and_error(outcomes, "")
+        if parameters.luck:
+            found |= mean_and_error(outcomes - net_lucks_of(arrays), "hedged_")
+        return found
+
+    def check_sample(
+        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
+    ) -> None:
+        """Play some games again, where the player is as he was."""
+        from bgdata.datasets import all_kinds
+
+        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        try:
+            seat = Seat.of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
+        except BgdataError:
+            return  # a network that is not there any more
+        if seat.title != text_column(table.arrays(), "players")[0].as_py():
+            return  # another version plays by now
+        settings, first_turns = seat.settings(parameters), np.asarray(table.array("first_turns"))
+        for game in generator.permutation(parameters.games)[: min(rows, MOST_REPLAYED)].tolist():
+            expected = played(settings, game, game + 1)
+            turns = slice(*first_turns[game : game + 2].tolist())
+            found = {name: table.array(name)[game : game + 1] for name in GAME_PARTS}
+            found |= {name: table.array(name)[turns] for name in TURN_PARTS}
+            for name, values in found.items():
+                if np.asarray(values).tobytes() != expected[name].tobytes():
+                    raise CheckFailedError(
+                        f"expected the {name} of game {game} of {table.name} as it is played again, found others"
+                    )
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A player, and where workers find him."""
+
+    title: str  # name and version, for people
+    version: str
+    folders: Mapping[str, str]  # of the network and the tables that he plays by, by role
+
+    @classmethod
+    def of(cls, parameters: SelfPlayParameters, inputs: Mapping[str, Table], warehouse: Warehouse | None) -> Seat:
+        """The player that parameters name. Raises MissingTableError."""
+        name = parameters.player
+        tables = tables_of(name, warehouse) if name.startswith("network/") else inputs
+        folders = {role: str(table.folder.resolve()) for role, table in tables.items()}
+        label, version, _ = opened(name, folders)
+        return cls(f"{label} {version}", version, folders)
+
+    def settings(self, parameters: SelfPlayParameters) -> Settings:
+        """What `played` needs in a worker."""
+        from bgdata.kernel import kernel_fingerprint
+
+        wanted: dict[str, str | int] = {"player": parameters.player, "seed": parameters.seed, "luck": parameters.luck}
+        return {**self.folders, **wanted, "kernels": kernel_fingerprint()}
+
+
+def tables_of(name: str, warehouse: Warehouse | None) -> dict[str, Table]:
+    """The network of this name and the best bearoff tables of its warehouse, by role. Raises MissingTableError."""
+    from bgdata.evaluation.bearoff import open_bearoff
+    from bgdata.evaluation.named_network import find_network
+
+    assert warehouse is not None
+    found: dict[str, Table | None] = {"network": find_network(name, warehouse)}
+    if warehouse.root.is_dir():
+        bearoff = open_bearoff(warehouse)
+        found |= {"two_sided": bearoff.two_sided, "one_sided": bearoff.one_sided, "gammon": bearoff.gammon}
+    return {role: table for role, table in found.items() if table is not None}
+
+
+def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
+    """(label, version, brain) of a player. Raises CorruptFileError."""
+    from bgdata.evaluation.bearoff import BearoffEvaluator
+    from bgdata.evaluation.network_player import map_network_player
+    from bgdata.evaluation.player import RandomPlayer
+    from bgdata.evaluation.pubeval import PubEval
+
+    if name in ("pubeval", "random"):
+        player = PubEval() if name == "pubeval" else RandomPlayer()
+        return player.label, player.version, player.brain
+    tables = {role: Table(Path(folders[role])) for role in ("network", *TABLES) if role in folders}
+    network = map_network_player(tables.pop("network"), BearoffEvaluator(**tables))
+    return network.label, network.version, network.brain
+
+
+def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """Games begin to end - 1 of a `Seat`, as a shard holds them. Raises WorkerError where other kernels would play."""
+    from bgdata.game.board_kernels import position_classes
+    from bgdata.game.move_kernels import checker_moves_of
+    from bgdata.kernel import kernel_fingerprint
+    from bgdata.play.corpus import self_play
+
+    if kernel_fingerprint() != settings["kernels"]:
+        raise WorkerError(
+            f"expected a worker with the kernels {settings['kernels']}, found {kernel_fingerprint()}; "
+            "install the same bgdata everywhere"
+        )
+    folders = {role: str(value) for role, value in settings.items()}
+    *_, brain = opened(str(settings["player"]), folders)
+    found: Corpus = self_play(brain, end - begin, int(settings["seed"]), begin, with_luck=bool(settings["luck"]))
+    return {
+        "outcomes": found.outcomes,
+        "begins": found.begins,
+        "n_turns": np.diff(found.offsets),
+        "turn_boards": found.boards,
+        "turn_classes": position_classes(found.boards).astype(np.uint8),
+        "turn_moves": checker_moves_of(found.boards, found.dice, found.after_play),
+        "dice": found.dice,
+        "equities": found.equities,
+        "lucks": found.lucks,
+    }
+
+
+def net_lucks_of(arrays: Mapping[str, Array]) -> Array:
+    """float64[games]: luck of player 0 less that of player 1, NaN where it was not measured."""
+    from bgdata.play.corpus import net_lucks
+
+    return net_lucks(*(np.asarray(arrays[name]) for name in ("begins", "first_turns", "lucks")))
+
+
+def mean_and_error(points: Array, prefix: str) -> dict[str, float]:
+    """Mean of the games' points, and its standard error (0 of a single game)."""
+    spread = float(points.std(ddof=1)) if len(points) > 1 else 0.0
+    mean = float(points.mean(dtype=np.float64))
+    return {f"{prefix}points_per_game": mean, f"{prefix}standard_error": spread / len(points) ** 0.5}
+
+
+def game_records(outcomes: Array, first: int) -> Array:
+    """int32[n, 8]: money games from 0-0 in sessions of SESSION_GAMES, as `GAME_ARRAYS` describes them."""
+    numbers = np.arange(first, first + len(outcomes))
+    records = np.zeros((len(outcomes), 8), np.int32)
+    records[:, 0], records[:, 1] = numbers // SESSION_GAMES, numbers % SESSION_GAMES + 1
+    records[:, 6], records[:, 7] = outcomes < 0, np.abs(outcomes)
+    return records
+
+
+def turn_records(arrays: Mapping[str, Array], rows: slice) -> Array:
+    """int32[n, 7]: some turns, all of them plays with the cube centered at 1, as `TURN_ARRAYS` describes them."""
+    games, turns = turn_places(arrays["first_turns"], rows)
+    records = np.zeros((len(games), 7), np.int32)
+    records[:, 0] = records[:, 2] = (np.asarray(arrays["begins"])[games] + turns) % 2
+    records[:, 3:5] = arrays["dice"][rows]
+    records[:, 5] = 1
+    return records
+
+
+def play_texts(moves: Array) -> pa.Array:
+    """The usual notation of int8[n, 4, 3] checker moves as a dictionary column: only different plays are formatted."""
+    import pyarrow as pa
+
+    from bgdata.game.plays import CheckerMove, Play, format_play
+    from bgdata.game.position import START
+
+    keys = np.ascontiguousarray(moves.reshape(len(moves), -1)).view(f"V{moves[:1].size or 12}").ravel()
+    _, first, places = np.unique(keys, return_index=True, return_inverse=True)
+    texts = []
+    for play in moves[first].tolist():
+        steps = tuple(CheckerMove(start, end, bool(hits)) for start, end, hits in play if start >= 0)
+        texts.append(format_play(Play(steps, START)))
+    return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), pa.array(texts, pa.string()))
+
+
+def match_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """A corpus as the arrays of imported matches, from which other programs' files are written."""
+    count = len(arrays["outcomes"])
+    records = game_records(np.asarray(arrays["outcomes"]), 0)
+    names = text_column(arrays, "players").to_pylist()
+    return {
+        "games": records,
+        "first_turns": arrays["first_turns"],
+        "turns": turn_records(arrays, slice(0, len(arrays["dice"]))),
+        "turn_moves": arrays["turn_moves"],
+        **text_arrays("players", names * count),
+        **text_arrays("infos", ["[]"] * int(records[-1, 0] + 1)),
+    }
+
+
+DATASET = SelfPlay()

@@ -1,0 +1,101 @@
+"""Where shares of work run: in this process, in processes of this machine, or on a Dask cluster.
+
+All are `concurrent.futures.Executor`s, so there is one way to use them. Processes are spawned, never forked: kernels
+have threads, which a fork would break.
+"""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
+
+from bgdata.errors import MissingExtraError, UsageError, WorkerError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+LOCAL = "local"
+MOST_PROCESSES = 1024
+CONNECT_SECONDS = 10
+
+
+class InProcess(Executor):
+    """Runs each share as it is submitted; its kernels use the threads of this process."""
+
+    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """A future that is done."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(function(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def open_executor(name: str) -> Iterator[Executor]:
+    """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end, what has not begun dropped.
+
+    Raises UsageError for another name, MissingExtraError where Dask is not installed, and WorkerError for a cluster
+    that does not answer.
+    """
+    if name == LOCAL:
+        with InProcess() as executor:
+            yield executor
+    elif match := re.fullmatch(r"processes:(\d{1,4})", name, re.ASCII):
+        yield from _processes(int(match[1]))
+    elif re.fullmatch(r"dask://[^/\s]+:\d+/?", name):
+        yield from _cluster(name.removeprefix("dask://").removesuffix("/"))
+    else:
+        raise UsageError(f"expected the executor local, processes:N or dask://HOST:PORT, got {name}")
+
+
+def _processes(count: int) -> Iterator[Executor]:
+    """Processes with one thread each."""
+    if not 1 <= count <= MOST_PROCESSES:
+        raise UsageError(f"expected 1 to {MOST_PROCESSES} processes, got {count}")
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=begin_worker)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def begin_worker() -> None:
+    """In a new process, before kernels are loaded: one thread, and an end when the parent ends, however it does."""
+    os.environ["NUMBA_NUM_THREADS"] = "1"
+    parent = multiprocessing.parent_process()
+
+    def end_with_parent() -> None:
+        assert parent is not None
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def _cluster(address: str) -> Iterator[Executor]:
+    """A Dask cluster. Its workers need bgdata, and the warehouse under the same path."""
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError as error:
+        raise MissingExtraError(
+            "expected Dask for an executor dask://..., found none; try: pip install 'bgdata[dask]'"
+        ) from error
+    try:
+        client = distributed.Client(f"tcp://{address}", timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise WorkerError(f"expected a Dask scheduler at {address}, found: {reason}") from error
+    with client:
+        executor = client.get_executor(pure=False)
+        try:
+            yield executor
+        finally:
+            executor.shutdown(wait=False)

@@ -1,0 +1,138 @@
+"""Work split into ranges, each written as one file by whoever computes it, so that a killed build keeps the finished
+ones and any number of processes can share the rest.
+
+A shard `000000000-000002000.<SHA-256>.npz` holds the arrays of the items 0 to 1,999. It is written aside and renamed,
+and its name proves it: one that was damaged is said, and computed anew. Workers get a function's name, settings, a
+range and a folder, never arrays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed, wait
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from bgdata.errors import CorruptFileError, WorkerError
+from bgdata.store.arrays import Array
+from bgdata.store.job import SHARDS, Job
+from bgdata.store.storage import sha256_file, storage_errors, write_file
+
+_NAME = re.compile(r"(\d{9,})-(\d{9,})\.([0-9a-f]{64})\.npz")
+_ONE_AT_A_TIME = threading.Lock()  # a worker of a cluster may have several threads; kernels bring their own
+
+Settings = Mapping[str, str | int]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is computed for each range: `module:function`, which is called with (settings, begin, end) and returns
+    named arrays that depend on nothing else."""
+
+    function: str
+    settings: Settings
+
+    def compute(self, begin: int, end: int) -> Mapping[str, Array]:
+        """The arrays of one range."""
+        module, _, name = self.function.partition(":")
+        found: Mapping[str, Array] = getattr(import_module(module), name)(self.settings, begin, end)
+        return found
+
+
+def ranges(count: int, size: int) -> list[range]:
+    """0 to count - 1 in ranges of `size`, the last one maybe shorter."""
+    return [range(begin, min(count, begin + size)) for begin in range(0, count, size)]
+
+
+def compute_shards(job: Job, label: str, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
+    """The arrays of each range, in order: those that a killed build has finished, the others computed by
+    `job.executor`.
+
+    Raises WorkerError when workers are lost, and whatever the function raises; finished shards are kept.
+    """
+    folder = job.folder / SHARDS
+    with storage_errors("create", folder):
+        folder.mkdir(exist_ok=True)
+    job.progress.start(label, sum(map(len, parts)), unit)
+    found = intact_shards(job, folder)
+    missing = [part for part in parts if (part.start, part.stop) not in found]
+    if len(missing) < len(parts):
+        job.progress.note(f"going on with {label}: {len(parts) - len(missing)} of {len(parts)} parts are there")
+        job.progress.advance(sum(len(part) for part in parts if part not in missing))
+    for part, path in written_shards(job.executor, work, missing, folder):
+        found[part.start, part.stop] = path
+        job.progress.advance(len(part))
+    for part in parts:
+        yield read_shard(found[part.start, part.stop])
+
+
+def intact_shards(job: Job, folder: Path) -> dict[tuple[int, int], Path]:
+    """The whole shards of a folder by (begin, end); the others are named and deleted."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        match = _NAME.fullmatch(path.name)
+        if match and sha256_file(path) == match[3]:
+            found[int(match[1]), int(match[2])] = path
+            continue
+        if match:
+            job.progress.note(f"expected SHA-256 {match[3][:16]}... of {path}, found another; computing it anew")
+        with storage_errors("delete", path):
+            path.unlink()
+    return found
+
+
+def written_shards(
+    executor: Executor, work: Work, parts: Iterable[range], folder: Path
+) -> Iterator[tuple[range, Path]]:
+    """Have shards written, and yield each with its path as it is finished. Raises WorkerError."""
+    asked: dict[Future[str], range] = {}
+    try:
+        for part in parts:
+            asked[executor.submit(write_shard, work, part.start, part.stop, str(folder))] = part
+            for future in wait(asked, timeout=0).done:
+                yield asked.pop(future), folder / future.result()
+        for future in as_completed(asked):
+            yield asked[future], folder / future.result()
+    except Exception as error:
+        if not is_loss(error):
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise WorkerError(f"lost a worker; finished parts are kept, the same command goes on: {reason}") from error
+    finally:
+        for future in asked:
+            future.cancel()
+
+
+def is_loss(error: Exception) -> bool:
+    """Whether an error comes from the executor, not from the work."""
+    return isinstance(error, BrokenExecutor | CancelledError) or type(error).__module__.startswith("distributed")
+
+
+def write_shard(work: Work, begin: int, end: int, folder: str) -> str:
+    """Compute and write one shard; returns the name of its file. Raises StorageError, and what the work raises."""
+    with _ONE_AT_A_TIME:
+        arrays = work.compute(begin, end)
+    packed = io.BytesIO()
+    np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
+    data = packed.getvalue()
+    name = f"{begin:09d}-{end:09d}.{hashlib.sha256(data).hexdigest()}.npz"
+    write_file(Path(folder) / name, data)
+    return name
+
+
+def read_shard(path: Path) -> dict[str, Array]:
+    """The arrays of a shard. Raises StorageError, or CorruptFileError for one that changed since it was written."""
+    with storage_errors("read", path):
+        data = path.read_bytes()
+    match = _NAME.fullmatch(path.name)
+    if not match or hashlib.sha256(data).hexdigest() != match[3]:
+        raise CorruptFileError(f"expected {path} as it was written, found it changed; try the same command again")
+    with np.load(io.BytesIO(data), allow_pickle=False) as packed:
+        return dict(packed)

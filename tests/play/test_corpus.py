@@ -1,0 +1,214 @@
+"""Self-play with every turn and its luck, against a twin in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from bgdata.errors import UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.choices import Brain
+from bgdata.evaluation.network_kernels import Networks
+from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.codec import flip_boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.position import START
+from bgdata.kernel import threads
+from bgdata.play import corpus as corpus_module
+from bgdata.play.corpus import Corpus, net_lucks, self_play
+from bgdata.play.roll_values import RollRoom, fill_roll_values, mean_equity, new_roll_room, roll_place
+from tests.evaluation.networks import pips_networks, random_networks
+from tests.evaluation.test_pubeval import CONTACT, RACE
+from tests.reference.corpus import Board, Equities, best_chooser, luck, roll_equities, self_played
+from tests.reference.games import Chooser, pubeval_chooser, random_chooser
+
+PIPS = pips_networks()
+SEED, GAMES = 31, 40
+
+
+def brain_of(networks: Networks) -> Brain:
+    return NetworkPlayer(networks, NO_TABLES).brain
+
+
+def equities_of(networks: Networks) -> Equities:
+    """What networks say, as other tests compare it with twins of their own."""
+
+    def equities(boards: Sequence[Board]) -> list[float]:
+        found: list[float] = cubeless_equities(
+            evaluations(networks, NO_TABLES, np.array(boards, np.int8)).chances
+        ).tolist()
+        return found
+
+    return equities
+
+
+@pytest.fixture(scope="module")
+def lucky() -> Corpus:
+    """Games of a player who knows the race alone, with luck."""
+    return self_play(brain_of(PIPS), GAMES, SEED, with_luck=True)
+
+
+def assert_same(one: Corpus, other: Corpus) -> None:
+    for field, found, expected in zip(Corpus._fields, one, other, strict=True):
+        assert found.dtype == expected.dtype
+        assert found.tobytes() == expected.tobytes(), field
+
+
+def check_games(found: Corpus, choose: Chooser, first: int = 0) -> None:
+    for row in range(len(found.outcomes)):
+        expected = self_played(choose, SEED, first + row)
+        turns = slice(found.offsets[row], found.offsets[row + 1])
+        assert (found.outcomes[row], found.begins[row]) == (expected.outcome, expected.begins)
+        assert found.boards[turns].tolist() == expected.boards
+        assert list(map(tuple, found.dice[turns].tolist())) == expected.dice
+        assert found.after_play[turns].tolist() == expected.after_play
+
+
+@pytest.mark.parametrize(
+    ("brain", "choose"),
+    [
+        (PubEval().brain, pubeval_chooser(CONTACT, RACE)),
+        (RandomPlayer(7).brain, random_chooser(7)),
+        (brain_of(PIPS), best_chooser(equities_of(PIPS))),
+    ],
+    ids=["pubeval", "random", "network"],
+)
+def test_games_of_the_twin(brain: Brain, choose: Chooser) -> None:
+    first = 5
+    found = self_play(brain, 4, SEED, first)
+    check_games(found, choose, first)
+    assert np.isnan(found.lucks).all()
+
+
+def test_the_record_is_of_one_piece(lucky: Corpus) -> None:
+    """Every turn begins where the last one ended, and the game ends with its last turn only."""
+    begins = lucky.offsets[:-1]
+    goes_on = np.delete(np.arange(len(lucky.boards)), lucky.offsets[1:] - 1)
+    assert np.array_equal(lucky.boards[goes_on + 1], flip_boards(lucky.after_play[goes_on]))
+    assert (lucky.boards[begins] == START.board).all()
+    assert (lucky.dice[begins, 0] != lucky.dice[begins, 1]).all()
+    assert np.array_equal(lucky.begins, lucky.dice[begins, 0] < lucky.dice[begins, 1])
+    assert position_classes(lucky.boards).min() > 0
+    assert not position_classes(flip_boards(lucky.after_play[lucky.offsets[1:] - 1])).any()
+    assert set(np.abs(lucky.outcomes)) >= {1, 2}
+
+
+def test_both_sides_win_alike() -> None:
+    """A record that forgot whose turn it is would say that one of them always wins, or who begins."""
+    found = self_play(PubEval().brain, 4000, SEED)
+    is_won = found.outcomes > 0
+    assert 0.46 < is_won.mean() < 0.54
+    assert 0.46 < found.begins.mean() < 0.54
+    assert 0.50 < (is_won == (found.begins == 0)).mean() < 0.58
+
+
+def test_static_equities(lucky: Corpus) -> None:
+    chances = evaluations(PIPS, NO_TABLES, lucky.boards).chances
+    assert np.array_equal(lucky.equities, cubeless_equities(chances))
+    assert np.isnan(self_play(PubEval().brain, 2, SEED).equities).all()
+
+
+@pytest.mark.parametrize("networks", [PIPS, random_networks(1)], ids=["pips", "random"])
+def test_luck_of_the_twin(networks: Networks) -> None:
+    found = self_play(brain_of(networks), 2, SEED, first=3, with_luck=True)
+    equities = equities_of(networks)
+    for turn in [*range(12), *range(12, len(found.boards), 9), *found.offsets[:-1], *(found.offsets[1:] - 1)]:
+        expected = luck(equities, found.boards[turn].tolist(), tuple(found.dice[turn].tolist()), turn in found.offsets)
+        assert found.lucks[turn] == pytest.approx(expected, abs=2e-6)
+    assert len(np.unique(found.lucks)) > 20
+
+
+def roll_room(networks: Networks, board: Board) -> RollRoom:
+    room = new_roll_room(networks)
+    fill_roll_values(networks, NO_TABLES, np.array(board, np.int8), room)
+    return room
+
+
+def test_luck_averages_to_zero_over_the_rolls(lucky: Corpus) -> None:
+    """All 21, weighted; at the first turn the 15 that are no doubles."""
+    for turn in range(0, len(lucky.boards), 50):
+        room = roll_room(PIPS, lucky.boards[turn].tolist())
+        values = cubeless_equities(room.values).astype(np.float64)
+        for is_opening in (False, True):
+            weights = [roll.weight * (not is_opening or roll.high != roll.low) for roll in ROLLS]
+            assert abs(np.average(values - mean_equity(room, is_opening), weights=weights)) < 1e-12
+        chances = np.average(room.values, axis=0, weights=[roll.weight for roll in ROLLS])
+        assert room.mean == pytest.approx(chances, abs=1e-6)
+        assert 2 * room.mean[0] - 1 + room.mean[1:3].sum() - room.mean[3:].sum() == pytest.approx(
+            mean_equity(room, False), abs=1e-6
+        )
+
+
+def test_values_of_rolls(lucky: Corpus) -> None:
+    for turn in (0, 1, 17, 40):
+        board = lucky.boards[turn].tolist()
+        room, worth = roll_room(PIPS, board), roll_equities(equities_of(PIPS), board)
+        for (die, other_die), value in worth.items():
+            assert ROLLS[roll_place(die, other_die)].dice in ((die, other_die), (other_die, die))
+            assert cubeless_equities(room.values)[roll_place(die, other_die)] == pytest.approx(value, abs=1e-6)
+        chances = evaluations(PIPS, NO_TABLES, flip_boards(room.best)).chances
+        assert np.array_equal(cubeless_equities(room.values), -cubeless_equities(chances)) or np.allclose(
+            cubeless_equities(room.values), -cubeless_equities(chances), atol=1e-6
+        )
+
+
+def test_net_luck_is_that_of_player_0(lucky: Corpus) -> None:
+    found = net_lucks(lucky.begins, lucky.offsets, lucky.lucks)
+    for game in range(GAMES):
+        lucks = lucky.lucks[lucky.offsets[game] : lucky.offsets[game + 1]].tolist()
+        expected = sum(luck if (lucky.begins[game] + turn) % 2 == 0 else -luck for turn, luck in enumerate(lucks))
+        assert found[game] == expected
+    assert np.isnan(net_lucks(lucky.begins, lucky.offsets, np.full_like(lucky.lucks, np.nan))).all()
+    assert net_lucks(np.zeros(0, np.int8), np.zeros(1, np.int64), np.zeros(0, np.float32)).tolist() == []
+
+
+def test_hedged_results_are_as_good_on_average_and_less_noisy() -> None:
+    found = self_play(brain_of(PIPS), 600, 7, with_luck=True)
+    net = net_lucks(found.begins, found.offsets, found.lucks)
+    hedged = found.outcomes - net
+    assert abs(net.mean()) < 4 * net.std() / np.sqrt(len(net))
+    assert abs(found.lucks.mean()) < 4 * found.lucks.std() / np.sqrt(len(found.lucks))
+    assert hedged.std() < 0.85 * found.outcomes.std()
+
+
+def test_any_threads_and_batches(lucky: Corpus) -> None:
+    for count in (1, 2):
+        with threads(count):
+            assert_same(self_play(brain_of(PIPS), GAMES, SEED, with_luck=True), lucky)
+    part = self_play(brain_of(PIPS), 5, SEED, first=7, with_luck=True)
+    begin, end = lucky.offsets[7], lucky.offsets[12]
+    rows = [lucky.outcomes[7:12], lucky.begins[7:12], lucky.offsets[7:13] - begin]
+    assert_same(part, Corpus(*rows, *(values[begin:end] for values in lucky[3:])))  # type: ignore[arg-type]
+    plain = self_play(brain_of(PIPS), GAMES, SEED)
+    assert_same(plain._replace(lucks=lucky.lucks), lucky)
+
+
+@pytest.mark.parametrize("room", [0, 1, 60])
+def test_games_longer_than_their_pages(lucky: Corpus, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    assert (np.diff(lucky.offsets) > 60).any()
+    monkeypatch.setattr(corpus_module, "ROOM", room)
+    assert_same(self_play(brain_of(PIPS), GAMES, SEED, with_luck=True), lucky)
+
+
+def test_no_games() -> None:
+    found = self_play(PubEval().brain, 0, SEED)
+    assert [len(values) for values in found] == [0, 0, 1, 0, 0, 0, 0, 0]
+
+
+def test_players_without_networks_know_no_luck() -> None:
+    for player in (PubEval(), RandomPlayer()):
+        with pytest.raises(UsageError, match="expected a player with networks to say how lucky a roll is"):
+            self_play(player.brain, 1, SEED, with_luck=True)
+
+
+@pytest.mark.parametrize(("count", "seed", "first"), [(-1, 0, 0), (1, -1, 0), (1, 0, -1), (2, 0, (1 << 63) - 2)])
+def test_wrong_numbers(count: int, seed: int, first: int) -> None:
+    with pytest.raises(UsageError, match="expected numbers from 0 to"):
+        self_play(PubEval().brain, count, seed, first)

@@ -1,0 +1,70 @@
+"""Slow, obvious twin of self-play with luck: one game at a time, every roll tried, in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from bgdata.game.dice import ROLLS, roll_of
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from tests.reference.games import Chooser, points_lost, stream_bits
+from tests.reference.self_play import flipped
+
+Board = list[int]
+Equities = Callable[[Sequence[Board]], list[float]]  # of whoever is on roll on each board
+
+
+class SelfPlayed(NamedTuple):
+    """One game."""
+
+    outcome: int  # points to player 0
+    begins: int  # who rolls first
+    boards: list[Board]  # before the roll, seen by the player on roll
+    dice: list[tuple[int, int]]
+    after_play: list[Board]  # seen by the player who moved
+
+
+def self_played(choose: Chooser, seed: int, game: int) -> SelfPlayed:
+    """Game `game` of a seed; the higher die of the first roll says who begins, player 0 being the first die's."""
+    board, boards, dice, after = list(START.board), [], [], []
+    while True:
+        turn = len(boards)
+        rolls = [(a, b) for a in range(1, 7) for b in range(1, 7) if turn or a != b]
+        dice.append(rolls[(stream_bits(seed, game, turn) >> 32) * len(rolls) >> 32])
+        plays = legal_plays(Position.from_board(board), roll_of(*dice[-1]))
+        boards.append(board)
+        after.append(choose(board, [list(play.after_play.board) for play in plays], game, turn))
+        board = flipped(after[-1])
+        if not any(count > 0 for count in after[-1][1:]):
+            begins = 0 if dice[0][0] > dice[0][1] else 1
+            player = begins if turn % 2 == 0 else 1 - begins
+            points = points_lost(after[-1])
+            return SelfPlayed(points if player == 0 else -points, begins, boards, dice, after)
+
+
+def best_chooser(equities: Equities) -> Chooser:
+    """Who leaves the opponent least, the first of equals."""
+
+    def choose(_before: Board, after: Sequence[Board], _game: int, _turn: int) -> Board:
+        found = equities([flipped(board) for board in after])
+        return after[found.index(min(found))]
+
+    return choose
+
+
+def roll_equities(equities: Equities, board: Board) -> dict[tuple[int, int], float]:
+    """What each of the 36 ordered rolls is worth to the player on roll: the equity after his best play."""
+    worth = {}
+    for roll in ROLLS:
+        plays = legal_plays(Position.from_board(board), roll)
+        value = -min(equities([flipped(play.after_play.board) for play in plays]))
+        worth[roll.dice[0], roll.dice[1]] = worth[roll.dice[1], roll.dice[0]] = value
+    return worth
+
+
+def luck(equities: Equities, board: Board, dice: tuple[int, int], is_opening: bool) -> float:
+    """What a roll is worth more than the average of those that could have been rolled."""
+    worth = roll_equities(equities, board)
+    possible = [value for (die, other), value in worth.items() if not (is_opening and die == other)]
+    return worth[dice] - sum(possible) / len(possible)
