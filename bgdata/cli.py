@@ -11,7 +11,7 @@ import click
 
 from bgdata import cli_players
 from bgdata.commands import report
-from bgdata.commands.options import gnubg_option, threads_option
+from bgdata.commands.options import executor_option, gnubg_option, threads_option
 from bgdata.commands.train import train
 from bgdata.datasets import all_kinds
 from bgdata.errors import BgdataError, UsageError
@@ -94,14 +94,23 @@ def explain(warehouse: Warehouse, /, kind: str, **options: int | None) -> None:
 @click.argument("kind", required=False)
 @parameter_options
 @threads_option
+@executor_option
 @click.option("--force", is_flag=True, help="Build anew even what is there.")
 @click.option("--yes", is_flag=True, help="Do not ask before a large build.")
 @click.pass_obj
 def build(
-    warehouse: Warehouse, /, kind: str | None, threads: int | None, force: bool, yes: bool, **options: int | None
+    warehouse: Warehouse,
+    /,
+    kind: str | None,
+    threads: int | None,
+    executor: str,
+    force: bool,
+    yes: bool,
+    **options: int | None,
 ) -> None:
     """Build a dataset KIND with the given parameters, or the whole default warehouse."""
     from bgdata.kernel import threads as run_on
+    from bgdata.store.executors import open_executor
 
     given = any(value is not None for value in options.values())
     if kind is None and given:
@@ -114,9 +123,9 @@ def build(
     for declared, parameters in wanted:
         declared.check_parameters(parameters)
         report.confirm_large(warehouse, declared, parameters, yes=yes)
-    with report.progress_bars() as progress, run_on(threads):
+    with open_executor(executor) as workers, report.progress_bars() as progress, run_on(threads):
         for declared, parameters in wanted:
-            warehouse.build(declared.name, parameters, progress=progress, force=force)
+            warehouse.build(declared.name, parameters, progress=progress, force=force, executor=workers)
 
 
 @main.command(name="import")

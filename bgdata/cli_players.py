@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import click
 
+from bgdata.commands.options import executor_option, threads_option
 from bgdata.store.warehouse import Warehouse
 
 FORMATS = click.Choice(["text", "json"])
@@ -84,4 +85,47 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
         play_game(player, chosen)
 
 
-COMMANDS = (eval_, hint, play)
+@click.command()
+@click.option(
+    "--player",
+    default="network",
+    show_default=True,
+    metavar="PLAYER",
+    help="network (the one that comes with bgdata), network/NAME, pubeval or random.",
+)
+@click.option("--games", default=10_000, show_default=True, type=click.IntRange(1), help="How many games.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Decides the dice.")
+@click.option(
+    "--luck/--no-luck", default=False, show_default=True, help="Measure the luck of every roll (ten times slower)."
+)
+@executor_option
+@threads_option
+@click.option("--force", is_flag=True, help="Play anew even what is there.")
+@click.pass_obj
+def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int | None, **options: int) -> None:
+    """Let PLAYER play against himself, and keep every turn: the tables `games` and `turns`.
+
+    The games of a seed are the same from any executor and any number of threads. Stopped at any moment, the same
+    command goes on with the games that are missing.
+
+    \b
+    The luck of the dice, game by game, and the openings:
+      bgdata query "from luck_by_game limit 5"
+      bgdata query "from opening_plays"
+    """
+    from bgdata.commands.selfplay import play_corpus
+    from bgdata.kernel import threads as run_on
+
+    with run_on(threads):
+        play_corpus(
+            warehouse,
+            player,
+            options["games"],
+            options["seed"],
+            luck=bool(options["luck"]),
+            executor=executor,
+            force=bool(options["force"]),
+        )
+
+
+COMMANDS = (eval_, hint, play, selfplay)

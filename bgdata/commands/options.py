@@ -15,6 +15,17 @@ def threads_option(function: Callable[..., None]) -> Callable[..., None]:
     )
 
 
+def executor_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Who computes kinds that come in parts."""
+    return click.option(
+        "--executor",
+        default="local",
+        show_default=True,
+        metavar="NAME",
+        help="Who computes what comes in parts, such as games: local, processes:N, or dask://HOST:PORT.",
+    )(function)
+
+
 def gnubg_option(function: Callable[..., None]) -> Callable[..., None]:
     """Files of gnubg to look into beside our tables."""
     return click.option(
