@@ -37,7 +37,14 @@ MAY_IMPORT = {
         "bgdata.store.warehouse",
     },
     "bgdata.play": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.evaluation"},
-    "bgdata.training": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.evaluation"},
+    "bgdata.training": {
+        "bgdata.errors",
+        "bgdata.kernel",
+        "bgdata.game",
+        "bgdata.bearoff",
+        "bgdata.evaluation",
+        "bgdata.play",
+    },
     "bgdata.formats": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.bearoff.index"},
     "bgdata.store": {"bgdata.errors"},  # knows no backgammon
     "bgdata.sql": {"bgdata.bearoff.index", "bgdata.game"},
