@@ -1,0 +1,72 @@
+"""Small networks with random weights, written as versions of a warehouse, for tests of players and commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from bgdata.evaluation.answers import NETWORK_CLASSES
+from bgdata.evaluation.encoder import Encoder
+from bgdata.evaluation.encoders import input_count
+from bgdata.evaluation.network_kernels import OUTPUTS, SHAPE_COLUMNS, Networks
+from bgdata.kernel import read_only
+from bgdata.store.arrays import save_array
+from bgdata.store.manifest import Manifest
+
+ENCODERS = (Encoder.RACE, Encoder.TESAURO_198, Encoder.CONTACT)
+HIDDEN = ((6, 4), (5,), (7,))
+
+
+def random_networks(seed: int) -> Networks:
+    """A race network of two hidden layers, and crashed and contact ones of one, of other inputs each."""
+    generator = np.random.default_rng(seed)
+    shapes = np.zeros((len(NETWORK_CLASSES), SHAPE_COLUMNS + 3), np.int64)
+    weights = biases = 0
+    for row, encoder, hidden in zip(shapes, ENCODERS, HIDDEN, strict=True):
+        sizes = [*hidden, OUTPUTS]
+        row[: SHAPE_COLUMNS + len(sizes)] = [encoder, input_count(encoder), weights, biases, len(sizes), *sizes]
+        weights += sum(below * units for below, units in zip([input_count(encoder), *hidden], sizes, strict=True))
+        biases += sum(sizes)
+    return Networks(
+        read_only(shapes),
+        read_only(generator.integers(-800, 801, weights).astype(np.int16)),
+        read_only(generator.integers(-(1 << 16), 1 << 16, biases).astype(np.int32)),
+    )
+
+
+def write_network(root: Path, name: str, networks: Networks) -> Path:
+    """Publish networks as network/<name> of a warehouse; the folder of the version."""
+    folder = root / "network" / name / "r1-0123abcd"
+    folder.mkdir(parents=True)
+    for array, values in networks._asdict().items():
+        save_array(folder / f"{array}.npy", values)
+    manifest(name).save(folder)
+    return folder
+
+
+def manifest(name: str) -> Manifest:
+    """What a player reads of it is true; the rest is empty."""
+    return Manifest(
+        dataset="network",
+        variant=name,
+        revision=1,
+        parameters={},
+        recipe_key="",
+        digest="0123abcd",
+        inputs={},
+        raw_files=[],
+        warnings=[],
+        rows=0,
+        files=[],
+        statistics={"points_per_game": 0.25, "standard_error": 0.0125},
+        licence="",
+        source="",
+        kernel_fingerprint="",
+        software={},
+        source_commit="",
+        created="",
+        seconds=0,
+        peak_memory_bytes=0,
+        machine="",
+    )
