@@ -66,7 +66,7 @@ GAMMON = [0, 1, 0, 0, 0, 0, *[0] * 13, -15, *[0] * 6]
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("ply", [0, 1])
 def test_gnubg_evaluates(ply: int) -> None:
-    """Finished games by the rules; known chances; the same as seen from the other side, for the one who does not roll."""
+    """Finished games by the rules; known chances of the player on roll; and the same question has the same answer."""
     player = GnubgPlayer(ply)
     assert isinstance(player, Evaluator)
     boards = np.array([START.board, *OVER, BEAROFF, GAMMON, START.board], np.int8)

@@ -83,7 +83,7 @@ FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
     "weights of big end": (lambda n: n._replace(weights=n.weights.astype(">i2")), r"weights of >i2\["),
     "missing weight": (lambda n: n._replace(weights=n.weights[:-1]), r"weights of \[\d+\] for \d+"),
     "weights in a table": (lambda n: n._replace(weights=n.weights[None]), r"weights of \[1, \d+\] for \d+"),
-    "bias too many": (lambda n: n._replace(biases=np.append(n.biases, np.int32(0))), r"weights of .* and biases of \[\d+\] for \d+"),
+    "bias too many": (lambda n: n._replace(biases=np.append(n.biases, np.int32(0))), "weights of .* and biases of"),
     "biases of int64": (lambda n: n._replace(biases=n.biases.astype(np.int64)), r"biases of int64\["),
     "none": (lambda _: NO_NETWORKS, r"shapes of \[3, 6\]"),
 }  # fmt: skip
