@@ -104,7 +104,7 @@ def test_undo_takes_back_to_the_last_decision() -> None:
 def test_whole_games_end_in_their_result(player: MappedPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     """The person asks for a hint, plays one of the plays it shows, and takes every seventh play back."""
     winners = set()
-    for seed in range(12):
+    for seed in range(5):
         asked = 0
 
         def person(_: str) -> str:
@@ -116,7 +116,7 @@ def test_whole_games_end_in_their_result(player: MappedPlayer, capsys: pytest.Ca
 
         play_game(player, seed, person)
         last = capsys.readouterr().out.splitlines()[-1]
-        assert re.fullmatch(r"(You win|random-0ply wins) a( single game, 1 point|( back)?gammon, [23] points)", last)
+        assert re.fullmatch(r"(You win|random-0ply wins) a (single game, 1 point|(back)?gammon, [23] points)", last)
         winners.add(last.split()[0])
     assert winners == {"You", "random-0ply"}
 
