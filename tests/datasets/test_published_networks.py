@@ -17,7 +17,6 @@ from bgdata.datasets import network
 from bgdata.datasets.network import DATASET, PUBLISHED, NetworkParameters, published_networks
 from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, UnknownEncoderError
 from bgdata.evaluation.network import open_networks
-from bgdata.kernel import threads
 from bgdata.store.lockfile import load_lock
 from bgdata.store.manifest import load_manifest, recipe_key
 from bgdata.store.progress import Silence
@@ -35,17 +34,6 @@ def tiny(root: Path) -> Table:
     return bgdata.open_warehouse(root).open("network", "tiny")
 
 
-def test_rows_are_the_curve(small_root: Path) -> None:
-    table = tiny(small_root)
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        rows = connection.sql("select * exclude (variant) from learning_curve_tiny").fetchall()
-    assert rows == [tuple(row) for row in table.array("curve").tolist()]
-    assert [row[0] for row in rows] == [200, 400]
-    assert table.manifest.statistics == dict(zip([c.name for c in DATASET.columns], rows[-1], strict=True))
-    assert table.manifest.rows == DATASET.estimate(TINY).rows
-    open_networks(table)
-
-
 def test_estimate(small_root: Path) -> None:
     estimate, manifest = DATASET.estimate(TINY), tiny(small_root).manifest
     assert estimate.disk_bytes / 2 < sum(entry.bytes for entry in manifest.files) < estimate.disk_bytes + 8000
@@ -54,23 +42,7 @@ def test_estimate(small_root: Path) -> None:
         assert 0.8 < DATASET.estimate(parameters).disk_bytes / size < 1.2
 
 
-def test_trials_use_small_tables() -> None:
-    """So that they begin at once; longer runs use those of 6 points."""
-    for games, points in ((999, 3), (1000, 6)):
-        for tables, roles in ((0, {"two_sided"}), (1, {"two_sided", "one_sided", "gammon"})):
-            inputs = DATASET.inputs(replace(TINY, games=games, tables=tables))
-            assert set(inputs) == roles
-            assert {vars(parameters)["points"] for _, parameters in inputs.values()} == {points}
-
-
 # ----------------------------------------------------------------- the same result
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_digest_does_not_depend_on_the_number_of_threads(small_root: Path, memory_path: Path, count: int) -> None:
-    with threads(count):
-        table = bgdata.open_warehouse(memory_path).build("network", TINY)
-    assert table.manifest.digest == tiny(small_root).manifest.digest
 
 
 def test_another_seed_gives_another_network(small_root: Path, memory_path: Path) -> None:
