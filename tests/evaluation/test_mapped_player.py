@@ -22,7 +22,8 @@ from bgdata.errors import (
 )
 from bgdata.evaluation.evaluator import Source
 from bgdata.evaluation.lookahead import FILTERS, PlayFilter, evaluate_ahead
-from bgdata.evaluation.mapped_player import MappedPlayer, map_player
+from bgdata.evaluation.mapped_player import MappedPlayer
+from bgdata.evaluation.named_network import map_player
 from bgdata.evaluation.network_player import NetworkPlayer
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
