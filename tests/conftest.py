@@ -14,9 +14,12 @@ import pytest
 import bgdata
 from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.store.dataset import Dataset, ImportedDataset
 from bgdata.store.warehouse import Warehouse
 from tests.evaluation.network_versions import random_networks, write_network
+
+LUCKY = SelfPlayParameters("network", "", 6, 4, 1)
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +46,14 @@ def player_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         warehouse.build(kind, RaceParameters(6))
     warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 3))
     write_network(root, "random", random_networks(7))
+    return root
+
+
+@pytest.fixture(scope="session")
+def network_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a warehouse with the network that comes with bgdata, and some games of it with luck."""
+    root = tmp_path_factory.mktemp("network") / "warehouse"
+    bgdata.open_warehouse(root).build("selfplay", LUCKY)
     return root
 
 

@@ -75,9 +75,11 @@ def write_benchmark(arrays: Arrays, output: Path) -> None:
 def write_matches(arrays: Arrays, output: Path) -> None:
     """All matches in the Jellyfish format, one after the other."""
     from bgdata.datasets.matches import matches_of
+    from bgdata.datasets.selfplay import match_arrays
     from bgdata.formats.lines import write_bytes
     from bgdata.formats.mat import format_mat
 
+    arrays = arrays if "games" in arrays else match_arrays(arrays)
     write_bytes(output, (line for match in matches_of(arrays) for line in format_mat(match)))
 
 
@@ -87,5 +89,5 @@ FORMATS: dict[str, tuple[tuple[str, ...], Callable[[Arrays, Path], None]]] = {  
     "wildbg-csv": (("boards", "chances"), write_wildbg),
     "bgsage-rollouts": (("boards", "chances"), write_bgsage),
     "position-list": (("boards",), write_positions),
-    "mat": (("games", "turn_moves"), write_matches),
+    "mat": (("turn_moves", "players"), write_matches),
 }

@@ -115,9 +115,10 @@ class SelfPlay(Dataset[SelfPlayParameters]):
 
     def compute(self, parameters: SelfPlayParameters, inputs: Mapping[str, Table], job: Job) -> None:
         seat = Seat.of(parameters, inputs, job.warehouse)
-        if seat.version != (parameters.version or seat.version):
+        if parameters.player != "network" and parameters.version != seat.version:
             raise InvalidParameterError(
-                f"expected version {seat.version} of {parameters.player}, as it plays here, got {parameters.version}"
+                f"expected version {seat.version} of {parameters.player}, as it plays here, "
+                f"got {parameters.version or 'none'}"
             )
         label = f"{self.name}/{self.slug(parameters)}"
         parts = ranges(parameters.games, SHARD_GAMES[bool(parameters.luck)])
@@ -134,7 +135,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
         import pyarrow as pa
 
         luck_0 = net_lucks_of(arrays)
-        name = text_column(arrays, "players").cast(pa.string())[0].as_py()
+        name = text_column(arrays, "players")[0].as_py()
         for rows in slices(len(arrays["outcomes"]), self.row_group_rows):
             outcomes, luck = np.asarray(arrays["outcomes"])[rows], luck_0[rows]
             n_turns = np.diff(arrays["first_turns"][rows.start : rows.stop + 1])
@@ -320,7 +321,8 @@ def play_texts(moves: Array) -> pa.Array:
     from bgdata.game.plays import CheckerMove, Play, format_play
     from bgdata.game.position import START
 
-    keys = np.ascontiguousarray(moves.reshape(len(moves), -1)).view(f"V{moves[:1].size or 12}").ravel()
+    flat = moves.reshape(len(moves), 12).astype(np.int64) + 1
+    keys = flat @ (1 << np.arange(0, 60, 5))  # each below 32
     _, first, places = np.unique(keys, return_index=True, return_inverse=True)
     texts = []
     for play in moves[first].tolist():

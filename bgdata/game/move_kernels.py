@@ -45,12 +45,12 @@ def find_moves(board: Boards, die: int, other_die: int, after: Boards, scratch: 
         return 0
     if high == low:
         return find_double_moves(board, high, after, scratch[0], moves)
-    for used in (high, low):  # one die alone
-        n = find_pair(board, used, 0, after, scratch, moves)
-        if n != 0:
-            return n
     n = find_pair(board, high, low, after, scratch, moves)
-    return n if n != 0 else find_pair(board, low, high, after, scratch, moves)
+    if n == 0:
+        n = find_pair(board, low, high, after, scratch, moves)
+    if n == 0:
+        n = find_single(board, high, after, scratch[0], moves)
+    return n if n != 0 else find_single(board, low, after, scratch[0], moves)
 
 
 @kernel(borrows=True)
@@ -80,23 +80,32 @@ def moved(board: Boards, start: int, die: int, into: Boards) -> int:
 
 
 @kernel(borrows=True)
+def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
+    """Fills moves[0, 0:3] with the one move by a die that leads to after[slot]; returns 1, or 0 where none does."""
+    for start in range(_BAR, 0, -1):
+        end = moved(board, start, die, scratch)
+        if end >= 0 and same_board(scratch, after):
+            note_move(moves, 0, start, end, end > 0 and board[end] == -1)
+            return 1
+    return 0
+
+
+@kernel(borrows=True)
 def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fills moves[0:n, 0:3] with a move by the first die, and one by the later die unless that is 0, that lead to
-    after[slot]; returns n, 0 where none do. Of several ways, the highest first start is taken."""
+    """Fills moves[0:2, 0:3] with a move by the first die and one by the later die that lead to after[slot], the higher
+    start first; returns 2, or 0 where none do. Of several ways, the highest start for the first die is taken."""
     for start in range(_BAR, 0, -1):
         end = moved(board, start, first_die, scratch[0])
         if end < 0:
             continue
-        if later_die == 0:
-            if same_board(scratch[0], after):
-                note_move(moves, 0, start, end, end > 0 and board[end] == -1)
-                return 1
-            continue
         for later in range(_BAR, 0, -1):
             later_end = moved(scratch[0], later, later_die, scratch[1])
             if later_end >= 0 and same_board(scratch[1], after):
-                note_move(moves, 0, start, end, end > 0 and board[end] == -1)
-                note_move(moves, 1, later, later_end, later_end > 0 and scratch[0, later_end] == -1)
+                place = int(later > start)  # of the first die's move
+                is_hit, is_later_hit = end > 0 and board[end] == -1, later_end > 0 and board[later_end] == -1
+                is_same_end = end == later_end  # whoever comes first hits
+                note_move(moves, place, start, end, is_hit and not (is_same_end and place == 1))
+                note_move(moves, 1 - place, later, later_end, is_later_hit and not (is_same_end and place == 0))
                 return 2
     return 0
 

@@ -98,7 +98,7 @@ def test_names(kind: Dataset[Any]) -> None:
     names = [kind.name, *(shape.name for shape in kind.tables), *(column.name for column in columns)]
     for name in (*names, *(array.name for array in kind.arrays), *kind.parameters.names()):
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)
-        assert not set(name.split("_")) & (WRONG_WORDS - (set() if kind.defaults else RECORDED_WORDS)), name
+        assert not set(name.split("_")) & (WRONG_WORDS - (set() if kind in SIZED else RECORDED_WORDS)), name
     for column in columns:
         assert column.name.endswith(UNIT_ENDINGS.get(column.unit, "")), f"{column.name} in {column.unit}"
 

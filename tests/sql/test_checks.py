@@ -24,9 +24,9 @@ class Spoiler(NamedTuple):
     rows: int = 1
 
 
-def changed(table: str, change: str, **key: int) -> Spoiler:
+def changed(table: str, change: str, **key: int | str) -> Spoiler:
     """A changed value in the row with this key."""
-    where = " and ".join(f"{column} = {value}" for column, value in key.items())
+    where = " and ".join(f"{column} = {value!r}" for column, value in key.items())
     return Spoiler(f"update {table} set {change} where {where}", dict(key))
 
 
@@ -79,10 +79,68 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("bgsage_rollouts", change, line=1)
         for change in ("win = 1.01", "win = -0.01", "win_backgammon = win_gammon + 0.1", "lose_backgammon = -0.01")
     ],
+    "games__hedged_points_are_points_less_luck": [
+        changed("games", change, game=3, dataset="selfplay")
+        for change in (
+            "hedged_points = 0.5",
+            "luck_0 = 0.5",
+            "luck_0 = 0.5, hedged_points = if(winner = 0, points_won, -points_won) - 0.49",
+            "luck_0 = 'nan', hedged_points = 0.5",
+        )
+    ],
+    "games__luck_is_that_of_their_turns": [
+        changed("games", "luck_0 = 0.5", game=3, dataset="selfplay"),
+        Spoiler("update turns set luck = 0.5 where dataset = 'selfplay' and game = 3 and turn = 2", {"game": 3}),
+        Spoiler("update turns set luck = 0.5 where dataset = 'selfplay' and game = 3", {"game": 3}),
+        Spoiler(
+            "update turns set luck = 0.5 where dataset = 'selfplay' and game = 3; "
+            "update games set luck_0 = 90.5 where dataset = 'selfplay' and game = 3",
+            {"game": 3, "luck_0": 90.5},
+        ),
+    ],
+    "games__turns_are_counted": [
+        changed("games", "n_turns = n_turns + 1", game=3, dataset="selfplay"),
+        changed("games", "n_turns = null", game=0, dataset="matches"),
+        Spoiler("delete from turns where dataset = 'selfplay' and game = 3 and turn = 7", {"game": 3}),
+        Spoiler("delete from turns where dataset = 'matches' and game = 0", {"game": 0, "found": None}),
+    ],
+    "position_sample__games_have_one_split": [
+        Spoiler(
+            "update position_sample set split = if(split = 'test', 'train', 'test') where (game, turn) in "
+            "(select (game, max(turn)) from position_sample group by game having count(*) > 1 order by game limit 1)",
+            {"splits": 2},
+        ),
+        Spoiler(
+            "update position_sample set split = 'other' where game = (select max(game) from position_sample)",
+            {"splits": 1},
+        ),
+        Spoiler(
+            "update position_sample set split = null where game = (select max(game) from position_sample)",
+            {"splits": 0},
+        ),
+    ],
+    "position_sample__positions_are_distinct": [
+        Spoiler(
+            "insert into position_sample from position_sample "
+            "where position_id = (select min(position_id) from position_sample)",
+            {"rows": 2},
+        ),
+    ],
+    "turns__equities_are_possible": [
+        changed("turns", change, game=3, turn=2, dataset="selfplay")
+        for change in (
+            "cubeless_equity = 3.001",
+            "cubeless_equity = -3.001",
+            "cubeless_equity = 'nan'",
+            "luck = 6.001",
+            "luck = -6.001",
+            "luck = 'nan'",
+        )
+    ],
     "games__winners_have_points": [
-        changed("games", "points_won = null", game=0),
-        changed("games", "winner = null", game=0),
-        changed("games", "points_won = 0", game=0),
+        changed("games", "points_won = null", game=0, dataset="matches"),
+        changed("games", "winner = null", game=0, dataset="matches"),
+        changed("games", "points_won = 0", game=0, dataset="matches"),
     ],
     "gnubg_training__chances_follow_each_other": [
         changed("gnubg_training", change, line=2)
@@ -133,9 +191,9 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("positions", "board = null", line=2),
     ],
     "turns__plays_have_dice": [
-        changed("turns", "die1 = null", game=0, turn=0),
-        changed("turns", "die2 = 7", game=0, turn=0),
-        changed("turns", "action = 'double'", game=0, turn=0),
+        changed("turns", "die1 = null", game=0, turn=0, dataset="matches"),
+        changed("turns", "die2 = 7", game=0, turn=0, dataset="matches"),
+        changed("turns", "action = 'double'", game=0, turn=0, dataset="matches"),
     ],
     "wildbg_training__chances_follow_each_other": [
         changed("wildbg_training", "win = 1.01", line=2),
@@ -275,7 +333,8 @@ def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             for shape in kind.tables:
                 columns, path = select_columns(kind, kind.smallest, shape), folder / shape.file
                 query = f"select {columns} from read_parquet('{path}')"
-                connection.execute(f"create table if not exists {shape.name} as {query}")
+                connection.execute(f"create table if not exists {shape.name} as {query} limit 0")
+                connection.execute(f"insert into {shape.name} {query}")
         yield connection
 
 

@@ -1,0 +1,33 @@
+"""Which games train, which validate and which test: by a hash of the seed and the game's number, whole games at a time.
+
+Positions of one game resemble each other, so a split by position would let a player be tested on what it was trained
+on. The split of a game never changes, however many games there are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+SPLITS = ("train", "validation", "test")
+TENTHS = (8, 1, 1)  # of the games
+_STEP = 0x9E3779B97F4A7C15
+_SALT = 0x5350_4C49_5453  # another stream than that of the dice, which the same seed and number key
+_MASK = (1 << 64) - 1
+
+
+def splits_of_games(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """uint8[n]: places in SPLITS of the games of a seed with these numbers."""
+    numbers = np.asarray(games).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        bits = mixed(mixed(np.full_like(numbers, (seed ^ _SALT) & _MASK)) + (numbers + np.uint64(1)) * np.uint64(_STEP))
+    tenths = (bits >> np.uint64(32)) * np.uint64(10) >> np.uint64(32)
+    return np.repeat(np.arange(len(SPLITS)), TENTHS)[tenths.astype(np.int64)].astype(np.uint8)
+
+
+def mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finisher of splitmix64 (Steele, Lea and Flood, 2014): a bijection in which every bit moves half of all."""
+    with np.errstate(over="ignore"):
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

@@ -1,0 +1,137 @@
+"""Positions sampled from self-play: distinct, of every class, and no game in two splits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.commands.export_text import write_text
+from bgdata.datasets.position_sample import DATASET, SampleParameters, chosen_rows, position_hashes
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.position import Position
+from bgdata.play.random_games import random_game_positions
+from bgdata.play.splits import SPLITS, splits_of_games
+from bgdata.store.table import Table
+from tests.datasets.test_selfplay import Changed
+from tests.reference.games import MASK, splitmix
+
+SMALL = DATASET.smallest
+GAMES = random_game_positions(30, seed=4)
+CLASSES = position_classes(GAMES.boards).astype(np.uint8)
+
+
+def small(root: Path) -> Table:
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
+
+
+def test_rows_are_positions_of_the_corpus(small_root: Path) -> None:
+    table = small(small_root)
+    assert table.folder.parent.name == "pubeval-20-seed-3-most-40"
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        found = connection.sql(
+            "select s.position_id = t.position_id and s.board = t.board and s.class = t.class, s.position_id, s.board, "
+            "s.game, s.split from position_sample s join turns t using (game, turn) "
+            "where t.dataset = 'selfplay' and t.variant = 'pubeval-20-seed-3' order by s.game, s.turn"
+        ).fetchall()
+        counts = dict(connection.sql("select class, count(*) from position_sample group by class").fetchall())
+    assert len(found) == table.manifest.rows
+    assert all(row[0] for row in found)
+    assert [Position.from_board(row[2]).id for row in found] == [row[1] for row in found]
+    assert len({row[1] for row in found}) == len(found)
+    assert counts["contact"] == counts["race"] == 40
+    statistics = table.manifest.statistics
+    assert {name: statistics[name] for name in counts} == counts
+    splits = Counter(row[4] for row in found)
+    assert {name: statistics[name] for name in SPLITS} == {name: splits[name] for name in SPLITS}
+    assert [row[4] for row in found] == [SPLITS[split] for split in splits_of_games(3, np.array([r[3] for r in found]))]
+
+
+def test_each_position_once_and_first() -> None:
+    """By plain Python: the lowest hashes of each class, each where the position comes first."""
+    seen: dict[tuple[int, ...], int] = {}
+    for row, board in enumerate(GAMES.boards.tolist()):
+        seen.setdefault(tuple(board), row)
+    hashes = dict(zip(seen, position_hashes(np.array(list(seen), np.int8)).tolist(), strict=True))
+    assert len(set(hashes.values())) == len(seen)
+    for most in (1, 25, 10**6):
+        expected: list[int] = []
+        for wanted in ({10}, {9}, {4, 6, 8}):
+            boards = [board for board, row in seen.items() if CLASSES[row] in wanted]
+            expected += [seen[board] for board in sorted(boards, key=hashes.__getitem__)[:most]]
+        assert chosen_rows(GAMES.boards, CLASSES, most).tolist() == sorted(expected)
+    assert chosen_rows(GAMES.boards[:0], CLASSES[:0], 5).tolist() == []
+
+
+def test_hashes_are_spread() -> None:
+    distinct = np.unique(GAMES.boards, axis=0)
+    tops = position_hashes(distinct) >> np.uint64(62)
+    assert np.bincount(tops.astype(np.int64), minlength=4) == pytest.approx(len(distinct) / 4, rel=0.15)
+
+
+def test_splits_of_the_twin() -> None:
+    """Tenths of a hash of (seed, game) in plain integers."""
+    for seed in (0, 3, (1 << 63) - 1):
+        games = [*range(300), 1 << 40]
+        found = splits_of_games(seed, np.array(games)).tolist()
+        for game, split in zip(games, found, strict=True):
+            bits = splitmix(mixed(seed ^ 0x5350_4C49_5453), game)
+            tenth = (bits >> 32) * 10 >> 32
+            assert split == (0 if tenth < 8 else tenth - 7)
+
+
+def mixed(bits: int) -> int:
+    """The last steps of splitmix64 alone."""
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB & MASK
+    return bits ^ (bits >> 31)
+
+
+def test_shares_of_the_splits() -> None:
+    found = splits_of_games(1, np.arange(20_000))
+    assert np.bincount(found) / 20_000 == pytest.approx([0.8, 0.1, 0.1], abs=0.01)
+    assert np.array_equal(found[:50], splits_of_games(1, np.arange(50)))
+    assert not np.array_equal(found, splits_of_games(2, np.arange(20_000)))
+
+
+@pytest.mark.parametrize("name", ["boards", "classes", "splits", "turns"])
+def test_changed_rows_are_found(small_root: Path, name: str) -> None:
+    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL)
+    assert inputs
+    table = Changed(small(small_root).folder)
+    DATASET.check_sample(table, inputs, 1000, np.random.default_rng(0))
+    values = np.array(table.array(name))
+    values[5] = values[5] + 1 if name != "turns" else 0 if values[5] else 1
+    table.change(name, values)
+    with pytest.raises(CheckFailedError, match=f"in row 5 of {table.name}, found others"):
+        DATASET.check_sample(table, inputs, 1000, np.random.default_rng(0))
+
+
+def test_positions_are_exported(small_root: Path, tmp_path: Path) -> None:
+    write_text(small(small_root), "position-list", tmp_path / "list")
+    expected = [Position.from_board(board).id for board in small(small_root).array("boards").tolist()]
+    assert [line for line in (tmp_path / "list").read_text().split() if len(line) == 14] == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"most": 0}, "expected at least 1 position of each class, got 0"),
+        ({"games": 0}, "expected 1 to .* games, got 0"),
+        ({"player": "x"}, "expected the player network, .*, got 'x'"),
+    ],
+)
+def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=f"^{message}$"):
+        bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, **changes))
+
+
+def test_the_default_is_of_the_default_corpus() -> None:
+    assert SampleParameters().most == 2000
+    assert DATASET.inputs(SampleParameters())["games"][1] in bgdata.all_kinds()["selfplay"].defaults
