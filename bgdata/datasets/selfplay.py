@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
 
 PLAYERS = re.compile(r"network(/[a-z0-9-]+)?|pubeval|random")
-SHARD_GAMES = {False: 2000, True: 100}  # by luck: some seconds of work on one core
+SHARD_GAMES = {False: 1000, True: 50}  # by luck: some seconds of work on one core
 MOST_GAMES = 1 << 30
 MOST_REPLAYED = 50  # games that a verification plays again
 SESSION_GAMES = 10_000  # that make one money session in files of other programs
@@ -77,7 +77,8 @@ class SelfPlay(Dataset[SelfPlayParameters]):
         FlatArray("lucks", "float32", "turn", "Luck of the roll for the player on roll, NaN where not measured"),
     )
     parameters = SelfPlayParameters
-    defaults = (SelfPlayParameters(),) if NETWORK.defaults else ()
+    # luck for 10,000 games would take minutes: as many without it, and others with it, take seconds each
+    defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=1)) if NETWORK.defaults else ()
     smallest = SelfPlayParameters("pubeval", "2", 20, 3)
 
     @property

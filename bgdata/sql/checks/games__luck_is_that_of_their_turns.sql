@@ -5,4 +5,4 @@ left join (
     select dataset, variant, game, sum(if(player = 0, luck, -luck)::double) as total, count(luck) as known
     from turns group by all
 ) using (dataset, variant, game)
-where not coalesce(abs(luck_0 - total) < 1e-6 and known = n_turns, luck_0 is null and coalesce(known, 0) = 0);
+where if(luck_0 is null, coalesce(known, 0) > 0, not coalesce(abs(luck_0 - total) < 1e-6 and known = n_turns, false));

@@ -9,7 +9,8 @@ select dataset, variant, game, player_0, player_1,
 from games
 join turns using (dataset, variant, game)
 where luck_0 is not null
-group by all;
+group by all
+order by dataset, variant, game;
 comment on view luck_by_game is 'What the dice did in every game whose luck is known, and the result without it';
 comment on column luck_by_game.dataset is 'Dataset kind';
 comment on column luck_by_game.variant is 'Player, games and seed, or the import';
