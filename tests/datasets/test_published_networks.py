@@ -7,15 +7,13 @@ import signal
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 import bgdata
 from bgdata.datasets import network
 from bgdata.datasets.network import DATASET, PUBLISHED, NetworkParameters, published_networks
-from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, UnknownEncoderError
+from bgdata.errors import BgdataError
 from bgdata.evaluation.network import open_networks
 from bgdata.store.lockfile import load_lock
 from bgdata.store.manifest import load_manifest, recipe_key
@@ -104,60 +102,6 @@ def test_a_checkpoint_of_another_recipe_is_never_used(small_root: Path, memory_p
     assert key is not None
     assert refused == [f"expected a checkpoint of recipe {key[:12]}, got one of another: {expected.parent / left.name}"]
     assert not [text for text in notes.texts if text.startswith("going on")]
-
-
-# ----------------------------------------------------------------- checks
-
-
-class Changed(Table):
-    """A version with an array changed in memory."""
-
-    def change(self, name: str, values: Any) -> None:
-        self._arrays = {name: values}
-
-
-@pytest.mark.parametrize("name", ["weights", "biases", "curve"])
-def test_a_network_that_does_not_play_as_its_curve_says_is_found(small_root: Path, name: str) -> None:
-    warehouse = bgdata.open_warehouse(small_root)
-    table = Changed(tiny(small_root).folder)
-    inputs = warehouse.find_inputs(DATASET, TINY) or {}
-    generator = np.random.default_rng(0)
-    DATASET.check_sample(table, inputs, 1, generator)
-    values = np.array(table.array(name))
-    if name == "curve":
-        values[-1] = values[0]
-    else:
-        values[-40:] *= -1  # of the contact network's last layer
-    values.setflags(write=False)  # as mapped ones are
-    table.change(name, values)
-    with pytest.raises(
-        CheckFailedError, match=r"expected points per game, .* from the weights of network/tiny/r1-\w+, "
-    ):
-        DATASET.check_sample(table, inputs, 1, generator)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"games": 0}, "expected games of at least 1, got 0"),
-        ({"batch": 0}, "expected batch of at least 1, got 0"),
-        ({"seed": -1}, "expected a seed of at least 0, got -1"),
-        ({"hidden": "8-x"}, "expected hidden units such as 120 or 120-60, each 1 to 2048, got '8-x'"),
-        ({"trace": 1.5}, r"expected a trace from 0 to 1, got 1\.5"),
-        ({"rate": 0.1, "last_rate": 0.2}, r"expected 0 < last rate <= rate <= 1, got 0\.2 and 0\.1"),
-        ({"row_games": 99}, "expected at least 100 games a row and 2 test games, got 99 and 20"),
-        ({"test_games": 1}, "expected at least 100 games a row and 2 test games, got 200 and 1"),
-        ({"name": "A/b"}, "expected a name of small letters, digits and -, got 'A/b'"),
-        ({"name": ""}, "expected a name of small letters, digits and -, got ''"),
-    ],
-)
-def test_wrong_recipes(memory_path: Path, changes: dict[str, Any], message: str) -> None:
-    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
-    with pytest.raises(InvalidParameterError, match=f"^{message}$"):
-        warehouse.build("network", replace(TINY, **changes))
-    with pytest.raises(UnknownEncoderError, match=r"expected inputs among tesauro-196, .*, got colours"):
-        warehouse.build("network", replace(TINY, inputs="colours"))
-    assert not warehouse.root.exists()
 
 
 # ----------------------------------------------------------------- networks that come with bgdata
