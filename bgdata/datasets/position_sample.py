@@ -50,7 +50,7 @@ class PositionSample(Dataset[SampleParameters]):
         FlatArray("classes", "uint8", "row", "Class of the position, numbered as by gnubg"),
         FlatArray("games", "int32", "row", "Number of the game"),
         FlatArray("turns", "int32", "row", "Number of the turn in it"),
-        FlatArray("splits", "uint8", "row", "0: train, 1: validation, 2: test"),
+        FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2"),
     )
     parameters = SampleParameters
     defaults = (SampleParameters(),) if SELFPLAY.defaults else ()
