@@ -1,6 +1,7 @@
 """Takes a trained network into the package as its default: `python -m docs.ship_network NAME [WAREHOUSE]`.
 
-It replaces the one that was there, in bgdata/evaluation/networks and in warehouse/warehouse.lock; commit both. The
+It replaces the one that was there, in bgdata/evaluation/networks and in warehouse/warehouse.lock; commit both, and
+the lock again after `make build` and `bgdata lock`: what the network plays (selfplay) follows it. The
 version is verified first: hashes, values, SQL checks, its games against PubEval, and that this code would train it.
 """
 
