@@ -19,11 +19,11 @@ from tests.commands.command_line import error_of, run, succeeds
 def test_verify(warehouse: Warehouse) -> None:
     result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
     assert result.exit_code == 0
-    count = len(warehouse.kinds)
+    count = len(list(warehouse.versions()))
     assert result.stdout == f"{count} versions, {8 * count} checks passed, 0 versions failed\n"
     assert result.stderr.count("ok     ") == count
     assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").startswith(
-        "1 versions, 8 checks passed"
+        "2 versions, 16 checks passed"
     )
 
 
@@ -39,7 +39,7 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
         (table.folder / name).write_bytes(data)
     result = run(warehouse.root, "verify", "--sample", "5")
     assert result.exit_code == 1
-    count = len(warehouse.kinds)
+    count = len(list(warehouse.versions()))
     assert result.stdout == f"{count} versions, {8 * count - 2 * 6} checks passed, 2 versions failed\n"
     for table, name in damaged.items():
         assert re.search(
@@ -63,7 +63,7 @@ def test_imported_versions_are_not_repaired_without_their_files(warehouse: Wareh
     assert result.exit_code == 1
     assert f"error: expected the files that {damaged[0].name} was imported from; delete " in result.stderr
     assert damaged[0].parquet.read_bytes() == b"junk"
-    assert "1 versions, 8 checks passed" in succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0")
+    assert "2 versions, 16 checks passed" in succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0")
 
 
 def test_verify_of_nothing(tmp_path: Path) -> None:
