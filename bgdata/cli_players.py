@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from typing import Any
 
 import click
 
+from bgdata.commands.options import threads_option
 from bgdata.store.warehouse import Warehouse
 
 FORMATS = click.Choice(["text", "json"])
@@ -84,4 +86,58 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
         play_game(player, chosen)
 
 
-COMMANDS = (eval_, hint, play)
+@click.command()
+@click.argument("position")
+@click.argument("roll", required=False)
+@click.option("--trials", default=1296, show_default=True, metavar="N", help="Games, a multiple of 36.")
+@click.option("--until", type=float, metavar="ERROR", help="Play more rounds of --trials until this standard error.")
+@click.option(
+    "--most-trials", default=46_656, show_default=True, metavar="N", help="Where --until ends, a multiple of --trials."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Decides the dice.")
+@click.option(
+    "--truncate", default=0, metavar="ROLLS", help="Rolls after which the static evaluation counts.  [default: never]"
+)
+@click.option(
+    "--stop",
+    type=click.Choice(["end", "exact", "tables"]),
+    default="exact",
+    show_default=True,
+    help="Where games end sooner: nowhere, at exact bearoff tables, or at any.",
+)
+@click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less exact.")
+@click.option("--within", default=0.16, show_default=True, metavar="POINTS", help="Plays that are rolled out.")
+@click.option("--plays", default=5, show_default=True, type=click.IntRange(1), help="How many of them at most.")
+@click.option(
+    "--network", default="", metavar="NAME", help="Networks of the warehouse.  [default: those of the package]"
+)
+@threads_option
+@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@click.pass_obj
+def rollout(
+    warehouse: Warehouse,
+    /,
+    position: str,
+    roll: str | None,
+    network: str,
+    threads: int | None,
+    form: str,
+    **options: Any,
+) -> None:
+    """Roll out a POSITION: the player plays both sides many times; chances and equity with standard errors.
+
+    With a ROLL such as 31, or an XGID or gnubg ID that has one, the better plays are rolled out with the same dice, and
+    ranked. The luck of every roll is subtracted, which makes standard errors several times smaller.
+    """
+    from bgdata.commands.rollout import print_rollout
+    from bgdata.evaluation.named_network import KIND, open_network_player
+    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.kernel import threads as run_on
+
+    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse)
+    assert isinstance(player, NetworkPlayer)  # at ply 0
+    with run_on(threads):
+        print_rollout(player, position, roll, form, options)
+
+
+COMMANDS = (eval_, hint, play, rollout)

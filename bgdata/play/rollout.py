@@ -10,7 +10,9 @@ small on that account.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,9 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.choices import NETWORK, Brain
+from bgdata.evaluation.pubeval import published_tables
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
+from bgdata.play.roll_estimates import MOST_LIKELY
 from bgdata.play.rollout_kernels import (
     BLOCK,
     LAST_TURN,
@@ -63,6 +67,11 @@ class RolloutResult(NamedTuple):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.plain_standard_errors / self.equity_standard_errors)
 
+    def rows(self, chosen: NDArray[np.int64]) -> Self:
+        """Some rows, in this order."""
+        columns: Iterator[Any] = (column[chosen] for column in self)
+        return type(self)(*columns)
+
     @classmethod
     def joined(cls, results: list[Self]) -> Self:
         """The rows of all results, at least one."""
@@ -75,6 +84,7 @@ class How(NamedTuple):
     stop: str = "exact"  # of STOPS: where a trial ends before the game does: nowhere, at exact tables, at any
     turns: int = 0  # rolls after which the static evaluation stands for the rest; 0: any number
     with_luck: bool = True  # whether to subtract luck; the games are the same
+    likely: int = 5  # plays of each roll that luck in contact is seen by, by PubEval's choice; 0: all
 
     def settings(self, seed: int) -> Settings:
         """For kernels. Raises UsageError for numbers or words that mean nothing."""
@@ -84,10 +94,31 @@ class How(NamedTuple):
             raise UsageError(f"expected a seed from 0 to 2^63 - 1, got {seed}")
         if not 0 <= self.turns < LAST_TURN:
             raise UsageError(f"expected 0 turns (to the end) or more, up to {LAST_TURN - 1}, got {self.turns}")
-        return Settings(seed, self.turns or LAST_TURN, int(STOPS[self.stop]), self.with_luck)
+        if not 0 <= self.likely <= MOST_LIKELY:
+            raise UsageError(f"expected luck by 1 to {MOST_LIKELY} plays of a roll, or 0 for all, got {self.likely}")
+        return Settings(
+            seed, self.turns or LAST_TURN, int(STOPS[self.stop]), self.with_luck, self.likely, published_tables()
+        )
 
 
 PLAIN = How()
+
+
+class Limits(NamedTuple):
+    """How many trials a position gets: rounds of `trials` until its standard error is small enough."""
+
+    trials: int = SUPERBLOCK
+    until: float = math.inf  # points that the standard error of the equity may have
+    most_trials: int = 0  # a multiple of `trials`; 0: one round
+
+    def check(self) -> None:
+        """Raises UsageError unless there is a standard error for so many trials, and an end."""
+        if self.trials < 2 * BLOCK or self.trials % BLOCK or self.trials > MOST_TRIALS:
+            raise UsageError(f"expected a multiple of {BLOCK} trials, at least {2 * BLOCK}, got {self.trials}")
+        if not self.until > 0:
+            raise UsageError(f"expected a standard error above 0, got {self.until}")
+        if self.most_trials % self.trials or not 0 <= self.most_trials <= MOST_TRIALS:
+            raise UsageError(f"expected most trials to be a multiple of {self.trials}, got {self.most_trials}")
 
 
 def roll_out(
@@ -96,86 +127,61 @@ def roll_out(
     trials: int = SUPERBLOCK,
     seed: int = 0,
     how: How = PLAIN,
+    *,
+    until: float = math.inf,
+    most_trials: int = 0,
     items: NDArray[np.int64] | None = None,
 ) -> RolloutResult:
     """Rolls int8[n, 26] boards out, each in so many trials: a multiple of 36, at least 72.
 
-    Board i has the dice of items[i] of the seed, int64[n], not below 0; of item i if none are given. The result of a
-    position depends on nothing else: not on other positions, batches or threads. Raises UsageError for numbers beyond
-    these and for a player without networks, and InvalidPositionError.
+    With `until` there are more rounds of `trials`, up to `most_trials` in all, a multiple of them, until the equity has
+    a standard error of at most so many points; what does not get there has the larger one that it got to. Board i has
+    the dice of items[i] of the seed, int64[n], not below 0; of item i if none are given. The result of a position
+    depends on nothing else: not on other positions, batches or threads. Raises UsageError for numbers beyond these and
+    for a player without networks, and InvalidPositionError.
     """
-    check_trials(trials, brain)
-    settings, numbers = how.settings(seed), numbers_of(boards, items)
-    step = max(1, BATCH_BLOCKS * BLOCK // trials)
+    numbers = numbers_of(boards, items)
+    limits = Limits(trials, until, most_trials)
+    step = max(1, BATCH_BLOCKS * BLOCK // max(trials, most_trials, 1))
     results = []
     for start in range(0, max(len(boards), 1), step):
         rows = slice(start, start + step)
-        first = np.zeros(len(boards[rows]), np.int64)
-        results.append(result_of(rolled_blocks(boards[rows], brain, settings, numbers[rows], first, trials // BLOCK)))
-    return RolloutResult.joined(results)
+        blocks = rolled_blocks(boards[rows], brain, seed, how, limits, numbers[rows], numbers[rows])
+        results += [result_of(found[None]) for found in blocks]
+    return RolloutResult.joined(results) if results else result_of(np.empty((0, 2, 2, 5)))
 
 
-def roll_out_until(
+def rolled_blocks(
     boards: Boards,
     brain: Brain,
-    until: float,
-    most_trials: int,
-    trials: int = SUPERBLOCK,
-    seed: int = 0,
-    how: How = PLAIN,
-    items: NDArray[np.int64] | None = None,
-) -> RolloutResult:
-    """`roll_out` in rounds of `trials` until each equity has a standard error of at most `until` points.
+    seed: int,
+    how: How,
+    limits: Limits,
+    items: NDArray[np.int64],
+    groups: NDArray[np.int64],
+) -> list[Values]:
+    """For each int8[n, 26] board, of a group int64[n], float64[blocks, 2, 5]: means of the chances at the end and of
+    the luck in blocks of 36 trials; as many in a group as the slowest of its standard errors needs.
 
-    A position that does not get there in `most_trials`, a multiple of `trials`, has as many and the larger standard
-    error that it got to. Raises as `roll_out` does.
+    Raises UsageError for wrong limits and for a player without networks.
     """
-    check_trials(trials, brain)
-    if not until > 0 or most_trials < trials or most_trials % trials or most_trials > MOST_TRIALS:
-        raise UsageError(
-            f"expected a standard error above 0 and most trials a multiple of {trials}, got {until} and {most_trials}"
-        )
-    settings, numbers = how.settings(seed), numbers_of(boards, items)
-    step = max(1, BATCH_BLOCKS * BLOCK // most_trials)
-    results = []
-    for start in range(0, max(len(boards), 1), step):
-        rows = slice(start, start + step)
-        limits = until, most_trials // trials, trials // BLOCK
-        results.append(_rounds(np.ascontiguousarray(boards[rows]), brain, settings, numbers[rows], limits))
-    return RolloutResult.joined(results)
-
-
-def _rounds(
-    boards: Boards, brain: Brain, settings: Settings, items: NDArray[np.int64], limits: tuple[float, int, int]
-) -> RolloutResult:
-    """Rounds of so many blocks, until the standard error is small enough or there were so many rounds."""
-    until, most_rounds, count = limits
-    rows = np.arange(len(boards))
-    blocks = np.empty((len(rows), 0, 2, 5))
-    result = RolloutResult(*(np.zeros((len(rows), *shape), dtype) for shape, dtype in _SHAPES))
-    for number in range(most_rounds):
-        first = np.full(len(rows), number * count, np.int64)
-        more = rolled_blocks(boards[rows], brain, settings, items[rows], first, count)
-        blocks = np.concatenate([blocks, more], axis=1)
-        found = result_of(blocks)
-        for values, new in zip(result, found, strict=True):
-            values[rows] = new
-        is_open = ~(found.equity_standard_errors <= until)
-        rows, blocks = rows[is_open], blocks[is_open]
-        if not len(rows):
-            break
-    return result
-
-
-_SHAPES = (((5,), float), ((5,), float), ((), float), ((), float), ((), float), ((), np.int64))
-
-
-def check_trials(trials: int, brain: Brain) -> None:
-    """Raises UsageError unless there is a standard error for so many trials, and networks to play them."""
-    if trials < 2 * BLOCK or trials % BLOCK or trials > MOST_TRIALS:
-        raise UsageError(f"expected a multiple of {BLOCK} trials, at least {2 * BLOCK}, got {trials}")
+    limits.check()
     if brain.kind != NETWORK:
         raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
+    settings, count = how.settings(seed), limits.trials // BLOCK
+    boards, rows = np.ascontiguousarray(boards), np.arange(len(boards))
+    blocks = [np.empty((0, 2, 5))] * len(boards)
+    for number in range(max(1, limits.most_trials // limits.trials)):
+        found = np.empty((len(rows), count, 2, 5))
+        first = np.full(len(rows), number * count, np.int64)
+        fill_blocks(brain, settings, boards[rows], items[rows], first, found)
+        for row, more in zip(rows.tolist(), found, strict=True):
+            blocks[row] = np.concatenate([blocks[row], more])
+        errors = [result_of(blocks[row][None]).equity_standard_errors[0] for row in rows.tolist()]
+        rows = rows[np.isin(groups[rows], groups[rows][~(np.array(errors) <= limits.until)])]
+        if not len(rows):
+            break
+    return blocks
 
 
 def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.int64]:
@@ -187,23 +193,8 @@ def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.in
     return numbers
 
 
-def rolled_blocks(
-    boards: Boards,
-    brain: Brain,
-    settings: Settings,
-    items: NDArray[np.int64],
-    first: NDArray[np.int64],
-    count: int,
-) -> Values:
-    """float64[n, count, 2, 5]: means of the chances at the end and of the luck in blocks first[i] to first[i] + count
-    - 1 of each board, 36 trials each."""
-    blocks = np.empty((len(boards), count, 2, 5))
-    fill_blocks(brain, settings, np.ascontiguousarray(boards), items, first, blocks)
-    return blocks
-
-
 def result_of(blocks: Values) -> RolloutResult:
-    """Means and standard errors of `rolled_blocks`, at least two a board."""
+    """Means and standard errors of float64[n, blocks, 2, 5], `rolled_blocks`, at least two a board."""
     n, count = blocks.shape[:2]
     values = np.empty((n, count, 7))
     plain, luck = blocks[:, :, 0], blocks[:, :, 1]

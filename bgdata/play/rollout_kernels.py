@@ -16,12 +16,14 @@ from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
 from bgdata.evaluation.chances import Chances, fill_turned
 from bgdata.evaluation.choices import Brain, networks_of, tables_of
 from bgdata.evaluation.network_kernels import Networks
+from bgdata.evaluation.pubeval_kernels import ScoreTables
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import fill_plays
+from bgdata.game.play_kernels import MOST_PLAYS, fill_plays
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import kernel, prange
+from bgdata.play.roll_estimates import fill_roll_estimates
 from bgdata.play.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
 
 BLOCK = 36  # trials
@@ -39,6 +41,8 @@ class Settings(NamedTuple):
     last_turn: int  # roll after which the static evaluation stands for the rest of the game
     stop: int  # greatest `BearoffSource` that ends a game; 0: none does
     with_luck: bool  # whether to subtract luck
+    likely: int  # plays of each roll that luck in contact is seen by: see `roll_estimates`; 0: all
+    scores: ScoreTables  # of PubEval
 
 
 class Room(NamedTuple):
@@ -50,6 +54,7 @@ class Room(NamedTuple):
     end: Values  # [5] chances at the end of a trial
     luck: Values  # [5] of all rolls of a trial
     order: NDArray[np.int64]  # [36] of the second rolls
+    scores: NDArray[np.int64]  # [MOST_PLAYS]
 
 
 @kernel(parallel=True)
@@ -75,6 +80,7 @@ def new_room(networks: Networks) -> Room:
         np.empty(5, np.float64),
         np.empty(5, np.float64),
         np.empty(BLOCK, np.int64),
+        np.empty(MOST_PLAYS, np.int64),
     )
 
 
@@ -124,12 +130,16 @@ def fill_trial(
     while turn < settings.last_turn and not is_final(tables, settings.stop, room.board):
         place = rolls[turn] if turn < 2 else roll_at(stream, turn)
         die, other_die = place // 6 + 1, place % 6 + 1
-        if settings.with_luck:
+        roll = roll_place(die, other_die)
+        if settings.with_luck and (settings.likely == 0 or class_of(room.board) <= _RACE):
             fill_roll_values(networks, tables, room.board, room.roll)
-            roll = roll_place(die, other_die)
             add_luck(room.roll, roll, turn % 2 == 0, room.luck)
             flip_into(room.roll.best[roll], room.board)
         else:
+            if settings.with_luck:
+                likely, scores = settings.likely, settings.scores
+                fill_roll_estimates(networks, tables, scores, likely, room.board, room.scores, room.roll)
+                add_luck(room.roll, roll, turn % 2 == 0, room.luck)
             play(networks, tables, max(die, other_die), min(die, other_die), room)
         turn += 1
     chances = room.roll.values[0]

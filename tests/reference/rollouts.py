@@ -9,6 +9,7 @@ from bgdata.game.dice import ROLLS, Roll, roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from tests.reference.networks import Chances, turned
+from tests.reference.pubeval import is_race, score
 from tests.reference.self_play import Board, flipped
 
 # boards of a player on roll -> the chances of each, and who answers: 0 the rules, 1 an exact table, 2 any, others more
@@ -24,10 +25,16 @@ class Best(NamedTuple):
 
 
 class Twin:
-    """Rolls out; what is known of a position is remembered."""
+    """Rolls out; what is known of a position is remembered.
 
-    def __init__(self, evaluate: Evaluator, bits: Bits, stop: int, turns: int) -> None:
+    In contact, luck is seen by the `likely` plays with the highest scores for `contact` weights, 0 for all.
+    """
+
+    def __init__(
+        self, evaluate: Evaluator, bits: Bits, stop: int, turns: int, likely: int, contact: Sequence[int]
+    ) -> None:
         self.evaluate, self.bits, self.stop, self.turns = evaluate, bits, stop, turns
+        self.likely, self.contact = likely, contact
         self.found: dict[tuple[int, ...], dict[Roll, Best]] = {}
 
     def stream(self, seed: int, item: int) -> int:
@@ -35,14 +42,20 @@ class Twin:
         return self.bits(self.bits(seed, 0), item)
 
     def best_plays(self, board: Board) -> dict[Roll, Best]:
-        """The best play of every roll: that which leaves the opponent least, the first of equals."""
+        """What luck takes for the best play of every roll."""
         key = tuple(board)
         if key not in self.found:
-            self.found[key] = {roll: self.best_play(board, roll) for roll in ROLLS}
+            likely = 0 if is_race(board) else self.likely
+            self.found[key] = {roll: self.best_play(board, roll, likely) for roll in ROLLS}
         return self.found[key]
 
-    def best_play(self, board: Board, roll: Roll) -> Best:
-        after = [flipped(play.after_play.board) for play in legal_plays(Position.from_board(board), roll)]
+    def best_play(self, board: Board, roll: Roll, likely: int = 0) -> Best:
+        """The play that leaves the opponent least, the first of equals: of all, or of the likely ones."""
+        boards = [play.after_play.board for play in legal_plays(Position.from_board(board), roll)]
+        if likely:
+            boards.sort(key=lambda after: -score(after, self.contact))
+            boards = boards[:likely]
+        after = [flipped(each) for each in boards]
         chances = self.evaluate(after)[0]
         equities = [2 * win - 1 + gammon + bg - lost - lost_bg for win, gammon, bg, lost, lost_bg in chances]
         best = equities.index(min(equities))
@@ -82,7 +95,7 @@ class Twin:
             win, gammon, backgammon, lost_gammon, lost_backgammon = gained
             other = [-win, lost_gammon, lost_backgammon, gammon, backgammon]
             luck = [old + new for old, new in zip(luck, gained if turn % 2 == 0 else other, strict=True)]
-            board = best[roll].board
+            board = self.best_play(board, roll).board
         else:
             turn += 1
         end = self.evaluate([board])[0][0]
