@@ -12,7 +12,8 @@ import pytest
 import bgdata
 from bgdata.evaluation.named_network import open_network_player
 from bgdata.evaluation.network_player import NetworkPlayer
-from bgdata.game.position import START, Position
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START
 from bgdata.play.rollout import How, Limits, roll_out
 from bgdata.play.rollout_decisions import Window, roll_out_decision
 from tests.commands.command_line import error_of, run, succeeds
@@ -76,15 +77,9 @@ def test_plays(player_root: Path, player: NetworkPlayer) -> None:
     )
     assert [play["loss"] for play in found["plays"]] == decision.losses.tolist()
     boards = [tuple(board) for board in decision.boards.tolist()]
-    names = {str(play): play.next_position.board for play in _plays()}
+    names = {str(play): play.next_position.board for play in legal_plays(START, "31")}
     assert [names[play["play"]] for play in found["plays"]] == boards
     assert found["roll"] == "31"
-
-
-def _plays() -> list:  # type: ignore[type-arg]
-    from bgdata.game.plays import legal_plays
-
-    return legal_plays(Position(START.board), "31")
 
 
 def test_a_standard_error_that_cannot_be_reached(player_root: Path) -> None:
@@ -110,7 +105,7 @@ def test_exact_positions(player_root: Path) -> None:
     ("arguments", "message"),
     [
         (("x",), "expected one of position id"),
-        ((START_ID, "99"), "expected"),
+        ((START_ID, "99"), "expected a roll"),
         ((START_ID, "--trials", "100"), "expected a multiple of 36 trials, at least 72, got 100"),
         ((START_ID, "--until", "-1"), "expected a standard error above 0, got -1.0"),
         (
@@ -124,4 +119,5 @@ def test_exact_positions(player_root: Path) -> None:
 )
 def test_wrong_usage(player_root: Path, arguments: tuple[str, ...], message: str) -> None:
     given = arguments if "--network" in arguments else (*arguments, "--network", "random")
-    assert error_of(run(player_root, "rollout", *given), 1 if "none" in arguments else 2).startswith(message)
+    is_usage = len(arguments) > 2 and "none" not in arguments
+    assert error_of(run(player_root, "rollout", *given), 2 if is_usage else 1).startswith(message)

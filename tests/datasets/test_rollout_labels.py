@@ -98,9 +98,7 @@ def test_verify_rolls_out_again(warehouse: Warehouse) -> None:
     chances = np.load(table.folder / "chances.npy")
     chances[1, 0] += 0.01
     np.save(table.folder / "chances.npy", chances)
-    with pytest.raises(
-        CheckFailedError, match=r"expected chances of .* in row 1 of rollout_labels/positions-sample-by"
-    ):
+    with pytest.raises(CheckFailedError, match=r"expected chances of .* in row 1 of rollout_labels/"):
         DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
 
 
