@@ -24,7 +24,11 @@ HEAVY = ("dask", "duckdb", "numba", "pandas", "prefect", "pyarrow")
 # what a folder or module of ours may import of ours, itself included; its own package is always allowed
 MAY_IMPORT = {
     "bgdata": {"bgdata.bearoff", "bgdata.datasets", "bgdata.game", "bgdata.store"},  # the public API
-    "bgdata.players": {"bgdata.Folder", "bgdata.open_warehouse", "bgdata.evaluation"},  # loaded with `bgdata.open_player`
+    "bgdata.players": {
+        "bgdata.Folder",
+        "bgdata.open_warehouse",
+        "bgdata.evaluation",
+    },  # loaded with `bgdata.open_player`
     "bgdata.errors": set(),
     "bgdata.kernel": set(),
     "bgdata.game": {"bgdata.errors", "bgdata.kernel"},

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 PUBLISHED = Path(__file__).parents[1] / "evaluation" / "networks"  # <name>/<version>/, see docs/ship_network.py
 POINTS = 6  # of the bearoff tables that teach and test
-TRIAL_POINTS = 3  # the same in a trial, a run of fewer games than this: such tables are there at once
-TRIAL_GAMES = 1000
 SAMPLE_SEED = 0  # of the bearoff positions that test
 MOST_INPUTS = 256  # of any encoder, or somewhat fewer: for estimates
 LEAST_GAMES = 100  # to play again: fewer do not tell how far they may be off
@@ -130,11 +128,9 @@ class Network(Dataset[NetworkParameters]):
             )
 
     def inputs(self, parameters: NetworkParameters) -> Mapping[str, tuple[str, Parameters]]:
-        points = TRIAL_POINTS if parameters.games < TRIAL_GAMES else POINTS
-        two_sided = TwoSidedParameters(points, points)
-        tables: dict[str, tuple[str, Parameters]] = {"two_sided": ("bearoff_two_sided", two_sided)}
+        tables: dict[str, tuple[str, Parameters]] = {"two_sided": ("bearoff_two_sided", TwoSidedParameters(POINTS, 6))}
         if parameters.tables:
-            race = RaceParameters(points)
+            race = RaceParameters(POINTS)
             tables |= {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
         return tables
 
