@@ -97,8 +97,11 @@ def fill_block(brain: Brain, settings: Settings, board: Boards, item: int, block
         trial_stream = random_stream(stream, block * BLOCK + number)
         fill_trial(networks, tables, settings, board, trial_stream, rolls, room)
         for chance in range(5):
-            means[0, chance] += room.end[chance] / BLOCK
-            means[1, chance] += room.luck[chance] / BLOCK
+            means[0, chance] += room.end[chance]
+            means[1, chance] += room.luck[chance]
+    for chance in range(5):
+        means[0, chance] /= BLOCK
+        means[1, chance] /= BLOCK
 
 
 @kernel(borrows=True)

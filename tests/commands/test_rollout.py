@@ -105,7 +105,7 @@ def test_exact_positions(player_root: Path) -> None:
     ("arguments", "message"),
     [
         (("x",), "expected one of position id"),
-        ((START_ID, "99"), "expected a roll"),
+        ((START_ID, "99"), "expected two dice"),
         ((START_ID, "--trials", "100"), "expected a multiple of 36 trials, at least 72, got 100"),
         ((START_ID, "--until", "-1"), "expected a standard error above 0, got -1.0"),
         (

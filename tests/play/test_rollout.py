@@ -134,7 +134,7 @@ def check_scores(result: RolloutResult, chances: NDArray[np.float64], how: How) 
     for column in range(6):
         # where rare events decide, a standard error from a few games is no measure
         chosen = exact[:, [column]] if column < 5 else chances[:, [0, 1, 3]]
-        is_open = (np.abs(chosen - 0.5) < 0.4).any(axis=1)
+        is_open = (np.abs(chosen - 0.5) < 0.4).any(axis=1) & (errors[:, column] > 1e-6)
         scores = (found - exact)[is_open, column] / errors[is_open, column]
         if len(scores) < 50:
             continue
@@ -143,7 +143,9 @@ def check_scores(result: RolloutResult, chances: NDArray[np.float64], how: How) 
         assert abs(scores.mean()) < 4 * np.sqrt(variance / len(scores)), (column, scores.mean())
         assert 0.5 * variance < (scores**2).mean() < 1.6 * variance, (column, (scores**2).mean())
     assert columns >= 2
-    still = errors <= 1e-7  # what never happened in 360 games is rare, and with luck seen for what it is
+    still = (
+        errors <= 1e-6
+    )  # decided by two rolls; and what never happened in 360 games is rare, and with luck seen for what it is
     assert found[still] == pytest.approx(exact[still], abs=1e-6 if how.with_luck else 0.03)
 
 
@@ -224,8 +226,8 @@ def test_luck_of_gammons_is_seen(tables: dict[str, Table]) -> None:
     brain = brain_of(0, map_tables(None, tables["one_sided"], tables["gammon"]))
     plain = roll_out(boards, brain, 10 * BLOCK, 1, WITHOUT_LUCK)
     hedged = roll_out(boards, brain, 10 * BLOCK, 1, TO_THE_END)
-    assert plain.standard_errors[0, 1] > 0.005
-    assert plain.standard_errors[1, 3] > 0.005
+    assert plain.standard_errors[0, 1] > 0.002
+    assert plain.standard_errors[1, 3] > 0.002
     assert (plain.standard_errors[[0, 1], [1, 3]] > 10 * hedged.standard_errors[[0, 1], [1, 3]]).all()
     static = evaluations(random_networks(0), map_tables(None, tables["one_sided"], tables["gammon"]), boards).chances
     assert hedged.chances == pytest.approx(static, abs=0.002)
