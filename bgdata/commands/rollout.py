@@ -1,16 +1,22 @@
-"""`bgdata rollout`: a position, or the plays of a roll, played out many times."""
+"""`bgdata rollout` and `bgdata label`: positions, or the plays of a roll, played out many times."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 import numpy as np
 
+from bgdata.commands.report import progress_bars
+from bgdata.datasets._rollouts import DEFAULT_NETWORK
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.datasets.rollout_labels import DATASET as LABELS
+from bgdata.datasets.rollout_labels import LabelParameters
 from bgdata.evaluation.chances import CHANCES
+from bgdata.evaluation.named_network import KIND, find_network
 from bgdata.evaluation.network_player import NetworkPlayer
 from bgdata.formats.board_text import format_board_text
 from bgdata.formats.identifiers import parse_identifier
@@ -20,6 +26,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.play.rollout import How, Limits, RolloutResult, roll_out
 from bgdata.play.rollout_decisions import Decision, Window, roll_out_decision
+from bgdata.store.warehouse import Warehouse
 
 
 def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form: str, options: dict[str, Any]) -> None:
@@ -51,6 +58,51 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
         return
     click.echo(format_board_text(position, roll=roll, stakes=stakes))
     click.echo("\n" + "\n".join([*lines, *describe_limits(result, limits)]))
+
+
+def label_positions(warehouse: Warehouse, source: str, network: str, options: dict[str, Any]) -> None:
+    """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
+    or a network that is not there."""
+    name, version = DEFAULT_NETWORK, ""
+    if network:
+        table = find_network(f"{KIND}/{network}", warehouse)
+        is_known = network in [NETWORK.slug(each) for each in NETWORK.defaults]
+        name, version = network, "" if is_known else table.folder.name
+    parameters = LabelParameters(
+        source=source,
+        network=name,
+        network_version=version,
+        trials=options["trials"],
+        until=str(options["until"] or ""),
+        most_trials=options["most_trials"] if options["until"] else 0,
+        stop=options["stop"],
+        turns=options["truncate"],
+        with_luck=int(not options["no_luck"]),
+        seed=options["seed"],
+    )
+    LABELS.check_parameters(parameters)
+    kind, variant = source.split("/", 1)
+    warehouse.open(kind, variant)
+    with progress_bars() as progress:
+        table = warehouse.build(LABELS.name, parameters, progress=progress)
+    click.echo(f"{table.folder}\n{describe_labels(table.manifest.rows, table.manifest.statistics, parameters)}")
+
+
+def describe_labels(rows: int, found: Mapping[str, float], parameters: LabelParameters) -> str:
+    """How exact labels are, in a line or two."""
+    if not rows:
+        return "no positions"
+    line = (
+        f"{rows:,} positions, {found['games']:,.0f} games: standard errors of {found['mean_standard_error']:.4f} on "
+        f"average, at most {found['largest_standard_error']:.4f}"
+    )
+    missed = round(rows * (1 - found["reached_share"]))
+    if missed:
+        line += (
+            f"\nexpected standard errors of at most {parameters.until}, got larger ones for {missed:,} positions after "
+            f"{parameters.most_trials:,} trials; try: --most-trials {4 * parameters.most_trials}"
+        )
+    return line
 
 
 def describe_result(result: RolloutResult) -> list[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
+DEFAULT_NETWORK = NETWORK.slug(NETWORK.defaults[0]) if NETWORK.defaults else "td"
 SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
 ERROR_COLUMNS = tuple(
     Column(f"{name}_standard_error", "FLOAT", "chance", f"Standard error of {name}")
@@ -36,8 +37,8 @@ EQUITY_COLUMNS = (
     Column("trials", "BIGINT", "games", "Games played"),
     Column("is_reached", "BOOLEAN", "", "Whether the standard error is as small as was wanted"),
 )
-PLAYER_COLUMN = Column("player", "VARCHAR", "", "Network that played both sides, and its version")
-PLAYER_ARRAY = FlatArray("player", "uint8", "byte", "Network that played both sides, and its version: UTF-8")
+NETWORK_COLUMN = Column("network", "VARCHAR", "", "Network that played both sides, and its version")
+NETWORK_ARRAY = FlatArray("network", "uint8", "byte", "Network that played both sides, and its version: UTF-8")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class RolloutParameters(Parameters):
     """
 
     source: str = "positions/unnamed"
-    network: str = "small-40"
+    network: str = DEFAULT_NETWORK
     network_version: str = ""
     table_points: int = 6
     table_checkers: int = 6
@@ -142,7 +143,7 @@ def warehouse_of(job: Job) -> Warehouse:
     return job.warehouse
 
 
-def player_text(parameters: RolloutParameters, inputs: Mapping[str, Table]) -> Array:
+def network_text(parameters: RolloutParameters, inputs: Mapping[str, Table]) -> Array:
     """uint8[n]: name and version of the network."""
     version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
     return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)

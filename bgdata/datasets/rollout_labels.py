@@ -20,12 +20,12 @@ from bgdata.datasets._imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets._rollouts import (
     EQUITY_COLUMNS,
     ERROR_COLUMNS,
-    PLAYER_ARRAY,
-    PLAYER_COLUMN,
+    NETWORK_ARRAY,
+    NETWORK_COLUMN,
     SAMPLE_ROWS,
     RolloutParameters,
+    network_text,
     open_roller,
-    player_text,
     warehouse_of,
 )
 from bgdata.errors import CheckFailedError
@@ -63,7 +63,7 @@ class RolloutLabels(Dataset[LabelParameters]):
         *CHANCE_COLUMNS,
         *ERROR_COLUMNS,
         *EQUITY_COLUMNS,
-        PLAYER_COLUMN,
+        NETWORK_COLUMN,
     )
     key = ("row",)
     arrays = (
@@ -74,7 +74,7 @@ class RolloutLabels(Dataset[LabelParameters]):
         FlatArray("equity_standard_errors", "float64", "row", "Standard errors of `equities`"),
         FlatArray("plain_standard_errors", "float64", "row", "What they were if luck had not been subtracted"),
         FlatArray("trials", "int64", "row", "Games played"),
-        PLAYER_ARRAY,
+        NETWORK_ARRAY,
     )
     parameters = LabelParameters
     defaults = ()
@@ -107,18 +107,18 @@ class RolloutLabels(Dataset[LabelParameters]):
         starts = range(0, n, STEP)
         sizes = [min(STEP, n - start) for start in starts]
         for start in job.steps(f"{self.name}/{self.slug(parameters)}", "positions", starts, sizes, state):
-            for name, values in rolled_out(parameters, brain, boards, start).items():
+            for name, values in rolled_out(parameters, brain, boards, start, STEP).items():
                 state[name][start : start + STEP] = values
         job.save("boards", boards)
         job.save("classes", position_classes(boards).astype(np.uint8))
-        job.save("player", player_text(parameters, inputs))
+        job.save("network", network_text(parameters, inputs))
         for name, values in state.items():
             job.save(name, values)
 
     def batches(self, parameters: LabelParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        until, player = parameters.limits().until, pa.array([np.asarray(arrays["player"]).tobytes().decode()])
+        until, network = parameters.limits().until, pa.array([np.asarray(arrays["network"]).tobytes().decode()])
         for start in range(0, len(arrays["boards"]), self.row_group_rows):
             rows = slice(start, start + self.row_group_rows)
             errors = chance_columns(arrays["standard_errors"][rows])
@@ -132,7 +132,7 @@ class RolloutLabels(Dataset[LabelParameters]):
                     **{f"{name}_standard_error": values for name, values in errors.items()},
                     **{column: np.asarray(arrays[name][rows]) for name, column in COLUMNS.items()},
                     "is_reached": pa.array(arrays["equity_standard_errors"][rows] <= until),
-                    "player": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), player),
+                    "network": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), network),
                 }
             )
 
@@ -167,9 +167,7 @@ class RolloutLabels(Dataset[LabelParameters]):
                     )
 
 
-def rolled_out(
-    parameters: RolloutParameters, brain: Any, boards: Array, start: int, count: int = STEP
-) -> dict[str, Array]:
+def rolled_out(parameters: RolloutParameters, brain: Any, boards: Array, start: int, count: int) -> dict[str, Array]:
     """The arrays of some rows, which depend on these rows alone."""
     from bgdata.play.rollout import roll_out
 

@@ -84,7 +84,7 @@ class How(NamedTuple):
     stop: str = "exact"  # of STOPS: where a trial ends before the game does: nowhere, at exact tables, at any
     turns: int = 0  # rolls after which the static evaluation stands for the rest; 0: any number
     with_luck: bool = True  # whether to subtract luck; the games are the same
-    likely: int = 5  # plays of each roll that luck in contact is seen by, by PubEval's choice; 0: all
+    likely: int = 6  # plays of each roll that luck in contact is seen by, by PubEval's choice; 0: all
 
     def settings(self, seed: int) -> Settings:
         """For kernels. Raises UsageError for numbers or words that mean nothing."""

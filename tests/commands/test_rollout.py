@@ -16,6 +16,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
 from bgdata.play.rollout import How, Limits, roll_out
 from bgdata.play.rollout_decisions import Window, roll_out_decision
+from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 START_ID = "4HPwATDgc/ABMA"
@@ -119,5 +120,42 @@ def test_exact_positions(player_root: Path) -> None:
 )
 def test_wrong_usage(player_root: Path, arguments: tuple[str, ...], message: str) -> None:
     given = arguments if "--network" in arguments else (*arguments, "--network", "random")
-    is_usage = len(arguments) > 2 and "none" not in arguments
-    assert error_of(run(player_root, "rollout", *given), 2 if is_usage else 1).startswith(message)
+    assert error_of(run(player_root, "rollout", *given), 1 if "none" in arguments else 2).startswith(message)
+
+
+def test_labels(warehouse: Warehouse) -> None:
+    arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "1")
+    shown = succeeds(warehouse.root, *arguments).splitlines()
+    table = warehouse.open("rollout_labels", "positions-sample-by-tiny-72-seed-0")
+    assert shown[0] == str(table.folder)
+    assert shown[1].startswith("2 positions, 144 games: standard errors of 0.00")
+    assert len(shown) == 2
+    brain = open_network_player("network/tiny", 0, warehouse)
+    assert isinstance(brain, NetworkPlayer)
+    boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
+    result = roll_out(boards, brain.brain, 72, 0, How("exact", 1))
+    assert np.array_equal(table.array("chances"), result.legal_chances())
+
+
+def test_labels_that_are_not_as_exact_as_wanted(warehouse: Warehouse) -> None:
+    arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "4")
+    shown = succeeds(warehouse.root, *arguments, "--until", "1e-9", "--most-trials", "144")
+    assert shown.splitlines()[2] == (
+        "expected standard errors of at most 1e-09, got larger ones for 2 positions after 144 trials; "
+        "try: --most-trials 576"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("positions/none",), "no positions/none in"),
+        (("nothing",), "expected a table of positions, such as positions/NAME, got nothing"),
+        (("positions/sample", "--network", "none"), "no network/none in"),
+        (("positions/sample", "--trials", "100"), "expected a multiple of 36 trials"),
+    ],
+)
+def test_labels_of_nothing(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
+    result = run(small_root, "label", *arguments)
+    assert error_of(result, result.exit_code).startswith(message)
+    assert result.exit_code in (1, 2)

@@ -221,13 +221,13 @@ def test_gammons_come_as_often_as_by_every_roll(how: How) -> None:
 def test_luck_of_gammons_is_seen(tables: dict[str, Table]) -> None:
     """One-sided tables are nearly right about gammons too, so that subtracting luck leaves little of each chance."""
     boards = np.zeros((2, 26), np.int8)
-    boards[0, [1, 2, 3]], boards[0, [24, 22, 20, 19]] = (2, 2, 2), (-3, -4, -4, -4)
-    boards[1, [1, 3, 5, 6]], boards[1, [24, 23, 22]] = (3, 4, 4, 4), (-2, -2, -2)
+    boards[0, [1, 2]], boards[0, [19, 20]] = (2, 1), (-11, -4)
+    boards[1] = flip_boards(boards[:1])[0]
     brain = brain_of(0, map_tables(None, tables["one_sided"], tables["gammon"]))
     plain = roll_out(boards, brain, 10 * BLOCK, 1, WITHOUT_LUCK)
     hedged = roll_out(boards, brain, 10 * BLOCK, 1, TO_THE_END)
-    assert plain.standard_errors[0, 1] > 0.002
-    assert plain.standard_errors[1, 3] > 0.002
+    assert plain.standard_errors[0, 1] > 0.005
+    assert plain.standard_errors[1, 3] > 0.005
     assert (plain.standard_errors[[0, 1], [1, 3]] > 10 * hedged.standard_errors[[0, 1], [1, 3]]).all()
     static = evaluations(random_networks(0), map_tables(None, tables["one_sided"], tables["gammon"]), boards).chances
     assert hedged.chances == pytest.approx(static, abs=0.002)

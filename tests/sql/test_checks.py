@@ -150,7 +150,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
             "plain_standard_error = null",
             "lose_gammon_standard_error = -0.1",
             "is_reached = null",
-            "player = 'x'",
+            "network = 'x'",
         )
     ],
     "turns__plays_have_dice": [
