@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -128,4 +129,91 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int |
         )
 
 
-COMMANDS = (eval_, hint, play, selfplay)
+
+def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
+    """How to roll out."""
+    stops = click.Choice(["end", "exact", "tables"])
+    stop_help = "Where games end sooner: nowhere, at exact bearoff tables, or at any."
+    for add in (
+        click.option(
+            "--network", default="", metavar="NAME", help="Networks of the warehouse.  [default: those of the package]"
+        ),
+        click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less exact."),
+        click.option("--stop", type=stops, default="exact", show_default=True, help=stop_help),
+        click.option(
+            "--truncate",
+            default=0,
+            metavar="ROLLS",
+            help="Rolls after which the static evaluation counts.  [default: never]",
+        ),
+        click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Decides the dice."),
+        click.option(
+            "--most-trials",
+            default=46_656,
+            show_default=True,
+            metavar="N",
+            help="Where --until ends, a multiple of --trials.",
+        ),
+        click.option(
+            "--until", type=float, metavar="ERROR", help="Play more rounds of --trials until this standard error."
+        ),
+        click.option("--trials", default=1296, show_default=True, metavar="N", help="Games, a multiple of 36."),
+    ):
+        function = add(function)
+    return function
+
+
+@click.command()
+@click.argument("position")
+@click.argument("roll", required=False)
+@rollout_options
+@click.option("--within", default=0.16, show_default=True, metavar="POINTS", help="Plays that are rolled out.")
+@click.option("--plays", default=5, show_default=True, type=click.IntRange(1), help="How many of them at most.")
+@threads_option
+@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@click.pass_obj
+def rollout(
+    warehouse: Warehouse,
+    /,
+    position: str,
+    roll: str | None,
+    network: str,
+    threads: int | None,
+    form: str,
+    **options: Any,
+) -> None:
+    """Roll out a POSITION: the player plays both sides many times; chances and equity with standard errors.
+
+    With a ROLL such as 31, or an XGID or gnubg ID that has one, the better plays are rolled out with the same dice, and
+    ranked. The luck of every roll is subtracted, which makes standard errors several times smaller.
+    """
+    from bgdata.commands.rollout import print_rollout
+    from bgdata.evaluation.named_network import KIND, open_network_player
+    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.kernel import threads as run_on
+
+    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse)
+    assert isinstance(player, NetworkPlayer)  # at ply 0
+    with run_on(threads):
+        print_rollout(player, position, roll, form, options)
+
+
+@click.command()
+@click.argument("source")
+@rollout_options
+@threads_option
+@click.pass_obj
+def label(warehouse: Warehouse, /, source: str, network: str, threads: int | None, **options: Any) -> None:
+    """Roll out every position of a table SOURCE, such as positions/NAME, into the table rollout_labels.
+
+    Stopped at any moment, the same command goes on from its last checkpoint, to the same labels on any number of
+    threads. Positions whose standard error cannot be reached are kept, with the one that they got to.
+    """
+    from bgdata.commands.rollout import label_positions
+    from bgdata.kernel import threads as run_on
+
+    with run_on(threads):
+        label_positions(warehouse, source, network, options)
+
+
+COMMANDS = (eval_, hint, play, selfplay, rollout, label)

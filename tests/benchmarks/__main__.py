@@ -51,6 +51,10 @@ def player_rows() -> Iterator[Row]:
     for inputs, words in (("tesauro-196", "196 inputs"), ("contact", "260 contact inputs")):
         games = rate("learning", inputs, "120", 7)
         yield Row(f"TD self-play, {words}, 120 hidden", f"{games:,.0f} games/s", ">= 1,000 games/s", peer)
+    for with_luck, words in ((True, "luck subtracted"), (False, "plain")):
+        rolled = in_own_process("rollout", with_luck, 3, module="player_workloads").seconds
+        goal, peer = ("<= 5 s", "gnubg 72 s on one core") if with_luck else ("", "-")
+        yield Row(f"rollout of a contact position, 1,296 games, {words}", seconds_text(rolled), goal, peer)
     opened = in_own_process("open_player", 200, module="player_workloads").seconds
     yield Row("open the player", seconds_text(opened), "<= 5 ms")
     for ply in (0, 1, 2):

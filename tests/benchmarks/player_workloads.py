@@ -85,6 +85,20 @@ def learning(inputs: str, hidden: str, repeats: int) -> float:
     return best_of(repeats, ten_rounds) / (10 * recipe.batch)
 
 
+def rollout(with_luck: bool, repeats: int) -> float:
+    """A contact position rolled out by the networks of the package, 1,296 games to an exact table or the end."""
+    from bgdata.evaluation.named_network import KIND, open_network_player
+    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.formats.identifiers import parse_position
+    from bgdata.play.rollout import How, roll_out
+
+    player = open_network_player(KIND, 0, bgdata.open_warehouse(WAREHOUSE))
+    assert isinstance(player, NetworkPlayer)  # at ply 0
+    boards = np.array([parse_position("2K6JAyDYbgcDEA").board], np.int8)
+    roll_out(boards, player.brain, 72, how=How(turns=1))
+    return best_of(repeats, lambda: roll_out(boards, player.brain, how=How(with_luck=with_luck)))
+
+
 def open_player(repeats: int) -> float:
     """Map the tables of a warehouse and the networks of the package."""
     bgdata.open_player(WAREHOUSE)

@@ -180,6 +180,27 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("positions", "board = board[1:25]", line=2),
         changed("positions", "board = null", line=2),
     ],
+    "rollout_labels__chances_follow_each_other": [
+        changed("rollout_labels", change, row=1)
+        for change in ("win = 1.01", "win = null", "win_gammon = win + 0.1", "lose_backgammon = lose_gammon + 0.1")
+    ],
+    "rollout_labels__equities_follow_from_the_chances": [
+        changed("rollout_labels", "equity = equity + 1", row=0),
+        changed("rollout_labels", "equity = null", row=0),
+        changed("rollout_labels", "equity = 'nan'", row=0),
+    ],
+    "rollout_labels__errors_and_trials_are_possible": [
+        changed("rollout_labels", change, row=1)
+        for change in (
+            "trials = 73",
+            "trials = 36",
+            "standard_error = -0.1",
+            "plain_standard_error = null",
+            "lose_gammon_standard_error = -0.1",
+            "is_reached = null",
+            "network = 'x'",
+        )
+    ],
     "turns__plays_have_dice": [
         changed("turns", "die1 = null", game=0, turn=0, dataset="matches"),
         changed("turns", "die2 = 7", game=0, turn=0, dataset="matches"),

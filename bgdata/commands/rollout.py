@@ -1,0 +1,194 @@
+"""`bgdata rollout` and `bgdata label`: positions, or the plays of a roll, played out many times."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from bgdata.commands.report import progress_bars
+from bgdata.datasets._rollouts import DEFAULT_NETWORK
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.datasets.rollout_labels import DATASET as LABELS
+from bgdata.datasets.rollout_labels import LabelParameters
+from bgdata.evaluation.chances import CHANCES
+from bgdata.evaluation.named_network import KIND, find_network
+from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.formats.board_text import format_board_text
+from bgdata.formats.identifiers import parse_identifier
+from bgdata.game.codec import flip_boards
+from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.play.rollout import How, Limits, RolloutResult, roll_out
+from bgdata.play.rollout_decisions import Decision, Window, roll_out_decision
+from bgdata.store.warehouse import Warehouse
+
+
+def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form: str, options: dict[str, Any]) -> None:
+    """Roll out and print a position, or the better plays of a roll. Raises UsageError, InvalidPositionError or
+    InvalidRollError."""
+    position, match = parse_identifier(text)
+    roll = parse_roll(roll_text) if roll_text else match.roll if match else None
+    how = How(options["stop"], options["truncate"], not options["no_luck"])
+    limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)
+    stakes = match.stakes if match else None
+    if roll is None:
+        board = np.array([position.board], np.int8)
+        until, most = limits.until, limits.most_trials
+        result = roll_out(board, player.brain, limits.trials, options["seed"], how, until=until, most_trials=most)
+        rows = [as_dictionary(result, 0, limits)]
+        lines = describe_result(result)
+    else:
+        window = Window(options["within"], min(2, options["plays"]), options["plays"])
+        board = np.array(position.board, np.int8)
+        dice = roll.high, roll.low
+        decision = roll_out_decision(board, dice, player.brain, options["seed"], how, window, limits)
+        plays = names_of(decision, position, roll)
+        rows = [play_dictionary(decision, row, limits) | {"play": play} for row, play in enumerate(plays)]
+        result, lines = decision.result, describe_decision(decision, plays)
+    if form == "json":
+        click.echo(json.dumps({"position_id": position.id, "player": player.label, "version": player.version} | (
+            rows[0] if roll is None else {"roll": str(roll), "plays": rows}
+        )))  # fmt: skip
+        return
+    click.echo(format_board_text(position, roll=roll, stakes=stakes))
+    click.echo("\n" + "\n".join([*lines, *describe_limits(result, limits)]))
+
+
+def label_positions(warehouse: Warehouse, source: str, network: str, options: dict[str, Any]) -> None:
+    """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
+    or a network that is not there."""
+    name, version = DEFAULT_NETWORK, ""
+    if network:
+        table = find_network(f"{KIND}/{network}", warehouse)
+        is_known = network in [NETWORK.slug(each) for each in NETWORK.defaults]
+        name, version = network, "" if is_known else table.folder.name
+    parameters = LabelParameters(
+        source=source,
+        network=name,
+        network_version=version,
+        trials=options["trials"],
+        until=str(options["until"] or ""),
+        most_trials=options["most_trials"] if options["until"] else 0,
+        stop=options["stop"],
+        turns=options["truncate"],
+        with_luck=int(not options["no_luck"]),
+        seed=options["seed"],
+    )
+    LABELS.check_parameters(parameters)
+    kind, variant = source.split("/", 1)
+    warehouse.open(kind, variant)
+    with progress_bars() as progress:
+        table = warehouse.build(LABELS.name, parameters, progress=progress)
+    click.echo(f"{table.folder}\n{describe_labels(table.manifest.rows, table.manifest.statistics, parameters)}")
+
+
+def describe_labels(rows: int, found: Mapping[str, float], parameters: LabelParameters) -> str:
+    """How exact labels are, in a line or two."""
+    if not rows:
+        return "no positions"
+    line = (
+        f"{rows:,} positions, {found['games']:,.0f} games: standard errors of {found['mean_standard_error']:.4f} on "
+        f"average, at most {found['largest_standard_error']:.4f}"
+    )
+    missed = round(rows * (1 - found["reached_share"]))
+    if missed:
+        line += (
+            f"\nexpected standard errors of at most {parameters.until}, got larger ones for {missed:,} positions after "
+            f"{parameters.most_trials:,} trials; try: --most-trials {4 * parameters.most_trials}"
+        )
+    return line
+
+
+def describe_result(result: RolloutResult) -> list[str]:
+    """The five chances and the equity of the first position, with standard errors."""
+    chances, errors = 100 * result.chances[0], 100 * result.standard_errors[0]
+    lines = []
+    for name, most, places in (("win", chances[0], (0, 1, 2)), ("lose", 100 - chances[0], (0, 3, 4))):
+        shares = most, chances[places[1]], chances[places[2]]
+        any_, gammon, backgammon = (
+            f"{share:6.2f} % +/- {errors[place]:.2f}" for share, place in zip(shares, places, strict=True)
+        )
+        lines.append(f"{name:<5}{any_}   with a gammon {gammon}   backgammon {backgammon}")
+    lines.append(f"cubeless equity {result.equities[0]:+.4f} +/- {result.equity_standard_errors[0]:.4f}\n")
+    return [*lines, describe_luck(result)]
+
+
+def describe_luck(result: RolloutResult) -> str:
+    """How many trials there were, and what subtracting luck was good for."""
+    trials, plain, error = (
+        column[0] for column in (result.trials, result.plain_standard_errors, result.equity_standard_errors)
+    )
+    if plain == error:
+        return f"{trials:,} trials"
+    times = f": {plain / error:.1f} times as much" if error > 0 else ""
+    return f"{trials:,} trials; without subtracting luck the equity had +/- {plain:.4f}{times}"
+
+
+def describe_decision(decision: Decision, plays: Sequence[str]) -> list[str]:
+    """A table of the plays: equity and loss with standard errors, and chances in percent."""
+    lines = [
+        f"{'':>3}  {'play':<26}{'equity':>8}{'+/-':>8}{'loss':>9}{'+/-':>8}     win     g    bg  -  lose     g    bg"
+    ]
+    result = decision.result
+    for row, play in enumerate(plays):
+        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (100 * result.chances[row]).tolist()
+        loss = f"{-decision.losses[row]:+9.4f}{decision.loss_standard_errors[row]:8.4f}" if row else " " * 17
+        lines.append(
+            f"{row + 1:>3}  {play:<26}{result.equities[row]:+8.4f}{result.equity_standard_errors[row]:8.4f}{loss}   "
+            f"{win:5.1f} {win_gammon:5.1f} {win_backgammon:5.1f}  - {100 - win:5.1f} {lose_gammon:5.1f} "
+            f"{lose_backgammon:5.1f}"
+        )
+    if decision.n_plays > len(plays):
+        lines.append(f"     and {decision.n_plays - len(plays)} more that were not rolled out")
+    return [*lines, "\nall with the same dice; " + describe_luck(result)]
+
+
+def describe_limits(result: RolloutResult, limits: Limits) -> list[str]:
+    """Whether the standard error that was wanted could not be reached."""
+    worst = float(result.equity_standard_errors.max())
+    if is_reached(worst, limits):
+        return []
+    return [
+        f"expected a standard error of at most {limits.until:g}, got {worst:.4f} after {limits.most_trials:,} trials; "
+        f"try: --most-trials {math.ceil((worst / limits.until) ** 2) * limits.most_trials}"
+    ]
+
+
+def is_reached(error: float, limits: Limits) -> bool:
+    """Whether a standard error is as small as was wanted."""
+    return error <= limits.until
+
+
+def names_of(decision: Decision, position: Position, roll: Roll) -> list[str]:
+    """The rolled-out plays in words."""
+    plays = {tuple(play.after_play.board): str(play) for play in legal_plays(position, roll)}
+    return [plays[tuple(board)] for board in flip_boards(decision.boards).tolist()]
+
+
+def as_dictionary(result: RolloutResult, row: int, limits: Limits) -> dict[str, Any]:
+    """One row for JSON."""
+    error = float(result.equity_standard_errors[row])
+    return {
+        **dict(zip(CHANCES, result.chances[row].tolist(), strict=True)),
+        **{f"{name}_standard_error": value for name, value in zip(CHANCES, result.standard_errors[row], strict=True)},
+        "cubeless_equity": float(result.equities[row]),
+        "standard_error": error,
+        "plain_standard_error": float(result.plain_standard_errors[row]),
+        "trials": int(result.trials[row]),
+        "is_reached": is_reached(error, limits),
+    }
+
+
+def play_dictionary(decision: Decision, row: int, limits: Limits) -> dict[str, Any]:
+    """One play for JSON."""
+    return as_dictionary(decision.result, row, limits) | {
+        "loss": float(decision.losses[row]),
+        "loss_standard_error": float(decision.loss_standard_errors[row]),
+        "static_loss": float(decision.static_losses[row]),
+    }

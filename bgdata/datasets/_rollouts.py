@@ -1,0 +1,149 @@
+"""What kinds of rollouts share: who rolls out, how, and where the positions come from."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.store.dataset import Column, FlatArray, Parameters
+from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.play.rollout import How, Limits
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+
+DEFAULT_NETWORK = NETWORK.slug(NETWORK.defaults[0]) if NETWORK.defaults else "td"
+SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
+ERROR_COLUMNS = tuple(
+    Column(f"{name}_standard_error", "FLOAT", "chance", f"Standard error of {name}")
+    for name in ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+)
+EQUITY_COLUMNS = (
+    Column("equity", "DOUBLE", "points", "Cubeless money equity, from the chances before they are held to the rules"),
+    Column("standard_error", "DOUBLE", "points", "Standard error of equity"),
+    Column("plain_standard_error", "DOUBLE", "points", "What it were if luck had not been subtracted"),
+    Column("trials", "BIGINT", "games", "Games played"),
+    Column("is_reached", "BOOLEAN", "", "Whether the standard error is as small as was wanted"),
+)
+NETWORK_COLUMN = Column("network", "VARCHAR", "", "Network that played both sides, and its version")
+NETWORK_ARRAY = FlatArray("network", "uint8", "byte", "Network that played both sides, and its version: UTF-8")
+
+
+@dataclass(frozen=True)
+class RolloutParameters(Parameters):
+    """Whose positions, who plays, with which bearoff tables, and how: see `play.rollout`.
+
+    `network` is one that comes with bgdata, or else `network_version` names its version in the warehouse. `until` is
+    the standard error in points that is wanted, as text, empty for none; `turns` 0 plays to the end.
+    """
+
+    source: str = "positions/unnamed"
+    network: str = DEFAULT_NETWORK
+    network_version: str = ""
+    table_points: int = 6
+    table_checkers: int = 6
+    trials: int = 1296
+    until: str = ""
+    most_trials: int = 0
+    stop: str = "exact"
+    turns: int = 0
+    with_luck: int = 1
+    seed: int = 0
+
+    @property
+    def slug(self) -> str:
+        """Name of the variant."""
+        source = re.sub(r"[^a-z0-9]+", "-", self.source)
+        return f"{source}-by-{self.network}-{self.trials}-seed-{self.seed}"
+
+    def how(self) -> How:
+        """How to roll out."""
+        from bgdata.play.rollout import How
+
+        return How(self.stop, self.turns, bool(self.with_luck))
+
+    def limits(self) -> Limits:
+        """How many trials. Raises InvalidParameterError for an `until` that is no number."""
+        from bgdata.play.rollout import Limits
+
+        try:
+            until = float(self.until or math.inf)
+        except ValueError:
+            raise InvalidParameterError(f"expected until to be a standard error, got {self.until!r}") from None
+        return Limits(self.trials, until, self.most_trials)
+
+    def check(self) -> None:
+        """Raises InvalidParameterError where no rollout could be made."""
+        try:
+            self.limits().check()
+            self.how().settings(self.seed)
+        except UsageError as error:
+            raise InvalidParameterError(str(error)) from None
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.network):
+            raise InvalidParameterError(f"expected the name of a network, got {self.network!r}")
+        self.source_input()
+
+    def source_input(self) -> tuple[str, Parameters]:
+        """(kind, parameters) of the source. Raises InvalidParameterError for one that has no positions."""
+        from bgdata.datasets import all_kinds
+
+        name, _, variant = self.source.partition("/")
+        kind = all_kinds().get(name)
+        if kind is None or not variant or "boards" not in [array.name for array in kind.arrays]:
+            raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {self.source}")
+        if kind.takes_files:
+            return name, kind.parameters(variant)
+        for known in (*kind.defaults, kind.smallest):
+            if kind.slug(known) == variant:
+                return name, known
+        raise InvalidParameterError(f"expected a default variant of {name}, got {variant}")
+
+    def inputs(self) -> dict[str, tuple[str, Parameters]]:
+        """What the rollouts are computed from, by role."""
+        race = RaceParameters(self.table_points)
+        found: dict[str, tuple[str, Parameters]] = {
+            "source": self.source_input(),
+            "two_sided": ("bearoff_two_sided", TwoSidedParameters(self.table_points, self.table_checkers)),
+            "one_sided": ("bearoff_one_sided", race),
+            "gammon": ("bearoff_gammon", race),
+        }
+        known = {NETWORK.slug(each): each for each in (*NETWORK.defaults, NETWORK.smallest)}
+        if self.network in known and not self.network_version:
+            found["network"] = (NETWORK.name, known[self.network])
+        return found
+
+
+def open_roller(parameters: RolloutParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
+    """Who rolls out. Raises MissingTableError for a version of a network that is not there."""
+    from bgdata.evaluation.bearoff import BearoffEvaluator
+    from bgdata.evaluation.network_player import map_network_player
+
+    table = inputs.get("network")
+    if table is None:
+        table = warehouse.open(NETWORK.name, parameters.network, parameters.network_version or None)
+    bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
+    return map_network_player(table, bearoff)
+
+
+def warehouse_of(job: Job) -> Warehouse:
+    """Where a job runs."""
+    assert job.warehouse is not None  # every build has one
+    return job.warehouse
+
+
+def network_text(parameters: RolloutParameters, inputs: Mapping[str, Table]) -> Array:
+    """uint8[n]: name and version of the network."""
+    version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
+    return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)

@@ -1,0 +1,192 @@
+"""Positions with the chances that rollouts gave them: labels with error bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bgdata.datasets._columns import (
+    CHANCE_COLUMNS,
+    CLASS_COLUMN,
+    POSITION_COLUMNS,
+    chance_columns,
+    class_column,
+    position_columns,
+)
+from bgdata.datasets._imports import CHANCES_ARRAY, POSITION_ARRAYS
+from bgdata.datasets._rollouts import (
+    EQUITY_COLUMNS,
+    ERROR_COLUMNS,
+    NETWORK_ARRAY,
+    NETWORK_COLUMN,
+    SAMPLE_ROWS,
+    RolloutParameters,
+    network_text,
+    open_roller,
+    warehouse_of,
+)
+from bgdata.errors import CheckFailedError
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+
+STEP = 4  # positions rolled out at a time, between which a killed run goes on
+COLUMNS = {"equities": "equity", "equity_standard_errors": "standard_error"}
+COLUMNS |= {"plain_standard_errors": "plain_standard_error", "trials": "trials"}
+
+
+@dataclass(frozen=True)
+class LabelParameters(RolloutParameters):
+    """Which positions are rolled out, by whom, and how."""
+
+
+class RolloutLabels(Dataset[LabelParameters]):
+    """One row a position of the source."""
+
+    name = "rollout_labels"
+    revision = 1
+    summary = "Positions rolled out by a network: five chances with standard errors, luck subtracted from each."
+    source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
+    columns = (
+        Column("row", "INTEGER", "", "Row of the source, from 0"),
+        *POSITION_COLUMNS,
+        CLASS_COLUMN,
+        *CHANCE_COLUMNS,
+        *ERROR_COLUMNS,
+        *EQUITY_COLUMNS,
+        NETWORK_COLUMN,
+    )
+    key = ("row",)
+    arrays = (
+        *POSITION_ARRAYS,
+        CHANCES_ARRAY,
+        FlatArray("standard_errors", "float32", "row, chance", "Standard errors of `chances`"),
+        FlatArray("equities", "float64", "row", "Cubeless money equities"),
+        FlatArray("equity_standard_errors", "float64", "row", "Standard errors of `equities`"),
+        FlatArray("plain_standard_errors", "float64", "row", "What they were if luck had not been subtracted"),
+        FlatArray("trials", "int64", "row", "Games played"),
+        NETWORK_ARRAY,
+    )
+    parameters = LabelParameters
+    defaults = ()
+    smallest = LabelParameters("positions/sample", "tiny", "", 3, 3, 72, "0.02", 144, turns=2)
+
+    def slug(self, parameters: LabelParameters) -> str:
+        return parameters.slug
+
+    def check_parameters(self, parameters: LabelParameters) -> None:
+        parameters.check()
+
+    def inputs(self, parameters: LabelParameters) -> Mapping[str, tuple[str, Parameters]]:
+        return parameters.inputs()
+
+    def estimate(self, parameters: LabelParameters) -> Estimate:  # noqa: ARG002
+        return Estimate(0, 0, 1 << 28)  # as many rows as the source has
+
+    def compute(self, parameters: LabelParameters, inputs: Mapping[str, Table], job: Job) -> None:
+        from bgdata.game.board_kernels import position_classes
+
+        boards = np.ascontiguousarray(inputs["source"].array("boards"))
+        brain = open_roller(parameters, inputs, warehouse_of(job)).brain
+        n = len(boards)
+        state: dict[str, Array] = {
+            "chances": np.zeros((n, 5), np.float32),
+            "standard_errors": np.zeros((n, 5), np.float32),
+            "trials": np.zeros(n, np.int64),
+            **{name: np.zeros(n) for name in COLUMNS if name != "trials"},
+        }
+        starts = range(0, n, STEP)
+        sizes = [min(STEP, n - start) for start in starts]
+        for start in job.steps(f"{self.name}/{self.slug(parameters)}", "positions", starts, sizes, state):
+            for name, values in rolled_out(parameters, brain, boards, start, STEP).items():
+                state[name][start : start + STEP] = values
+        job.save("boards", boards)
+        job.save("classes", position_classes(boards).astype(np.uint8))
+        job.save("network", network_text(parameters, inputs))
+        for name, values in state.items():
+            job.save(name, values)
+
+    def batches(self, parameters: LabelParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        until, network = parameters.limits().until, pa.array([np.asarray(arrays["network"]).tobytes().decode()])
+        for start in range(0, len(arrays["boards"]), self.row_group_rows):
+            rows = slice(start, start + self.row_group_rows)
+            errors = chance_columns(arrays["standard_errors"][rows])
+            count = len(arrays["boards"][rows])
+            yield pa.record_batch(
+                {
+                    "row": np.arange(start, start + count, dtype=np.int32),
+                    **position_columns(arrays["boards"][rows]),
+                    "class": class_column(arrays["classes"][rows]),
+                    **chance_columns(arrays["chances"][rows]),
+                    **{f"{name}_standard_error": values for name, values in errors.items()},
+                    **{column: np.asarray(arrays[name][rows]) for name, column in COLUMNS.items()},
+                    "is_reached": pa.array(arrays["equity_standard_errors"][rows] <= until),
+                    "network": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), network),
+                }
+            )
+
+    def statistics(self, parameters: LabelParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+        errors, plain = np.asarray(arrays["equity_standard_errors"]), np.asarray(arrays["plain_standard_errors"])
+        if not len(errors):
+            return {}
+        ratios = plain[errors > 0] / errors[errors > 0]
+        return {
+            "mean_standard_error": float(errors.mean()),
+            "largest_standard_error": float(errors.max()),
+            "reached_share": float((errors <= parameters.limits().until).mean()),
+            "median_reduction": float(np.median(ratios)) if len(ratios) else 1.0,
+            "games": float(np.asarray(arrays["trials"]).sum()),
+        }
+
+    def check_sample(
+        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
+    ) -> None:
+        """Roll some positions out again."""
+        from bgdata.datasets import all_kinds
+
+        parameters = LabelParameters.from_manifest(table.manifest.parameters)
+        brain = open_roller(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds())).brain
+        boards = np.ascontiguousarray(inputs["source"].array("boards"))
+        for row in generator.permutation(len(boards))[: min(rows, SAMPLE_ROWS)].tolist():
+            for name, values in rolled_out(parameters, brain, boards, row, 1).items():
+                found = table.array(name)[row]
+                if not np.array_equal(values[0], found):
+                    raise CheckFailedError(
+                        f"expected {name} of {values[0].tolist()} in row {row} of {table.name}, found {found.tolist()}"
+                    )
+
+
+def rolled_out(parameters: RolloutParameters, brain: Any, boards: Array, start: int, count: int) -> dict[str, Array]:
+    """The arrays of some rows, which depend on these rows alone."""
+    from bgdata.play.rollout import roll_out
+
+    limits, rows = parameters.limits(), slice(start, min(start + count, len(boards)))
+    result = roll_out(
+        boards[rows],
+        brain,
+        limits.trials,
+        parameters.seed,
+        parameters.how(),
+        until=limits.until,
+        most_trials=limits.most_trials,
+        items=np.arange(rows.start, rows.stop),
+    )
+    return {
+        "chances": result.legal_chances(),
+        "standard_errors": result.standard_errors.astype(np.float32),
+        **{name: getattr(result, name) for name in COLUMNS},
+    }
+
+
+DATASET = RolloutLabels()

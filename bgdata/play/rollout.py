@@ -1,0 +1,215 @@
+"""Rollouts: what a position is worth when a player with networks plays both sides to the end, many times.
+
+The luck of every roll, which averages to zero, is subtracted from each of the five chances (`roll_values`): the mean
+stays the same, and the standard error falls to a fraction. First and second rolls are dealt out evenly.
+
+A standard error comes from blocks of 36 trials, each of which has every first and every second roll once. That blocks
+share out the pairs of these two rolls evenly makes the true error a little smaller still: stated ones are never too
+small on that account.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import UsageError
+from bgdata.evaluation.bearoff_kernels import BearoffSource
+from bgdata.evaluation.choices import NETWORK, Brain
+from bgdata.evaluation.pubeval import published_tables
+from bgdata.game.codec import Boards, check_boards, check_legal_boards
+from bgdata.play.roll_estimates import MOST_LIKELY
+from bgdata.play.rollout_kernels import (
+    BLOCK,
+    LAST_TURN,
+    MOST_TRIALS,
+    SUPERBLOCK,
+    Settings,
+    fill_blocks,
+    fill_statistics,
+)
+
+Values = NDArray[np.float64]
+STOPS = {"end": BearoffSource.NONE, "exact": BearoffSource.EXACT, "tables": BearoffSource.COMBINED}
+BATCH_BLOCKS = 1 << 16  # blocks held at a time: bounds the memory
+_EQUITY = np.array([2.0, 1.0, 1.0, -1.0, -1.0])
+
+
+class RolloutResult(NamedTuple):
+    """One row a position, for the player on roll before the roll.
+
+    Chances are means without bias, so that one near 0 may come out a little below it; `legal_chances` are not.
+    """
+
+    chances: Values  # [n, 5]
+    standard_errors: Values  # [n, 5]
+    equities: Values  # [n] cubeless
+    equity_standard_errors: Values  # [n]
+    plain_standard_errors: Values  # [n] what those of the equities were if luck had not been subtracted
+    trials: NDArray[np.int64]  # [n]
+
+    def legal_chances(self) -> NDArray[np.float32]:
+        """float32[n, 5]: chances held to 0 to 1 and to their order, as files of training data want them."""
+        chances = self.chances.astype(np.float32)
+        win = np.clip(chances[:, 0], 0, 1)
+        win_gammon, lose_gammon = np.clip(chances[:, 1], 0, win), np.clip(chances[:, 3], 0, np.float32(1) - win)
+        win_backgammon = np.clip(chances[:, 2], 0, win_gammon)
+        lose_backgammon = np.clip(chances[:, 4], 0, lose_gammon)
+        return np.stack([win, win_gammon, win_backgammon, lose_gammon, lose_backgammon], axis=1)
+
+    @property
+    def reductions(self) -> Values:
+        """float64[n]: how many times smaller luck made the standard errors of the equities; NaN for 0 / 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.plain_standard_errors / self.equity_standard_errors)
+
+    def rows(self, chosen: NDArray[np.int64]) -> Self:
+        """Some rows, in this order."""
+        columns: Iterator[Any] = (column[chosen] for column in self)
+        return type(self)(*columns)
+
+    @classmethod
+    def joined(cls, results: list[Self]) -> Self:
+        """The rows of all results, at least one."""
+        return cls(*map(np.concatenate, zip(*results, strict=True)))
+
+
+class How(NamedTuple):
+    """How to roll out; the defaults play every game to an exact table or to its end."""
+
+    stop: str = "exact"  # of STOPS: where a trial ends before the game does: nowhere, at exact tables, at any
+    turns: int = 0  # rolls after which the static evaluation stands for the rest; 0: any number
+    with_luck: bool = True  # whether to subtract luck; the games are the same
+    likely: int = 6  # plays of each roll that luck in contact is seen by, by PubEval's choice; 0: all
+
+    def settings(self, seed: int) -> Settings:
+        """For kernels. Raises UsageError for numbers or words that mean nothing."""
+        if self.stop not in STOPS:
+            raise UsageError(f"expected a rollout to stop at one of {', '.join(STOPS)}, got {self.stop!r}")
+        if not 0 <= seed < 1 << 63:
+            raise UsageError(f"expected a seed from 0 to 2^63 - 1, got {seed}")
+        if not 0 <= self.turns < LAST_TURN:
+            raise UsageError(f"expected 0 turns (to the end) or more, up to {LAST_TURN - 1}, got {self.turns}")
+        if not 0 <= self.likely <= MOST_LIKELY:
+            raise UsageError(f"expected luck by 1 to {MOST_LIKELY} plays of a roll, or 0 for all, got {self.likely}")
+        return Settings(
+            seed, self.turns or LAST_TURN, int(STOPS[self.stop]), self.with_luck, self.likely, published_tables()
+        )
+
+
+PLAIN = How()
+
+
+class Limits(NamedTuple):
+    """How many trials a position gets: rounds of `trials` until its standard error is small enough."""
+
+    trials: int = SUPERBLOCK
+    until: float = math.inf  # points that the standard error of the equity may have
+    most_trials: int = 0  # a multiple of `trials`; 0: one round
+
+    def check(self) -> None:
+        """Raises UsageError unless there is a standard error for so many trials, and an end."""
+        if self.trials < 2 * BLOCK or self.trials % BLOCK or self.trials > MOST_TRIALS:
+            raise UsageError(f"expected a multiple of {BLOCK} trials, at least {2 * BLOCK}, got {self.trials}")
+        if not self.until > 0:
+            raise UsageError(f"expected a standard error above 0, got {self.until}")
+        if self.most_trials % self.trials or not 0 <= self.most_trials <= MOST_TRIALS:
+            raise UsageError(f"expected most trials to be a multiple of {self.trials}, got {self.most_trials}")
+
+
+def roll_out(
+    boards: Boards,
+    brain: Brain,
+    trials: int = SUPERBLOCK,
+    seed: int = 0,
+    how: How = PLAIN,
+    *,
+    until: float = math.inf,
+    most_trials: int = 0,
+    items: NDArray[np.int64] | None = None,
+) -> RolloutResult:
+    """Rolls int8[n, 26] boards out, each in so many trials: a multiple of 36, at least 72.
+
+    With `until` there are more rounds of `trials`, up to `most_trials` in all, a multiple of them, until the equity has
+    a standard error of at most so many points; what does not get there has the larger one that it got to. Board i has
+    the dice of items[i] of the seed, int64[n], not below 0; of item i if none are given. The result of a position
+    depends on nothing else: not on other positions, batches or threads. Raises UsageError for numbers beyond these and
+    for a player without networks, and InvalidPositionError.
+    """
+    numbers = numbers_of(boards, items)
+    limits = Limits(trials, until, most_trials)
+    step = max(1, BATCH_BLOCKS * BLOCK // max(trials, most_trials, 1))
+    results = []
+    for start in range(0, max(len(boards), 1), step):
+        rows = slice(start, start + step)
+        blocks = rolled_blocks(boards[rows], brain, seed, how, limits, numbers[rows], numbers[rows])
+        results += [result_of(found[None]) for found in blocks]
+    return RolloutResult.joined(results) if results else result_of(np.empty((0, 2, 2, 5)))
+
+
+def rolled_blocks(
+    boards: Boards,
+    brain: Brain,
+    seed: int,
+    how: How,
+    limits: Limits,
+    items: NDArray[np.int64],
+    groups: NDArray[np.int64],
+) -> list[Values]:
+    """For each int8[n, 26] board, of a group int64[n], float64[blocks, 2, 5]: means of the chances at the end and of
+    the luck in blocks of 36 trials; as many in a group as the slowest of its standard errors needs.
+
+    Raises UsageError for wrong limits and for a player without networks.
+    """
+    limits.check()
+    if brain.kind != NETWORK:
+        raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
+    settings, count = how.settings(seed), limits.trials // BLOCK
+    boards, rows = np.ascontiguousarray(boards), np.arange(len(boards))
+    blocks = [np.empty((0, 2, 5))] * len(boards)
+    for number in range(max(1, limits.most_trials // limits.trials)):
+        found = np.empty((len(rows), count, 2, 5))
+        first = np.full(len(rows), number * count, np.int64)
+        fill_blocks(brain, settings, boards[rows], items[rows], first, found)
+        for row, more in zip(rows.tolist(), found, strict=True):
+            blocks[row] = np.concatenate([blocks[row], more])
+        errors = [result_of(blocks[row][None]).equity_standard_errors[0] for row in rows.tolist()]
+        rows = rows[np.isin(groups[rows], groups[rows][~(np.array(errors) <= limits.until)])]
+        if not len(rows):
+            break
+    return blocks
+
+
+def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """int64[n]: the given items, or 0 to n - 1. Raises UsageError and InvalidPositionError."""
+    check_legal_boards(np.ascontiguousarray(check_boards(boards)))
+    numbers = np.arange(len(boards), dtype=np.int64) if items is None else np.asarray(items, np.int64)
+    if numbers.shape != (len(boards),) or (numbers < 0).any():
+        raise UsageError(f"expected {len(boards)} items not below 0, got {numbers.tolist()[:5]}")
+    return numbers
+
+
+def result_of(blocks: Values) -> RolloutResult:
+    """Means and standard errors of float64[n, blocks, 2, 5], `rolled_blocks`, at least two a board."""
+    n, count = blocks.shape[:2]
+    values = np.empty((n, count, 7))
+    plain, luck = blocks[:, :, 0], blocks[:, :, 1]
+    values[:, :, :5] = plain - luck
+    for place, chances in ((5, values), (6, plain)):
+        values[:, :, place] = equities_of(chances)
+    means, errors = np.empty((n, 7)), np.empty((n, 7))
+    fill_statistics(values, means, errors)
+    trials = np.full(n, count * BLOCK, np.int64)
+    return RolloutResult(means[:, :5], errors[:, :5], means[:, 5], errors[:, 5], errors[:, 6], trials)
+
+
+def equities_of(chances: Values) -> Values:
+    """float64[...]: cubeless equity of float64[..., 5 or more] chances, added up in their order."""
+    total = 2.0 * chances[..., 0] - 1.0
+    for place in range(1, 5):
+        total = total + _EQUITY[place] * chances[..., place]
+    return np.asarray(total)

@@ -1,0 +1,149 @@
+"""Rolled-out decisions: the better plays of a roll, all with the same dice, and what each loses against the best.
+
+The same dice make differences between plays more certain than the plays themselves: their standard errors come from
+the differences, block by block.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.choices import NETWORK, Brain, networks_of, tables_of
+from bgdata.evaluation.lookahead import largest_of
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.play_kernels import batch_plays
+from bgdata.play.rollout import (
+    PLAIN,
+    How,
+    Limits,
+    RolloutResult,
+    Values,
+    equities_of,
+    numbers_of,
+    result_of,
+    rolled_blocks,
+)
+from bgdata.play.rollout_kernels import fill_statistics
+
+ONE_ROUND = Limits()
+
+
+class Window(NamedTuple):
+    """Which plays are rolled out: those within so many points of the best by static evaluation, at least and at most so
+    many of the best."""
+
+    within: float = 0.16
+    least_plays: int = 2
+    most_plays: int = 10
+
+    def check(self) -> None:
+        """Raises UsageError for a window that lets nothing through."""
+        if not (self.within >= 0 and 1 <= self.least_plays <= self.most_plays):
+            raise UsageError(
+                f"expected a window of 0 points or more and 1 <= least <= most plays, got {self.within}, "
+                f"{self.least_plays} and {self.most_plays}"
+            )
+
+
+NARROW = Window()
+
+
+class Decision(NamedTuple):
+    """The rolled-out plays of one decision, the best first; chances and equities are those of the player who moves."""
+
+    boards: Boards  # [k, 26] after the play, the OPPONENT on roll
+    result: RolloutResult  # [k]
+    losses: Values  # [k] points behind the best, 0 and up
+    loss_standard_errors: Values  # [k] 0 for the best
+    static_losses: NDArray[np.float32]  # [k] points behind the best by static evaluation
+    n_plays: int  # legal ones, rolled out or not
+
+
+def roll_out_decision(
+    board: Boards,
+    roll: tuple[int, int],
+    brain: Brain,
+    seed: int = 0,
+    how: How = PLAIN,
+    window: Window = NARROW,
+    limits: Limits = ONE_ROUND,
+) -> Decision:
+    """Rolls out the better plays of one int8[26] board and roll. See `roll_out_decisions`."""
+    return roll_out_decisions(board[None], np.array([roll], np.int8), brain, seed, how, window, limits)[0]
+
+
+def roll_out_decisions(
+    boards: Boards,
+    rolls: NDArray[np.integer],
+    brain: Brain,
+    seed: int = 0,
+    how: How = PLAIN,
+    window: Window = NARROW,
+    limits: Limits = ONE_ROUND,
+    items: NDArray[np.int64] | None = None,
+) -> list[Decision]:
+    """Rolls out the better plays of int8[n, 26] boards and integers[n, 2] rolls.
+
+    All plays of decision i have the dice of items[i], of i if none are given, and as many trials as the slowest needs
+    for its standard error. Raises UsageError, InvalidPositionError and InvalidRollError.
+    """
+    window.check()
+    numbers = numbers_of(boards, items)
+    if brain.kind != NETWORK:
+        raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
+    offsets, after_play = batch_plays(np.ascontiguousarray(boards), rolls)
+    after = flip_boards(after_play)
+    losses = static_losses(brain, after, offsets)
+    chosen = within_window(losses, offsets, window)
+    decision = np.repeat(np.arange(len(boards)), np.diff(offsets))[chosen]
+    blocks = rolled_blocks(after[chosen], brain, seed, how, limits, numbers[decision], decision)
+    ends = np.searchsorted(decision, np.arange(len(boards) + 1))
+    return [
+        ranked_plays(after[chosen[begin:end]], blocks[begin:end], losses[chosen[begin:end]], int(count))
+        for (begin, end), count in zip(pairwise(ends.tolist()), np.diff(offsets), strict=True)
+    ]
+
+
+def static_losses(brain: Brain, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:
+    """float32[k]: points that plays, leading to int8[k, 26] boards of the opponent, lose against the best of their
+    decision, whose plays are offsets[i] to offsets[i + 1]."""
+    equities = -cubeless_equities(evaluations(networks_of(brain), tables_of(brain), after).chances)
+    return np.asarray(largest_of(equities, offsets) - equities)
+
+
+def within_window(losses: NDArray[np.float32], offsets: NDArray[np.int64], window: Window) -> NDArray[np.int64]:
+    """int64[m]: the plays that are rolled out, ascending."""
+    decision = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((losses, decision))  # stable: of equals the first
+    place = np.empty(len(losses), np.int64)
+    place[order] = np.arange(len(losses)) - offsets[:-1][decision]
+    is_near = (losses <= window.within) & (place < window.most_plays)
+    return np.flatnonzero(is_near | (place < window.least_plays))
+
+
+def ranked_plays(after: Boards, blocks: list[Values], losses: NDArray[np.float32], n_plays: int) -> Decision:
+    """One decision from the blocks of its plays, those of the opponent."""
+    values = np.stack(blocks)
+    result = result_of(own_blocks(values))
+    order = np.argsort(-result.equities, kind="stable")
+    best = order[0]
+    equities = equities_of(values[:, :, 0] - values[:, :, 1])
+    means, errors = np.empty((2, len(order), 1))
+    fill_statistics((equities - equities[best])[:, :, None], means, errors)
+    lost = np.maximum(means[order, 0], 0.0)  # a mean of differences may be rounded to below 0
+    return Decision(after[order], result.rows(order), lost, errors[order, 0], losses[order], n_plays)
+
+
+def own_blocks(blocks: Values) -> Values:
+    """float64[..., 2, 5]: blocks of the opponent's chances and luck as the player who has moved sees them."""
+    own = blocks[..., [0, 3, 4, 1, 2]]
+    own[..., 0, 0] = 1.0 - own[..., 0, 0]
+    own[..., 1, 0] = -own[..., 1, 0]
+    return np.asarray(own)

@@ -1,0 +1,209 @@
+"""Kernels of `rollout`: trials of one position, in blocks of 36 that have every first roll and every second roll once.
+
+A trial is a game from the position on. Its random numbers are those of (seed, item, trial), whoever plays: candidates
+rolled out as the same item get the same dice. Of every SUPERBLOCK trials each pair of first and second roll comes once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.answers import choose_by_chances, fill_chances
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
+from bgdata.evaluation.chances import Chances, fill_turned
+from bgdata.evaluation.choices import Brain, networks_of, tables_of
+from bgdata.evaluation.network_kernels import Networks
+from bgdata.evaluation.pubeval_kernels import ScoreTables
+from bgdata.game.board_kernels import class_of
+from bgdata.game.classes import PositionClass
+from bgdata.game.codec import Boards, flip_into
+from bgdata.game.play_kernels import MOST_PLAYS, fill_plays
+from bgdata.game.random import high_below, random_bits, random_stream
+from bgdata.kernel import kernel, prange
+from bgdata.play.roll_estimates import fill_roll_estimates
+from bgdata.play.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
+
+BLOCK = 36  # trials
+SUPERBLOCK = BLOCK * BLOCK
+MOST_TRIALS = 1 << 40
+LAST_TURN = 1 << 30
+_OVER, _RACE = int(PositionClass.OVER), int(PositionClass.RACE)
+Values = NDArray[np.float64]
+
+
+class Settings(NamedTuple):
+    """How to roll out."""
+
+    seed: int
+    last_turn: int  # roll after which the static evaluation stands for the rest of the game
+    stop: int  # greatest `BearoffSource` that ends a game; 0: none does
+    with_luck: bool  # whether to subtract luck
+    likely: int  # plays of each roll that luck in contact is seen by: see `roll_estimates`; 0: all
+    scores: ScoreTables  # of PubEval
+
+
+class Room(NamedTuple):
+    """Scratch of one thread."""
+
+    roll: RollRoom
+    board: Boards  # [26]
+    turned: Chances  # [5]
+    end: Values  # [5] chances at the end of a trial
+    luck: Values  # [5] of all rolls of a trial
+    order: NDArray[np.int64]  # [36] of the second rolls
+    scores: NDArray[np.int64]  # [MOST_PLAYS]
+
+
+@kernel(parallel=True)
+def fill_blocks(
+    brain: Brain, settings: Settings, boards: Boards, items: NDArray[np.int64], first: NDArray[np.int64], blocks: Values
+) -> None:
+    """Fills blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
+    + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of his luck in
+    them, zero if it is not asked for."""
+    count = blocks.shape[1]
+    for place in prange(len(boards) * count):
+        row, block = place // count, place % count
+        fill_block(brain, settings, boards[row], items[row], first[row] + block, blocks[row, block])
+
+
+@kernel()
+def new_room(networks: Networks) -> Room:
+    """Scratch for one thread."""
+    return Room(
+        new_roll_room(networks),
+        np.empty(26, np.int8),
+        np.empty(5, np.float32),
+        np.empty(5, np.float64),
+        np.empty(5, np.float64),
+        np.empty(BLOCK, np.int64),
+        np.empty(MOST_PLAYS, np.int64),
+    )
+
+
+@kernel()
+def fill_block(brain: Brain, settings: Settings, board: Boards, item: int, block: int, means: Values) -> None:
+    """Fills means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
+    networks, tables = networks_of(brain), tables_of(brain)
+    room = new_room(networks)
+    stream: Any = random_stream(settings.seed, item)  # the seed of others
+    fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), room.order)
+    means[:] = 0.0
+    for number in range(BLOCK):
+        rolls = number, room.order[(number + block) % BLOCK]
+        trial_stream = random_stream(stream, block * BLOCK + number)
+        fill_trial(networks, tables, settings, board, trial_stream, rolls, room)
+        for chance in range(5):
+            means[0, chance] += room.end[chance]
+            means[1, chance] += room.luck[chance]
+    for chance in range(5):
+        means[0, chance] /= BLOCK
+        means[1, chance] /= BLOCK
+
+
+@kernel(borrows=True)
+def fill_order(stream: np.uint64, order: NDArray[np.int64]) -> None:
+    """Fills order[0:n] with 0 to n - 1, shuffled (Fisher and Yates)."""
+    for place in range(len(order)):
+        order[place] = place
+    for place in range(len(order) - 1, 0, -1):
+        other: Any = np.int64(high_below(random_bits(stream, place), place + 1))
+        order[place], order[other] = order[other], order[place]
+
+
+@kernel(borrows=True)
+def fill_trial(
+    networks: Networks,
+    tables: BearoffArrays,
+    settings: Settings,
+    board: Boards,
+    stream: np.uint64,
+    rolls: tuple[int, int],
+    room: Room,
+) -> None:
+    """Fills room.end[0:5] with the chances at the end of one game from board[slot], and room.luck[0:5] with the luck of
+    all its rolls, both seen by who is on roll first. `rolls` are the places of the first two among all 36."""
+    for slot in range(26):
+        room.board[slot] = board[slot]
+    room.luck[:] = 0.0
+    turn = 0
+    while turn < settings.last_turn and not is_final(tables, settings.stop, room.board):
+        place = rolls[turn] if turn < 2 else roll_at(stream, turn)
+        die, other_die = place // 6 + 1, place % 6 + 1
+        roll = roll_place(die, other_die)
+        if settings.with_luck and (settings.likely == 0 or class_of(room.board) <= _RACE):
+            fill_roll_values(networks, tables, room.board, room.roll)
+            add_luck(room.roll, roll, turn % 2 == 0, room.luck)
+            flip_into(room.roll.best[roll], room.board)
+        else:
+            if settings.with_luck:
+                likely, scores = settings.likely, settings.scores
+                fill_roll_estimates(networks, tables, scores, likely, room.board, room.scores, room.roll)
+                add_luck(room.roll, roll, turn % 2 == 0, room.luck)
+            play(networks, tables, max(die, other_die), min(die, other_die), room)
+        turn += 1
+    chances = room.roll.values[0]
+    fill_chances(networks, tables, room.board, room.roll.work, chances)
+    if turn % 2:
+        fill_turned(chances, room.turned)
+        chances = room.turned
+    for item in range(5):
+        room.end[item] = chances[item]
+
+
+@kernel(borrows=True)
+def roll_at(stream: np.uint64, turn: int) -> int:
+    """Place of the roll of a turn among all 36."""
+    return np.int64(high_below(random_bits(stream, turn), BLOCK))  # type: ignore[return-value]  # unsigned otherwise
+
+
+@kernel(borrows=True)
+def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
+    """Whether a trial ends at board[slot]: the game is over, or a table that may end it covers it."""
+    position_class = class_of(board)
+    if position_class == _OVER:
+        return True
+    return stop > 0 and position_class <= _RACE and 0 < bearoff_source(tables, board) <= stop
+
+
+@kernel(borrows=True)
+def play(networks: Networks, tables: BearoffArrays, die: int, other_die: int, room: Room) -> None:
+    """Fills room.board[slot] with the position after the best play of a roll, seen by the opponent."""
+    after = room.roll.after
+    n = fill_plays(room.board, die, other_die, after, room.roll.notes)
+    best, _ = choose_by_chances(networks, tables, room.board, after, n, room.roll.work)
+    flip_into(after[best], room.board)
+
+
+@kernel(borrows=True)
+def add_luck(found: RollRoom, roll: int, is_own: bool, luck: Values) -> None:
+    """Fills luck[0:5] with itself plus what a roll changes of each chance, from what `fill_roll_values` found; the
+    opponent's roll changes ours the other way round."""
+    values, mean = found.values[roll], found.mean
+    if is_own:
+        for item in range(5):
+            luck[item] += values[item] - mean[item]
+    else:
+        luck[0] -= values[0] - mean[0]
+        for item in range(2):
+            luck[1 + item] += values[3 + item] - mean[3 + item]
+            luck[3 + item] += values[1 + item] - mean[1 + item]
+
+
+@kernel(parallel=True)
+def fill_statistics(blocks: Values, means: Values, errors: Values) -> None:
+    """Fills means[row, column] and errors[row, column], the standard error of the mean, of blocks[row, block, column],
+    summed in order of the blocks, at least 2."""
+    count = blocks.shape[1]
+    for row in prange(len(blocks)):
+        for column in range(blocks.shape[2]):
+            total, squares = 0.0, 0.0
+            for block in range(count):
+                total += blocks[row, block, column]
+            mean = total / count
+            for block in range(count):
+                squares += (blocks[row, block, column] - mean) ** 2
+            means[row, column], errors[row, column] = mean, np.sqrt(squares / (count - 1) / count)

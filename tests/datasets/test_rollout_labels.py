@@ -1,0 +1,145 @@
+"""Labels from rollouts: rows, digests, what is resumed, what is refused, and what is written for gnubg."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.commands.export_text import write_text
+from bgdata.datasets import rollout_labels
+from bgdata.datasets._rollouts import open_roller
+from bgdata.datasets.rollout_labels import DATASET, LabelParameters
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.formats.gnubg_training import read_gnubg_training
+from bgdata.kernel import threads
+from bgdata.play.rollout import How, roll_out
+from bgdata.store import job
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+SMALL = DATASET.smallest
+
+
+def small_table(root: Path) -> Table:
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
+
+
+def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
+    found = warehouse.find_inputs(DATASET, SMALL)
+    assert found is not None
+    return found
+
+
+def test_rows_are_rollouts(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    brain = open_roller(SMALL, inputs_of(warehouse), warehouse).brain
+    boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
+    result = roll_out(boards, brain, 72, 0, How("exact", 2), until=0.02, most_trials=144)
+    with warehouse.connect() as connection:
+        found = connection.sql("select * exclude (variant, board) from rollout_labels").fetchall()
+        ids = connection.sql("select position_id, class from positions order by line").fetchall()
+    version = warehouse.open("network", "tiny").folder.name
+    for row, values in enumerate(found):
+        assert values[0] == row
+        assert values[1:3] == ids[row]
+        expected = [*result.legal_chances()[row], *result.standard_errors[row]]
+        assert values[3:13] == pytest.approx(expected, abs=1e-7)
+        error = result.equity_standard_errors[row]
+        assert values[13:16] == (result.equities[row], error, result.plain_standard_errors[row])
+        assert values[16:] == (result.trials[row], bool(error <= 0.02), f"network/tiny/{version}")
+    assert len(found) == len(boards) == 2
+
+
+def test_statistics(small_root: Path) -> None:
+    table = small_table(small_root)
+    found, errors = table.manifest.statistics, table.array("equity_standard_errors")
+    assert found["mean_standard_error"] == pytest.approx(errors.mean())
+    assert found["largest_standard_error"] == errors.max()
+    assert found["reached_share"] == (errors <= 0.02).mean()
+    assert found["games"] == table.array("trials").sum()
+    assert found["median_reduction"] > 1
+
+
+def test_labels_do_not_depend_on_threads_or_steps(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = warehouse.open(DATASET.name, DATASET.slug(SMALL)).manifest.digest
+    for count, step in ((1, 1), (2, 2)):
+        monkeypatch.setattr(rollout_labels, "STEP", step)
+        with threads(count):
+            assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
+
+
+def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = warehouse.open(DATASET.name, DATASET.slug(SMALL)).manifest.digest
+    whole, rows = rollout_labels.rolled_out, []
+
+    def rolled_out(*arguments: Any) -> dict[str, Any]:
+        rows.append(arguments[3])
+        if rows == [0, 1]:
+            raise KeyboardInterrupt
+        return whole(*arguments)
+
+    monkeypatch.setattr(rollout_labels, "STEP", 1)
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(rollout_labels, "rolled_out", rolled_out)
+    with pytest.raises(KeyboardInterrupt):
+        warehouse.build(DATASET.name, SMALL, force=True)
+    assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
+    assert rows == [0, 1, 1]
+
+
+def test_verify_rolls_out_again(warehouse: Warehouse) -> None:
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    DATASET.check_sample(table, inputs_of(warehouse), 2, np.random.default_rng(0))
+    chances = np.load(table.folder / "chances.npy")
+    chances[1, 0] += 0.01
+    np.save(table.folder / "chances.npy", chances)
+    with pytest.raises(CheckFailedError, match=r"expected chances of .* in row 1 of rollout_labels/"):
+        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
+
+
+def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:
+    table = small_table(small_root)
+    write_text(table, "gnubg-training", tmp_path / "contact-train-data")
+    found = read_gnubg_training(tmp_path / "contact-train-data")
+    assert np.array_equal(found.boards, table.array("boards"))
+    assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-6)
+
+
+def test_a_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
+    version = warehouse.open("network", "tiny").folder.name
+    table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
+    small = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    assert np.array_equal(table.array("chances"), small.array("chances"))
+    with pytest.raises(MissingTableError, match="r1-00000000"):
+        warehouse.build(DATASET.name, replace(SMALL, network_version="r1-00000000"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"source": "positions"}, "expected a table of positions, such as positions/NAME, got positions"),
+        ({"source": "nothing/x"}, "expected a table of positions"),
+        ({"source": "bearoff_error/3x3"}, "expected a table of positions"),
+        ({"trials": 100}, "expected a multiple of 36 trials"),
+        ({"until": "soon"}, "expected until to be a standard error, got 'soon'"),
+        ({"until": "-1"}, "expected a standard error above 0"),
+        ({"most_trials": 100}, "expected most trials to be a multiple of 72"),
+        ({"stop": "never"}, "expected a rollout to stop at one of"),
+        ({"turns": -1}, "expected 0 turns"),
+        ({"seed": -1}, "expected a seed"),
+        ({"network": "../x"}, "expected the name of a network"),
+    ],
+)
+def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(replace(SMALL, **changes))
+
+
+def test_the_default_network_comes_with_the_package() -> None:
+    assert "network" in LabelParameters("positions/x").inputs()
+    assert "network" not in LabelParameters("positions/x", network="mine", network_version="r1-00000000").inputs()

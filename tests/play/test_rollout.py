@@ -1,0 +1,366 @@
+"""Rollouts: trial by trial against a slow twin, and against values that are known exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import bgdata
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.errors import InvalidPositionError, UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff import map_tables
+from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
+from bgdata.evaluation.chances import cubeless_equities, turned_chances
+from bgdata.evaluation.choices import Brain, chosen_boards
+from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.game.board_kernels import game_outcomes
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.position import START
+from bgdata.kernel import read_only, threads
+from bgdata.play.random_games import random_game_positions
+from bgdata.play.rollout import How, RolloutResult, roll_out
+from bgdata.play.rollout_kernels import BLOCK, SUPERBLOCK, fill_blocks, fill_order
+from bgdata.store.table import Table
+from tests.evaluation.networks import pips_networks, random_networks
+from tests.reference.games import splitmix
+from tests.reference.pubeval import integer_weights
+from tests.reference.rollouts import Evaluator, Twin
+
+CONTACT = integer_weights(files("bgdata.evaluation").joinpath("weights", "pubeval_contact.txt").read_text())
+TO_THE_END = How("end")
+WITHOUT_LUCK = How("end", with_luck=False)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
+    """Two-sided equities of up to 4 checkers, and one-sided chances of 6 points."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout"))
+    race = RaceParameters(6)
+    built = {
+        "two_sided": warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 4)),
+        "one_sided": warehouse.build("bearoff_one_sided", race),
+        "gammon": warehouse.build("bearoff_gammon", race),
+    }
+    assert built
+    return {
+        "two_sided": warehouse.open("bearoff_two_sided", "6x4"),
+        "one_sided": warehouse.open("bearoff_one_sided", "6x15"),
+        "gammon": warehouse.open("bearoff_gammon", "6x15"),
+    }
+
+
+@pytest.fixture(scope="module")
+def exact(tables: dict[str, Table]) -> BearoffArrays:
+    """Tables that know every position of up to 4 checkers a side."""
+    return map_tables(tables["two_sided"], None, None)
+
+
+@pytest.fixture(scope="module")
+def distorted(exact: BearoffArrays) -> BearoffArrays:
+    """The same with the cubes of the equities: whoever asks them plays perfectly, but misjudges every position."""
+    equities = exact.equities if len(exact.equities) else exact.codes * (exact.two_sided_limit / 32767.5) - 1.0
+    cubes = read_only((equities.astype(np.float64) ** 3).astype(np.float32))
+    return exact._replace(equities=cubes, codes=NO_TABLES.codes)
+
+
+def brain_of(number: int = 0, tables: BearoffArrays = NO_TABLES, size: float = 10.0) -> Brain:
+    return NetworkPlayer(random_networks(number, size), tables).brain
+
+
+def bearoff_boards(count: int, most: int, seed: int) -> Boards:
+    """int8[n, 26]: 1 to `most` checkers of each side at home, anywhere."""
+    generator = np.random.default_rng(seed)
+    boards = np.zeros((count, 26), np.int8)
+    for board in boards:
+        for side in (1, -1):
+            for point in generator.integers(1, 7, generator.integers(1, most + 1)):
+                board[point if side == 1 else 25 - point] += side
+    return boards
+
+
+def gammon_boards(count: int, seed: int) -> Boards:
+    """int8[n, 26]: 3 or 4 checkers of one side about to leave, and all 15 of the other, one not home yet; every other
+    time the player on roll is the one with 15."""
+    generator = np.random.default_rng(seed)
+    boards = np.zeros((count, 26), np.int8)
+    for board in boards:
+        for point in generator.integers(1, 4, generator.integers(3, 5)):
+            board[point] += 1
+        for point in (*generator.integers(1, 3, 14), generator.integers(8, 14)):
+            board[25 - point] -= 1
+    boards[1::2] = flip_boards(boards[1::2])
+    return boards
+
+
+def values_by_policy(brain: Brain, boards: Boards) -> NDArray[np.float64]:
+    """float64[n, 5]: exact chances of boards when the player plays both sides, by going through every roll."""
+    dice = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
+    weights = np.array([roll.weight for roll in ROLLS]) / 36
+    levels, links = [np.unique(boards, axis=0)], []
+    while len(levels[-1]):
+        is_open = game_outcomes(levels[-1]) == 0
+        asked = np.repeat(levels[-1][is_open], len(ROLLS), axis=0)
+        chosen = chosen_boards(brain, asked, np.tile(dice, (int(is_open.sum()), 1)))
+        following, link = np.unique(chosen, axis=0, return_inverse=True)
+        links.append((is_open, link.reshape(-1, len(ROLLS))))
+        levels.append(following)
+    values = np.zeros((0, 5))
+    for level, (is_open, link) in zip(levels[-2::-1], links[::-1], strict=True):
+        own = values[:, [0, 3, 4, 1, 2]]
+        own[:, 0] = 1 - own[:, 0]
+        outcomes = game_outcomes(level)
+        ends = np.stack([outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2], axis=1)
+        values = ends.astype(np.float64)
+        if is_open.any():
+            values[is_open] = (own[link] * weights[:, None]).sum(axis=1)
+    rows = {board.tobytes(): row for row, board in enumerate(levels[0])}
+    return values[[rows[board.tobytes()] for board in boards]]
+
+
+def check_scores(result: RolloutResult, chances: NDArray[np.float64], how: How) -> None:
+    """Of ten blocks. Deviations in standard errors, of each chance and of the equity, are as those of a fair estimate:
+    their mean is near 0 and their variance near that of Student's distribution."""
+    exact = np.column_stack([chances, cubeless_equities(chances)])
+    found = np.column_stack([result.chances, result.equities])
+    errors = np.column_stack([result.standard_errors, result.equity_standard_errors])
+    columns = 0
+    for column in range(6):
+        # where rare events decide, a standard error from a few games is no measure
+        chosen = exact[:, [column]] if column < 5 else chances[:, [0, 1, 3]]
+        is_open = (np.abs(chosen - 0.5) < 0.4).any(axis=1) & (errors[:, column] > 1e-6)
+        scores = (found - exact)[is_open, column] / errors[is_open, column]
+        if len(scores) < 50:
+            continue
+        columns += 1
+        variance = 9 / 7
+        assert abs(scores.mean()) < 4 * np.sqrt(variance / len(scores)), (column, scores.mean())
+        assert 0.5 * variance < (scores**2).mean() < 1.6 * variance, (column, (scores**2).mean())
+    assert columns >= 2
+    still = (
+        errors <= 1e-6
+    )  # decided by two rolls; and what never happened in 360 games is rare, and with luck seen for what it is
+    assert found[still] == pytest.approx(exact[still], abs=1e-6 if how.with_luck else 0.03)
+
+
+def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
+    """What the twin asks: static evaluations."""
+
+    def evaluate(boards: Sequence[list[int]]) -> tuple[list[list[float]], list[int]]:
+        found = evaluations(random_networks(number), tables, np.array(boards, np.int8))
+        return found.chances.astype(np.float64).tolist(), found.sources.tolist()
+
+    return evaluate
+
+
+@pytest.mark.parametrize(
+    ("stop", "level", "turns", "likely"),
+    [("end", 0, 0, 5), ("exact", 1, 0, 5), ("tables", 2, 0, 0), ("end", 0, 2, 3), ("end", 0, 2, 0), ("exact", 1, 1, 5)],
+)
+def test_trials_are_those_of_the_twin(tables: dict[str, Table], stop: str, level: int, turns: int, likely: int) -> None:
+    arrays = map_tables(tables["two_sided"], tables["one_sided"], tables["gammon"])
+    brain = brain_of(1, arrays)
+    boards = bearoff_boards(3, 3 if level == 0 else 5, 5)
+    boards[2] = random_game_positions(1, 3).boards[40] if turns == 2 else gammon_boards(1, 6)[0]
+    twin = Twin(evaluator_of(arrays, 1), splitmix, level, turns, likely, CONTACT)
+    items, first = np.array([7, 0, 1 << 33]), np.array([0, 35, 36])
+    blocks = np.empty((3, 1, 2, 5))
+    fill_blocks(brain, How(stop, turns, likely=likely).settings(9), boards, items, first, blocks)
+    for board, item, number, found in zip(boards.tolist(), items.tolist(), first.tolist(), blocks[:, 0], strict=True):
+        ends, lucks = twin.block(board, 9, item, number)
+        assert found[0] == pytest.approx(np.mean(ends, axis=0), abs=1e-6)
+        assert found[1] == pytest.approx(np.mean(lucks, axis=0), abs=1e-6)
+
+
+def test_second_rolls_are_dealt_out_evenly() -> None:
+    order = np.empty(BLOCK, np.int64)
+    seen = set()
+    for stream in range(50):
+        fill_order(np.uint64(stream), order)
+        assert sorted(order.tolist()) == list(range(BLOCK))
+        seen.add(order.tobytes())
+    assert len(seen) == 50
+    pairs = {(first, int(order[(first + block) % BLOCK])) for block in range(BLOCK) for first in range(BLOCK)}
+    assert len(pairs) == SUPERBLOCK
+
+
+@pytest.mark.parametrize("how", [TO_THE_END, WITHOUT_LUCK])
+def test_perfect_play_gives_exact_chances(exact: BearoffArrays, distorted: BearoffArrays, how: How) -> None:
+    """The player plays perfectly and judges badly: the mean is the exact chance, whatever luck he sees."""
+    boards = bearoff_boards(300, 4, 1)
+    result = roll_out(boards, brain_of(0, distorted), 10 * BLOCK, 1, how)
+    truth = evaluations(random_networks(0), exact, boards).chances.astype(np.float64)
+    check_scores(result, truth, how)
+    reduction = np.median(result.reductions[result.equity_standard_errors > 1e-3])
+    assert reduction == 1 if how is WITHOUT_LUCK else reduction > 2
+
+
+def test_luck_seen_perfectly_leaves_nothing_to_chance(exact: BearoffArrays) -> None:
+    boards = bearoff_boards(50, 4, 2)
+    result = roll_out(boards, brain_of(0, exact), 2 * BLOCK, 1, TO_THE_END)
+    truth = evaluations(random_networks(0), exact, boards).chances
+    assert result.chances == pytest.approx(truth, abs=2e-6)
+    assert result.standard_errors.max() < 1e-6
+    assert result.plain_standard_errors.max() > 0.1
+
+
+@pytest.mark.parametrize("how", [TO_THE_END, WITHOUT_LUCK])
+def test_gammons_come_as_often_as_by_every_roll(how: How) -> None:
+    """Networks that know nothing play both sides; what comes of it is found by going through all rolls."""
+    brain = brain_of(0)
+    boards = gammon_boards(200, 3)
+    check_scores(roll_out(boards, brain, 10 * BLOCK, 1, how), values_by_policy(brain, boards), how)
+
+
+def test_luck_of_gammons_is_seen(tables: dict[str, Table]) -> None:
+    """One-sided tables are nearly right about gammons too, so that subtracting luck leaves little of each chance."""
+    boards = np.zeros((2, 26), np.int8)
+    boards[0, [1, 2]], boards[0, [19, 20]] = (2, 1), (-11, -4)
+    boards[1] = flip_boards(boards[:1])[0]
+    brain = brain_of(0, map_tables(None, tables["one_sided"], tables["gammon"]))
+    plain = roll_out(boards, brain, 10 * BLOCK, 1, WITHOUT_LUCK)
+    hedged = roll_out(boards, brain, 10 * BLOCK, 1, TO_THE_END)
+    assert plain.standard_errors[0, 1] > 0.005
+    assert plain.standard_errors[1, 3] > 0.005
+    assert (plain.standard_errors[[0, 1], [1, 3]] > 10 * hedged.standard_errors[[0, 1], [1, 3]]).all()
+    static = evaluations(random_networks(0), map_tables(None, tables["one_sided"], tables["gammon"]), boards).chances
+    assert hedged.chances == pytest.approx(static, abs=0.002)
+
+
+def test_luck_does_not_change_the_games() -> None:
+    board = np.array([START.board], np.int8)
+    brain = NetworkPlayer(pips_networks(), NO_TABLES).brain
+    how = How("end", 10)
+    hedged, plain = (roll_out(board, brain, 2 * BLOCK, 3, each) for each in (how, how._replace(with_luck=False)))
+    assert hedged.plain_standard_errors == plain.equity_standard_errors == plain.plain_standard_errors
+    assert hedged.equity_standard_errors < plain.equity_standard_errors
+
+
+def test_turns_end_with_the_static_evaluation() -> None:
+    """After one roll the mean is that of all 36, and without luck nothing is left: looking one roll ahead."""
+    boards = random_game_positions(2, 8).boards[10:40:10]
+    brain = brain_of(2)
+    result = roll_out(boards, brain, 2 * BLOCK, 1, How("end", 1))
+    dice = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
+    weights = np.array([roll.weight for roll in ROLLS]) / 36
+    for board, chances, error in zip(boards, result.chances, result.standard_errors, strict=True):
+        after = chosen_boards(brain, np.tile(board, (len(ROLLS), 1)), dice)
+        found = evaluations(random_networks(2), NO_TABLES, after)
+        assert chances == pytest.approx(weights @ turned_chances(found.chances), abs=1e-6)
+        assert error.max() < 1e-6
+
+
+def test_results_depend_on_the_item_alone() -> None:
+    boards = random_game_positions(3, 5).boards[::20][:5]
+    brain = brain_of(0)
+    how = How("end", 4)
+    whole = roll_out(boards, brain, 3 * BLOCK, 4, how)
+    with threads(1):
+        single = roll_out(boards, brain, 3 * BLOCK, 4, how)
+    for values, others in zip(whole, single, strict=True):
+        assert np.array_equal(values, others)
+    for row in range(len(boards)):
+        alone = roll_out(boards[row : row + 1], brain, 3 * BLOCK, 4, how, items=np.array([row]))
+        assert all(np.array_equal(values[row : row + 1], found) for values, found in zip(whole, alone, strict=True))
+    assert not np.array_equal(whole.chances, roll_out(boards, brain, 3 * BLOCK, 5, how).chances)
+    same = roll_out(boards[[0, 0]], brain, 3 * BLOCK, 4, how, items=np.array([6, 6]))
+    assert np.array_equal(same.chances[0], same.chances[1])
+
+
+def test_rounds_until_a_standard_error() -> None:
+    boards = random_game_positions(3, 5).boards[::20][:6]
+    brain, how = brain_of(0), How("end", 6)
+    first = roll_out(boards, brain, 2 * BLOCK, 4, how)
+    until = float(np.median(first.equity_standard_errors))
+    result = roll_out(boards, brain, 2 * BLOCK, 4, how, until=until, most_trials=6 * BLOCK)
+    assert set(result.trials.tolist()) >= {2 * BLOCK, 6 * BLOCK} - ({6 * BLOCK} if result.trials.max() < 200 else set())
+    is_done = result.equity_standard_errors <= until
+    assert (result.trials[~is_done] == 6 * BLOCK).all()
+    for row, trials in enumerate(result.trials.tolist()):
+        alone = roll_out(boards[row : row + 1], brain, trials, 4, how, items=np.array([row]))
+        assert all(np.array_equal(values[row : row + 1], found) for values, found in zip(result, alone, strict=True))
+    never = roll_out(boards, brain, 2 * BLOCK, 4, how, until=1e-9, most_trials=4 * BLOCK)
+    assert (never.trials == 4 * BLOCK).all()
+    assert (never.equity_standard_errors > 1e-9).all()
+
+
+def test_luck_by_likely_plays_is_as_good() -> None:
+    """The games are the same; luck differs, and leaves as little to chance."""
+    boards = random_game_positions(2, 5).boards[5:65:12]
+    brain = NetworkPlayer(pips_networks(), NO_TABLES).brain
+    every, likely, one = (roll_out(boards, brain, 4 * BLOCK, 1, How("end", 4, likely=most)) for most in (0, 5, 1))
+    assert np.array_equal(every.plain_standard_errors, likely.plain_standard_errors)
+    assert not np.array_equal(every.equities, likely.equities)
+    errors = [result.equity_standard_errors.mean() for result in (every, likely, one)]
+    assert errors[0] < errors[1] < errors[2] < every.plain_standard_errors.mean()
+
+
+def test_finished_and_covered_positions(exact: BearoffArrays) -> None:
+    over, covered = np.zeros(26, np.int8), np.zeros(26, np.int8)
+    over[[24, 20]] = -14, -1
+    covered[[1, 2, 24]] = 1, 2, -3
+    result = roll_out(np.stack([over, covered]), brain_of(0, exact), 2 * BLOCK)
+    assert result.chances[0].tolist() == [1, 1, 0, 0, 0]
+    assert result.equities[0] == 2
+    expected = evaluations(random_networks(0), exact, covered[None]).chances[0]
+    assert result.chances[1] == pytest.approx(expected)
+    assert not result.standard_errors.any()
+    assert not result.equity_standard_errors.any()
+
+
+def test_legal_chances() -> None:
+    chances = np.array([[1.01, 1.02, -0.01, -0.02, 0.01], [0.4, 0.5, 0.45, 0.7, 0.65]])
+    nothing = np.zeros(2)
+    result = RolloutResult(chances, chances, nothing, nothing, nothing, np.zeros(2, np.int64))
+    expected = [[1, 1, 0, 0, 0], [0.4, 0.4, 0.4, 0.6, 0.6]]
+    assert result.legal_chances() == pytest.approx(np.array(expected, np.float32))
+    assert result.legal_chances().dtype == np.float32
+
+
+def test_no_positions() -> None:
+    result = roll_out(np.empty((0, 26), np.int8), brain_of(0))
+    assert [len(values) for values in result] == [0] * 6
+
+
+@pytest.mark.parametrize("trials", [-36, 0, 36, 73, 100, (1 << 40) + 36])
+def test_wrong_trials(trials: int) -> None:
+    with pytest.raises(UsageError, match="expected a multiple of 36 trials, at least 72"):
+        roll_out(np.array([START.board], np.int8), brain_of(0), trials)
+
+
+def test_wrong_numbers() -> None:
+    board, brain = np.array([START.board], np.int8), brain_of(0)
+    with pytest.raises(UsageError, match="expected a seed"):
+        roll_out(board, brain, 72, -1)
+    with pytest.raises(UsageError, match="expected 0 turns"):
+        roll_out(board, brain, 72, 0, How(turns=-1))
+    for likely in (-1, 22):
+        with pytest.raises(UsageError, match="expected luck by 1 to 21 plays of a roll, or 0 for all"):
+            roll_out(board, brain, 72, 0, How(likely=likely))
+    with pytest.raises(UsageError, match="one of end, exact, tables, got 'soon'"):
+        roll_out(board, brain, 72, 0, How("soon"))
+    with pytest.raises(UsageError, match="expected 1 items"):
+        roll_out(board, brain, 72, 0, items=np.array([1, 2]))
+    with pytest.raises(UsageError, match="expected 1 items not below 0"):
+        roll_out(board, brain, 72, 0, items=np.array([-1]))
+    for until in (0.0, -1.0, float("nan")):
+        with pytest.raises(UsageError, match="expected a standard error above 0"):
+            roll_out(board, brain, 72, until=until, most_trials=72)
+    for most in (-72, 36, 100):
+        with pytest.raises(UsageError, match="expected most trials to be a multiple of 72"):
+            roll_out(board, brain, 72, until=0.1, most_trials=most)
+
+
+def test_wrong_boards_and_players() -> None:
+    with pytest.raises(InvalidPositionError):
+        roll_out(np.full((1, 26), 3, np.int8), brain_of(0), 72)
+    with pytest.raises(InvalidPositionError, match="int8"):
+        roll_out(np.zeros((1, 26), np.int64), brain_of(0), 72)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="expected a player with networks"):
+        roll_out(np.array([START.board], np.int8), Brain(0), 72)

@@ -1,0 +1,102 @@
+"""Slow, obvious twin of rollouts: one block of 36 trials, from the definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from bgdata.game.dice import ROLLS, Roll, roll_of
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from tests.reference.networks import Chances, turned
+from tests.reference.pubeval import is_race, score
+from tests.reference.self_play import Board, flipped
+
+# boards of a player on roll -> the chances of each, and who answers: 0 the rules, 1 an exact table, 2 any, others more
+Evaluator = Callable[[Sequence[Board]], tuple[list[Chances], list[int]]]
+Bits = Callable[[int, int], int]  # (stream, counter) -> 64 random bits
+
+
+class Best(NamedTuple):
+    """What a roll is worth."""
+
+    board: Board  # after the best play, seen by the opponent
+    chances: Chances  # of the player who has played
+
+
+class Twin:
+    """Rolls out; what is known of a position is remembered.
+
+    In contact, luck is seen by the `likely` plays with the highest scores for `contact` weights, 0 for all.
+    """
+
+    def __init__(
+        self, evaluate: Evaluator, bits: Bits, stop: int, turns: int, likely: int, contact: Sequence[int]
+    ) -> None:
+        self.evaluate, self.bits, self.stop, self.turns = evaluate, bits, stop, turns
+        self.likely, self.contact = likely, contact
+        self.found: dict[tuple[int, ...], dict[Roll, Best]] = {}
+
+    def stream(self, seed: int, item: int) -> int:
+        """The stream of an item of a seed, or of a stream."""
+        return self.bits(self.bits(seed, 0), item)
+
+    def best_plays(self, board: Board) -> dict[Roll, Best]:
+        """What luck takes for the best play of every roll."""
+        key = tuple(board)
+        if key not in self.found:
+            likely = 0 if is_race(board) else self.likely
+            self.found[key] = {roll: self.best_play(board, roll, likely) for roll in ROLLS}
+        return self.found[key]
+
+    def best_play(self, board: Board, roll: Roll, likely: int = 0) -> Best:
+        """The play that leaves the opponent least, the first of equals: of all, or of the likely ones."""
+        boards = [play.after_play.board for play in legal_plays(Position.from_board(board), roll)]
+        if likely:
+            boards.sort(key=lambda after: -score(after, self.contact))
+            boards = boards[:likely]
+        after = [flipped(each) for each in boards]
+        chances = self.evaluate(after)[0]
+        equities = [2 * win - 1 + gammon + bg - lost - lost_bg for win, gammon, bg, lost, lost_bg in chances]
+        best = equities.index(min(equities))
+        return Best(after[best], turned(chances[best]))
+
+    def order(self, stream: int) -> list[int]:
+        """0 to 35, shuffled from the last place down, each with one of the places up to it."""
+        order = list(range(36))
+        for place in range(35, 0, -1):
+            other = (self.bits(stream, place) >> 32) * (place + 1) >> 32
+            order[place], order[other] = order[other], order[place]
+        return order
+
+    def block(self, board: Board, seed: int, item: int, number: int) -> tuple[list[Chances], list[Chances]]:
+        """(chances at the end, luck) of the 36 trials of a block, for the player on roll at first."""
+        stream = self.stream(seed, item)
+        order = self.order(self.stream(stream, (1 << 40) + number // 36))
+        ends, lucks = [], []
+        for first in range(36):
+            trial = self.stream(stream, 36 * number + first)
+            end, luck = self.trial(board, trial, (first, order[(first + number) % 36]))
+            ends.append(end)
+            lucks.append(luck)
+        return ends, lucks
+
+    def trial(self, board: Board, stream: int, rolls: tuple[int, int]) -> tuple[Chances, Chances]:
+        """(chances at the end, luck) of one game."""
+        luck = [0.0] * 5
+        for turn in range(self.turns or 10_000):
+            if 0 <= self.evaluate([board])[1][0] <= self.stop:
+                break
+            place = rolls[turn] if turn < 2 else (self.bits(stream, turn) >> 32) * 36 >> 32
+            best = self.best_plays(board)
+            roll = roll_of(place // 6 + 1, place % 6 + 1)
+            mean = [sum(r.weight * best[r].chances[k] for r in ROLLS) / 36 for k in range(5)]
+            gained = [value - average for value, average in zip(best[roll].chances, mean, strict=True)]
+            win, gammon, backgammon, lost_gammon, lost_backgammon = gained
+            other = [-win, lost_gammon, lost_backgammon, gammon, backgammon]
+            luck = [old + new for old, new in zip(luck, gained if turn % 2 == 0 else other, strict=True)]
+            board = self.best_play(board, roll).board
+        else:
+            turn += 1
+        end = self.evaluate([board])[0][0]
+        return (end if turn % 2 == 0 else turned(end)), luck
