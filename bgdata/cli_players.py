@@ -1,9 +1,10 @@
-"""Commands about players: what they think, and games with them."""
+"""Commands about players: what they think, games with them, and what they lose."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -84,4 +85,26 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
         play_game(player, chosen)
 
 
-COMMANDS = (eval_, hint, play)
+@click.command()
+@click.argument("player")
+@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
+@click.option("--decisions", default=10_000, show_default=True, type=int, metavar="N", help="How many decisions.")
+@click.option("--seed", default=1, show_default=True, type=int, metavar="N", help="Seed of the games they are from.")
+@click.option(
+    "--table", "referee", default="", metavar="POINTSxCHECKERS", help="The table that judges.  [default: the largest]"
+)
+@click.option("--no-tables", is_flag=True, help="A network plays by itself; with the tables it would play perfectly.")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
+@click.pass_obj
+def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables: bool, **options: Any) -> None:
+    """Score PLAYER on bearoff decisions that an exact table has solved: no dice, no rollouts.
+
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
+    gnubg or bgsage, which use bearoff tables of their own. The decisions are from PubEval's games against himself.
+    """
+    from bgdata.commands.referee import judge_player
+
+    judge_player(warehouse, player, ply, form, tables=not no_tables, **options)
+
+
+COMMANDS = (eval_, hint, play, referee)
