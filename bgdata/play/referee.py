@@ -75,13 +75,10 @@ def verdicts(tables: BearoffArrays, decisions: Decisions, chosen: Boards, tolera
     choice that no legal play leads to.
     """
     count = len(decisions.boards)
-    found = Verdicts(
-        np.empty(count, np.float64),
-        np.empty(count, np.int16),
-        np.empty(count, np.int16),
-        np.empty((count, 26), np.int8),
-    )
-    fill_verdicts(tables, *decisions, np.ascontiguousarray(chosen), tolerance, *found)
+    losses, ranks, n_plays = np.empty(count, np.float64), np.empty(count, np.int16), np.empty(count, np.int16)
+    found = Verdicts(losses, ranks, n_plays, np.empty((count, 26), np.int8))
+    choices = np.ascontiguousarray(chosen)
+    fill_verdicts(tables, decisions.boards, decisions.rolls, choices, tolerance, losses, ranks, n_plays, found.best)
     if (found.ranks < 0).any():
         row = int((found.ranks < 0).argmax())
         raise InvalidPositionError(
@@ -150,7 +147,7 @@ def fill_exact_values(tables: BearoffArrays, after: Boards, values: NDArray[np.f
 @kernel()
 def is_turned(board: Boards, turned: Boards) -> bool:
     """Whether turned[slot] is board[slot] seen by the other player."""
-    is_same = turned[0] == board[25] and turned[25] == board[0]
+    is_same: bool = turned[0] == board[25] and turned[25] == board[0]
     for point in range(1, 25):
         is_same &= turned[point] == -board[25 - point]
     return is_same
