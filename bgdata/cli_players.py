@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -107,4 +108,31 @@ def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables
     judge_player(warehouse, player, ply, form, tables=not no_tables, **options)
 
 
-COMMANDS = (eval_, hint, play, referee)
+@click.command()
+@click.argument("match")
+@click.option("--player", default="network", show_default=True, metavar="PLAYER", help="Who says what a roll is worth.")
+@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far he looks ahead.")
+@click.option("--games", "games_only", is_flag=True, help="One row for each game, not each turn.")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw into a PNG file (matplotlib).")
+@click.pass_obj
+def luck(
+    warehouse: Warehouse, match: str, player: str, ply: int, games_only: bool, form: str, plot: Path | None
+) -> None:
+    """Say how lucky and how skilful both players of a recorded MATCH were, turn by turn, and what hedging leaves.
+
+    MATCH is a .mat or .sgf file, or matches/NAME of the warehouse. The luck of a roll is the value after its best play
+    less the mean over all rolls; a hedged result is the result less net luck. All is cubeless, in points per unit cube:
+    cube actions are not valued. PLAYER is network, network/NAME or an installed gnubg (slow).
+    """
+    from bgdata.commands.luck import analyse_matches, print_luck
+
+    games = analyse_matches(warehouse, match, player, ply)
+    if plot:
+        from bgdata.commands.luck_plot import draw_luck
+
+        draw_luck(games, plot)
+    print_luck(games, form, games_only=games_only)
+
+
+COMMANDS = (eval_, hint, play, referee, luck)
