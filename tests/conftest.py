@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 import bgdata
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.store.dataset import Dataset, ImportedDataset
 from bgdata.store.warehouse import Warehouse
+from tests.evaluation.network_versions import random_networks, write_network
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +32,18 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sample_files(kind: Dataset[Any], folder: Path) -> list[Path]:
     """What an imported kind is imported from in tests; nothing for one that is computed."""
     return kind.write_sample(folder) if isinstance(kind, ImportedDataset) else []
+
+
+@pytest.fixture(scope="session")
+def player_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a warehouse with bearoff tables of 6 points, the exact one of 3 checkers, and network/random."""
+    root = tmp_path_factory.mktemp("player") / "warehouse"
+    warehouse = bgdata.open_warehouse(root)
+    for kind in ("bearoff_one_sided", "bearoff_gammon"):
+        warehouse.build(kind, RaceParameters(6))
+    warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 3))
+    write_network(root, "random", random_networks(7))
+    return root
 
 
 @pytest.fixture

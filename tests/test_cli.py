@@ -192,7 +192,7 @@ def test_newer_manifests_do_not_hide_the_rest(warehouse: Warehouse) -> None:
     name = newer_manifest(warehouse)
     assert re.search(rf"{name}: expected a manifest of format 1 .*; upgrade bgdata", succeeds(warehouse.root, "list"))
     succeeds(warehouse.root, "catalog")
-    assert "816" in succeeds(warehouse.root, "query", "select count(*) from bearoff_one_sided")
+    assert "816" in succeeds(warehouse.root, "query", "select count(*) from bearoff_one_sided_3x15")
     result = run(warehouse.root, "verify", "--sample", "5")
     assert result.exit_code == 1
     assert f"FAILED {name}: manifest: expected a manifest of format 1" in result.stderr
@@ -229,7 +229,9 @@ def test_folders_without_permission(warehouse: Warehouse) -> None:
     assert re.fullmatch(
         r"error: cannot lock .*: permission denied; choose another place with --warehouse\n", result.stderr
     )
-    result = processes.bgdata("--warehouse", warehouse.root, "query", "select count(*) from bearoff_gammon", bare=True)
+    result = processes.bgdata(
+        "--warehouse", warehouse.root, "query", "select count(*) from bearoff_gammon_3x15", bare=True
+    )
     assert (result.returncode, result.stderr) == (0, "")
     assert "136" in result.stdout
 

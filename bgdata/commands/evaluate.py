@@ -59,7 +59,7 @@ def describe_source(evaluation: Evaluation) -> str:
             "static" if evaluation.ply == 0 else "1 ply" if evaluation.ply == 1 else f"{evaluation.ply} plies"
         )
     said = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
-    return textwrap.fill(said, 100, subsequent_indent="  ", break_on_hyphens=False)
+    return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def print_hint(player: MappedPlayer, text: str, roll_text: str | None, count: int, form: str) -> None:

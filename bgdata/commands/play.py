@@ -22,6 +22,7 @@ from bgdata.game.outcome import game_outcome
 from bgdata.game.plays import Play, find_play, legal_plays
 from bgdata.game.position import START, Position
 from bgdata.game.random import random_stream
+from bgdata.kernel import threads
 from bgdata.play.games import dice_at
 
 HELP = """\
@@ -162,7 +163,8 @@ def watch_game(player: MappedPlayer, other: Player, seed: int) -> None:
 def chosen_play(player: Player, position: Position, roll: Roll) -> Play:
     """The play that a player chooses."""
     boards, rolls = np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8)
-    chosen = tuple(player.choose_plays(boards, rolls)[0].tolist())
+    with threads(1):  # as in `mapped_player.threads_for`
+        chosen = tuple(player.choose_plays(boards, rolls)[0].tolist())
     return next(play for play in legal_plays(position, roll) if play.next_position.board == chosen)
 
 

@@ -27,7 +27,7 @@ RECIPE = {  # what each parameter of the recipe does; `name` is an argument
     "rate": "Learning rate at first.",
     "last_rate": "Learning rate at the end; it falls like 1 / (1 + c x) with the games played.",
     "batch": "Games that are played with the same weights, and then learned from.",
-    "tables": "Let the 6-point bearoff tables play and teach their positions (3-point ones below 1,000 games).",
+    "tables": "Let the 6-point bearoff tables play and teach their positions.",
     "row_games": "Games between two rows of the learning curve.",
     "test_games": "Games against PubEval for each row.",
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,6 +27,7 @@ from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.play_kernels import check_rolls
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
+from bgdata.kernel import threads
 
 DECISIONS = 256  # decisions looked into at a time: bounds the memory
 
@@ -93,14 +95,14 @@ class MappedPlayer:
     def evaluate(self, position: Position | str) -> Evaluation:
         """The five chances and the cubeless equity of a position. Raises InvalidPositionError."""
         board = np.array([position_of(position).board], np.int8)
-        chances, sources = self._look(board, self.ply)
+        chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """Chances float32[n, 5] and sources int8[n] of int8[n, 26] boards; those looked ahead for are remembered.
 
         Raises InvalidPositionError for another shape or type, or an illegal board."""
-        return self._look(check_legal_boards(np.ascontiguousarray(check_boards(boards))), self.ply)
+        return self._evaluate(check_legal_boards(np.ascontiguousarray(check_boards(boards))))
 
     def rank_plays(self, position: Position | str, roll: Roll | str) -> list[RankedPlay]:
         """Every legal play of a roll, at least one: those looked into furthest first, and of these the best.
@@ -110,7 +112,7 @@ class MappedPlayer:
         position, roll = position_of(position), parse_roll(roll) if isinstance(roll, str) else roll
         ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
         if len(ranked.boards) == 1:
-            chances, sources = self._look(ranked.boards, self.ply)
+            chances, sources = self._evaluate(ranked.boards)
             ranked = ranked._replace(chances=chances, sources=sources, plies=np.full(1, self.ply, np.int8))
         own, plays = turned_chances(ranked.chances), legal_plays(position, roll)
         return [
@@ -136,8 +138,13 @@ class MappedPlayer:
             chosen[rows] = ranked.boards[ranked.best()]
         return chosen
 
+    def _evaluate(self, boards: Boards) -> Evaluations:
+        with threads_for(boards):
+            return self._look(boards, self.ply)
+
     def _rank(self, boards: Boards, rolls: NDArray[np.int8]) -> Ranked:
-        return rank_all(self._look, boards, rolls, self.ply, self.filters)
+        with threads_for(boards):
+            return rank_all(self._look, boards, rolls, self.ply, self.filters)
 
     def _evaluation(self, chances: NDArray[np.float32], source: int, ply: int) -> Evaluation:
         """Of float32[5] chances of the player who is meant, looked for `ply` rolls ahead."""
@@ -154,6 +161,12 @@ class MappedPlayer:
             ply=0 if who.is_final else ply,
             accuracy="the game is over" if who is Source.OVER else self.accuracy.get(who, ""),
         )
+
+
+def threads_for(boards: Boards) -> AbstractContextManager[None]:
+    """One thread for one position: where other work keeps the cores busy, threads wait for one another many times
+    longer than they take."""
+    return threads(1 if len(boards) == 1 else None)
 
 
 def position_of(position: Position | str) -> Position:

@@ -55,7 +55,7 @@ def player_rows() -> Iterator[Row]:
     yield Row("open the player", seconds_text(opened), "<= 5 ms")
     for ply in (0, 1, 2):
         ranked = in_own_process("look_ahead", ply, 5, module="player_workloads").seconds
-        yield Row(f"rank the plays of 31, {ply}-ply", seconds_text(ranked), "")
+        yield Row(f"rank the plays of an opening roll, {ply}-ply", seconds_text(ranked), "")
 
 
 def seconds_text(seconds: float) -> str:
@@ -150,8 +150,14 @@ def main() -> int:
     if not (ROOT / "warehouse/bearoff_two_sided/6x9").is_dir():
         print("error: expected the default warehouse, found none; try: make build", file=sys.stderr)
         return 1
-    print("| work, all cores unless said | makebearoff | ours | ratio | goal |\n| - | - | - | - | - |", flush=True)
-    for rows in (table_rows(options.long), reading_rows(), game_rows(), iter([clone_row()] if options.clone else [])):
+    print("| work, all cores unless said | peer | ours | ratio | goal |\n| - | - | - | - | - |", flush=True)
+    for rows in (
+        table_rows(options.long),
+        reading_rows(),
+        game_rows(),
+        player_rows(),
+        iter([clone_row()] if options.clone else []),
+    ):
         for row in rows:
             print(f"| {row.work} | {row.peer} | {row.ours} | {row.ratio} | {row.goal} |", flush=True)
     return 0

@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bgdata
+from bgdata.evaluation.mapped_player import MappedPlayer
+from bgdata.game.dice import ROLLS, Roll
+from bgdata.game.position import START
 from tests.benchmarks.measure import best_of
 
 WAREHOUSE = Path("warehouse")
@@ -89,7 +92,14 @@ def open_player(repeats: int) -> float:
 
 
 def look_ahead(ply: int, repeats: int) -> float:
-    """The plays of the opening roll 31 ranked."""
-    player = bgdata.open_player(WAREHOUSE, ply=ply)
-    player.rank_plays("4HPwATDgc/ABMA", "31")
-    return best_of(repeats, lambda: player.rank_plays("4HPwATDgc/ABMA", "31"))
+    """The plays of the 15 opening rolls ranked, by a player who remembers nothing yet; seconds a roll."""
+    rolls = [roll for roll in ROLLS if not roll.is_double]
+    players = [bgdata.open_player(WAREHOUSE, ply=ply) for _ in range(repeats + 1)]
+    players.pop().rank_plays(START, rolls[0])
+    return best_of(repeats, lambda: rank_rolls(players.pop(), rolls)) / len(rolls)
+
+
+def rank_rolls(player: MappedPlayer, rolls: list[Roll]) -> None:
+    """The plays of each roll from the start."""
+    for roll in rolls:
+        player.rank_plays(START, roll)

@@ -19,7 +19,7 @@ from tests.commands.command_line import error_of, run, succeeds
 def test_verify(warehouse: Warehouse) -> None:
     result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
     assert result.exit_code == 0
-    count = len(warehouse.kinds)
+    count = len(list(warehouse.versions()))
     assert result.stdout == f"{count} versions, {8 * count} checks passed, 0 versions failed\n"
     assert result.stderr.count("ok     ") == count
     assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").startswith(
@@ -39,7 +39,7 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
         (table.folder / name).write_bytes(data)
     result = run(warehouse.root, "verify", "--sample", "5")
     assert result.exit_code == 1
-    count = len(warehouse.kinds)
+    count = len(list(warehouse.versions()))
     assert result.stdout == f"{count} versions, {8 * count - 2 * 6} checks passed, 2 versions failed\n"
     for table, name in damaged.items():
         assert re.search(

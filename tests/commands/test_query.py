@@ -17,7 +17,7 @@ from tests.commands.command_line import succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
 
-QUERY = "select position_index, mean_rolls from bearoff_one_sided where position_index < 3 order by all"
+QUERY = "select position_index, mean_rolls from bearoff_one_sided_3x15 where position_index < 3 order by all"
 
 
 def test_query_as_a_table_csv_and_json(small_root: Path) -> None:
@@ -86,4 +86,4 @@ def test_catalog(warehouse: Warehouse) -> None:
     warehouse.catalog.unlink()
     assert succeeds(warehouse.root, "catalog") == f"wrote {warehouse.catalog}\n"
     with duckdb.connect(str(warehouse.catalog), read_only=True) as connection:
-        assert connection.sql("select count(*) from bearoff_two_sided").fetchall() == [(400,)]
+        assert connection.sql("select count(*) from bearoff_two_sided_3x3").fetchall() == [(400,)]

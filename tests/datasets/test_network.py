@@ -1,248 +1,215 @@
-"""Networks as a dataset kind: the same from any start, on any number of threads; and those that come with bgdata."""
+"""Networks as a dataset: the same digest everywhere, also after a kill, and a sample that notices damage."""
 
 from __future__ import annotations
 
-import json
-import signal
-import time
-from dataclasses import replace
+import shutil
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
 import bgdata
 from bgdata.datasets import network
-from bgdata.datasets.network import DATASET, PUBLISHED, NetworkParameters, published_networks
-from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, UnknownEncoderError
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.network import DATASET, NetworkParameters
+from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, InvalidParameterError, UnknownEncoderError
 from bgdata.evaluation.network import open_networks
-from bgdata.kernel import threads
-from bgdata.store.lockfile import load_lock
-from bgdata.store.manifest import load_manifest, recipe_key
+from bgdata.evaluation.network_kernels import FIRST_SUM, Networks
+from bgdata.kernel import read_only, threads
+from bgdata.store import job
 from bgdata.store.progress import Silence
-from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse, input_digests
-from tests.store import processes
-from tests.store.toy import Notes
+from bgdata.store.warehouse import Warehouse
+from bgdata.training.learning_curve import COLUMNS
 
 TINY = DATASET.smallest
-LOCK = Path(__file__).parents[2] / "warehouse" / "warehouse.lock"
+DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # of TINY, on any machine
+GENERATOR = np.random.default_rng(0)
 
 
-def tiny(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open("network", "tiny")
+@pytest.fixture
+def fresh(small_root: Path, memory_path: Path) -> Warehouse:
+    """A warehouse with what TINY is made from, but no network."""
+    for kind in ("bearoff_two_sided", "bearoff_one_sided", "bearoff_gammon"):
+        shutil.copytree(small_root / kind, memory_path / "warehouse" / kind)
+    return bgdata.open_warehouse(memory_path / "warehouse")
 
 
-def test_rows_are_the_curve(small_root: Path) -> None:
-    table = tiny(small_root)
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        rows = connection.sql("select * exclude (variant) from learning_curve_tiny").fetchall()
-    assert rows == [tuple(row) for row in table.array("curve").tolist()]
-    assert [row[0] for row in rows] == [200, 400]
-    assert table.manifest.statistics == dict(zip([c.name for c in DATASET.columns], rows[-1], strict=True))
-    assert table.manifest.rows == DATASET.estimate(TINY).rows
-    open_networks(table)
+def opened(root: Path) -> tuple[Table, dict[str, Table]]:
+    """The smallest version and its inputs."""
+    warehouse = bgdata.open_warehouse(root)
+    return warehouse.open(DATASET.name, DATASET.slug(TINY)), warehouse.find_inputs(DATASET, TINY) or {}
 
 
-def test_estimate(small_root: Path) -> None:
-    estimate, manifest = DATASET.estimate(TINY), tiny(small_root).manifest
-    assert estimate.disk_bytes / 2 < sum(entry.bytes for entry in manifest.files) < estimate.disk_bytes + 8000
-    for parameters, folder in published_networks().items():
-        size = sum(path.stat().st_size for path in folder.iterdir())
-        assert 0.8 < DATASET.estimate(parameters).disk_bytes / size < 1.2
+def test_digest(small_root: Path) -> None:
+    """Whatever changes it changes every network: then raise the revision."""
+    assert opened(small_root)[0].manifest.digest == DIGEST
 
 
-def test_trials_use_small_tables() -> None:
-    """So that they begin at once; longer runs use those of 6 points."""
-    for games, points in ((999, 3), (1000, 6)):
-        for tables, roles in ((0, {"two_sided"}), (1, {"two_sided", "one_sided", "gammon"})):
-            inputs = DATASET.inputs(replace(TINY, games=games, tables=tables))
-            assert set(inputs) == roles
-            assert {vars(parameters)["points"] for _, parameters in inputs.values()} == {points}
+def test_digest_on_one_thread_and_after_a_kill(fresh: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    with threads(1):
+        with pytest.raises(KeyboardInterrupt):
+            fresh.build(DATASET.name, TINY, progress=Killer(rounds=3))  # in the middle of a row of the curve
+        progress = Killer(rounds=99)
+        assert fresh.build(DATASET.name, TINY, progress=progress).manifest.digest == DIGEST
+    assert "going on with network/tiny after step 3 of 4" in progress.notes
+    assert [note.partition(":")[0] for note in progress.notes if "PubEval" in note] == ["400 games"]
 
 
-# ----------------------------------------------------------------- the same result
+class Killer(Silence):
+    """Stops a build when the report of its first `rounds` rounds has been saved, and keeps what is said."""
+
+    def __init__(self, rounds: int) -> None:
+        self.left, self.notes = rounds, list[str]()
+
+    def advance(self, count: int) -> None:
+        if count == TINY.batch:
+            if self.left == 0:
+                raise KeyboardInterrupt
+            self.left -= 1
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_digest_does_not_depend_on_the_number_of_threads(small_root: Path, memory_path: Path, count: int) -> None:
-    with threads(count):
-        table = bgdata.open_warehouse(memory_path).build("network", TINY)
-    assert table.manifest.digest == tiny(small_root).manifest.digest
+def test_curve_is_shown_as_it_is(small_root: Path) -> None:
+    table, _ = opened(small_root)
+    with duckdb.connect() as connection:
+        rows = connection.sql(f"from '{table.parquet}'")
+        assert rows.columns == [column.name for column in DATASET.columns] == list(COLUMNS)
+        found = rows.fetchall()
+    assert [list(row) for row in found] == table.array("curve").tolist()
+    assert [row[0] for row in found] == [200, 400]
+    assert table.manifest.statistics == dict(zip(COLUMNS, found[-1], strict=True))
+    assert table.manifest.rows == 2
 
 
-def test_another_seed_gives_another_network(small_root: Path, memory_path: Path) -> None:
-    table = bgdata.open_warehouse(memory_path).build("network", replace(TINY, seed=2))
-    assert table.manifest.digest != tiny(small_root).manifest.digest
+def test_networks_are_as_the_parameters_say(small_root: Path) -> None:
+    table, _ = opened(small_root)
+    networks = open_networks(table)
+    assert networks.shapes.tolist() == [
+        [2, 256, 0, 0, 3, 8, 4, 5],
+        [3, 260, 2100, 17, 2, 8, 5, 0],
+        [3, 260, 4220, 30, 2, 8, 5, 0],
+    ]
+    assert all(values.any() for values in np.split(np.asarray(networks.weights), [2100, 4220]))  # all have learned
 
 
-class Slow(Silence):
-    """Every round takes its time, so that the parent can kill the training between two."""
+def test_rows_and_rounds() -> None:
+    def rows(games: int, batch: int, row_games: int) -> tuple[int, int, int]:
+        parameters = NetworkParameters(games=games, batch=batch, row_games=row_games)
+        DATASET.check_parameters(parameters)
+        assert DATASET.estimate(parameters).rows == parameters.rows
+        return parameters.rounds, parameters.rounds_per_row, parameters.rows
 
-    def advance(self, count: int) -> None:  # noqa: ARG002
-        time.sleep(0.2)
-
-
-def train(root: Path, parameters: NetworkParameters) -> None:
-    """In another process: train slowly, with a checkpoint after every round."""
-    from bgdata.store import job
-
-    job.CHECKPOINT_SECONDS = 0.0
-    bgdata.open_warehouse(root).build("network", parameters, progress=Slow())
+    assert rows(400, 100, 200) == (4, 2, 2)
+    assert rows(401, 100, 200) == (5, 2, 3)
+    assert rows(1000, 300, 700) == (4, 2, 2)
+    assert rows(50, 100, 20_000) == (1, 200, 1)
 
 
-def killed(warehouse: Warehouse, parameters: NetworkParameters) -> Path:
-    """Train, kill it in the middle, and return its checkpoint."""
-    process = processes.start(train, warehouse.root, parameters)
-    while not (found := sorted(warehouse.staging.glob("network-*/checkpoint-*[2-9]"))):
-        assert process.is_alive(), "ended without a checkpoint"
-        time.sleep(0.002)
-    process.kill()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
-    assert warehouse.variants("network") == []
-    return max(warehouse.staging.glob("network-*/checkpoint-0*"), default=found[0])
+def test_inputs_depend_on_the_tables() -> None:
+    assert set(DATASET.inputs(TINY)) == {"two_sided", "one_sided", "gammon"}
+    assert DATASET.inputs(TINY.with_changes({"tables": 0})) == {
+        "two_sided": ("bearoff_two_sided", TwoSidedParameters(6, 6))
+    }
+    assert DATASET.inputs(TINY)["gammon"] == ("bearoff_gammon", RaceParameters(6))
 
 
-def test_killed_it_goes_on_to_the_same_network(small_root: Path, memory_path: Path) -> None:
-    warehouse = bgdata.open_warehouse(memory_path)
-    done = int(killed(warehouse, TINY).name[-9:])
-    notes = Notes()
-    assert warehouse.build("network", TINY, progress=notes).manifest.digest == tiny(small_root).manifest.digest
-    assert f"going on with network/tiny after step {done} of 4" in notes.texts
-    assert [path for path in warehouse.staging.iterdir() if path.is_dir()] == []
+def test_sample(small_root: Path) -> None:
+    for rows in (1, 1000):
+        DATASET.check_sample(*opened(small_root), rows, GENERATOR)
 
 
-def test_a_checkpoint_of_another_recipe_is_never_used(small_root: Path, memory_path: Path) -> None:
-    """Neither where it was left, nor where somebody put it."""
-    warehouse, other = bgdata.open_warehouse(memory_path), replace(TINY, seed=2)
-    left = killed(warehouse, other)
-    strange = memory_path / "strange"
-    left.parent.rename(strange)
-    expected = killed(warehouse, TINY)  # whose folder is of another name
-    for checkpoint in expected.parent.glob("checkpoint*"):
-        checkpoint.rename(memory_path / f"away-{checkpoint.name}")
-    (strange / left.name).rename(expected.parent / left.name)
-    notes = Notes()
-    assert warehouse.build("network", TINY, progress=notes).manifest.digest == tiny(small_root).manifest.digest
-    refused = [text for text in notes.texts if "checkpoint" in text]
-    key = warehouse.recipe_key(DATASET, TINY)
-    assert key is not None
-    assert refused == [f"expected a checkpoint of recipe {key[:12]}, got one of another: {expected.parent / left.name}"]
-    assert not [text for text in notes.texts if text.startswith("going on")]
+class Spoiled(Table):
+    """A version with some arrays replaced in memory."""
+
+    def __init__(self, table: Table, **arrays: Any) -> None:
+        super().__init__(table.folder)
+        self._arrays = {name: read_only(values) for name, values in arrays.items()}
 
 
-# ----------------------------------------------------------------- checks
-
-
-class Changed(Table):
-    """A version with an array changed in memory."""
-
-    def change(self, name: str, values: Any) -> None:
-        self._arrays = {name: values}
-
-
-@pytest.mark.parametrize("name", ["weights", "biases", "curve"])
-def test_a_network_that_does_not_play_as_its_curve_says_is_found(small_root: Path, name: str) -> None:
-    warehouse = bgdata.open_warehouse(small_root)
-    table = Changed(tiny(small_root).folder)
-    inputs = warehouse.find_inputs(DATASET, TINY) or {}
-    generator = np.random.default_rng(0)
-    DATASET.check_sample(table, inputs, 1, generator)
-    values = np.array(table.array(name))
-    if name == "curve":
-        values[-1] = values[0]
-    else:
-        values[-40:] *= -1  # of the contact network's last layer
-    values.setflags(write=False)  # as mapped ones are
-    table.change(name, values)
-    with pytest.raises(
-        CheckFailedError, match=r"expected points per game, .* from the weights of network/tiny/r1-\w+, "
-    ):
-        DATASET.check_sample(table, inputs, 1, generator)
+def spoiled(table: Table, array: str, place: Any, value: Any) -> Spoiled:
+    values = np.array(table.array(array))
+    values[place] = value(values[place]) if callable(value) else value
+    return Spoiled(table, **{array: values})
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("array", "place", "value", "message"),
     [
-        ({"games": 0}, "expected games of at least 1, got 0"),
-        ({"batch": 0}, "expected batch of at least 1, got 0"),
-        ({"seed": -1}, "expected a seed of at least 0, got -1"),
-        ({"hidden": "8-x"}, "expected hidden units such as 120 or 120-60, each 1 to 2048, got '8-x'"),
-        ({"trace": 1.5}, r"expected a trace from 0 to 1, got 1\.5"),
-        ({"rate": 0.1, "last_rate": 0.2}, r"expected 0 < last rate <= rate <= 1, got 0\.2 and 0\.1"),
-        ({"row_games": 99}, "expected at least 100 games a row and 2 test games, got 99 and 20"),
-        ({"test_games": 1}, "expected at least 100 games a row and 2 test games, got 200 and 1"),
-        ({"name": "A/b"}, "expected a name of small letters, digits and -, got 'A/b'"),
-        ({"name": ""}, "expected a name of small letters, digits and -, got ''"),
+        ("weights", 192 + 4, lambda w: w + 40, "expected a bearoff_error of .* in the last row of .*, found 0.53"),
+        ("curve", (1, 7), 0.5310867, "expected a bearoff_error of 0.531086.* in the last row of .*, found 0.5310867"),
+        ("curve", (1, 7), np.nan, "expected a bearoff_error of .*, found nan"),
+        ("curve", (1, 5), -2.1, r"expected -2\.1500 points per game within 0\.0000, as in the first 20 test games, .*"),
+        ("curve", (1, 5), np.nan, r"expected -2\.1500 points per game .*, found \+nan"),
+        (
+            "curve",
+            (0, 0),
+            201,
+            r"expected games \[200, 400\] and their rates in the curve of .*, found \[\[201\.0, 0\.1\]",
+        ),
+        ("curve", (1, 1), 0.11, r"expected games .* found .*\[400\.0, 0\.11\]"),
+        ("biases", 30, lambda bias: bias + FIRST_SUM, "expected .* points per game within 0.0000"),  # contact
     ],
 )
-def test_wrong_recipes(memory_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, message: str) -> None:
+    table, inputs = opened(small_root)
+    with pytest.raises(CheckFailedError, match=message) as error:
+        DATASET.check_sample(spoiled(table, array, place, value), inputs, 50, GENERATOR)
+    assert table.name in str(error.value)
+
+
+def test_a_sample_of_the_test_games_has_a_margin(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "LEAST_GAMES", 10)
+    table, inputs = opened(small_root)
+    DATASET.check_sample(table, inputs, 1, GENERATOR)
+    DATASET.check_sample(spoiled(table, "curve", (1, 5), -2.1), inputs, 1, GENERATOR)
+    with pytest.raises(
+        CheckFailedError, match=r"points per game within 1\.\d*, as in the first 10 test games, .* \+1\.0000$"
+    ):
+        DATASET.check_sample(spoiled(table, "curve", (1, 5), 1.0), inputs, 1, GENERATOR)
+
+
+def test_networks_that_are_none_are_refused(small_root: Path) -> None:
+    table, inputs = opened(small_root)
+    with pytest.raises(CorruptFileError, match="expected an encoder"):
+        DATASET.check_sample(spoiled(table, "shapes", (2, 0), 9), inputs, 1, GENERATOR)
+    assert isinstance(open_networks(table), Networks)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"inputs": "none"}, UnknownEncoderError, "expected inputs among .*, got none"),
+        ({"hidden": "0"}, InvalidParameterError, "expected units such as 120 or 120-60, .*, got '0'"),
+        ({"race_hidden": "a-b"}, InvalidParameterError, "expected units such as .*, got 'a-b'"),
+        ({"seed": -1}, InvalidParameterError, r"expected a seed from 0 to 2\^63 - 1, got -1"),
+        ({"rate": 0.05}, InvalidParameterError, "expected 0 < last rate <= rate <= 1, got 0.1 and 0.05"),
+        ({"trace": 1.1}, InvalidParameterError, "expected a trace from 0 to 1, got 1.1"),
+        ({"games": 0}, InvalidParameterError, "expected games of at least 1, got 0"),
+        ({"row_games": 99}, InvalidParameterError, "expected at least 100 games a row and 2 test games, got 99 and 20"),
+        ({"test_games": 1}, InvalidParameterError, "expected at least 100 games a row and 2 test games, got 200 and 1"),
+        ({"name": "Tiny"}, InvalidParameterError, "expected a name of small letters, digits and -, got 'Tiny'"),
+        ({"name": ""}, InvalidParameterError, "expected a name of small letters, digits and -, got ''"),
+        ({"name": "../up"}, InvalidParameterError, "expected a name of small letters, digits and -, got '../up'"),
+    ],
+)
+def test_wrong_parameters(memory_path: Path, change: dict[str, Any], error: type[BgdataError], message: str) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
-    with pytest.raises(InvalidParameterError, match=f"^{message}$"):
-        warehouse.build("network", replace(TINY, **changes))
-    with pytest.raises(UnknownEncoderError, match=r"expected inputs among tesauro-196, .*, got colours"):
-        warehouse.build("network", replace(TINY, inputs="colours"))
+    with pytest.raises(error, match=f"^{message}$"):
+        warehouse.build(DATASET.name, TINY.with_changes(change))
     assert not warehouse.root.exists()
 
 
-# ----------------------------------------------------------------- networks that come with bgdata
-
-
-def test_what_comes_with_bgdata_is_whole_and_small() -> None:
-    assert list(published_networks()) == list(DATASET.defaults) != []
-    for parameters, folder in published_networks().items():
-        table = Table(folder)
-        assert (folder.parent.name, folder.name) == (DATASET.slug(parameters), table.manifest.version)
-        assert {entry.name: entry.sha256 for entry in table.manifest.files} == {
-            path.name: sha256_file(path) for path in folder.iterdir() if path.name != "manifest.json"
-        }
-        open_networks(table)
-    assert sum(path.stat().st_size for path in PUBLISHED.rglob("*.*")) <= 2_000_000
-
-
-def test_what_comes_with_bgdata_has_the_recipe_of_this_code() -> None:
-    """Else it would be trained for hours: its inputs are those of the lock, and its key follows from them."""
-    locked = {f"{entry.dataset}/{entry.variant}": entry for entry in load_lock(LOCK)}
-    for parameters, folder in published_networks().items():
-        inputs = {}
-        for role, (name, wanted) in DATASET.inputs(parameters).items():
-            title = f"{name}/{bgdata.all_kinds()[name].slug(wanted)}"
-            inputs[role] = f"{title}@{locked[title].digest}"
-        manifest, entry = load_manifest(folder), locked[f"network/{DATASET.slug(parameters)}"]
-        assert manifest.inputs == inputs
-        assert manifest.recipe_key == recipe_key("network", DATASET.revision, vars(parameters), inputs)
-        assert (entry.recipe_key, entry.digest) == (manifest.recipe_key, manifest.digest)
-
-
-def test_published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (parameters, folder), *_ = published_networks().items()
-    assert DATASET.published(parameters) == folder
-    assert DATASET.published(replace(parameters, seed=99)) is None
-    monkeypatch.setattr(network, "PUBLISHED", tmp_path)
-    assert DATASET.published(parameters) is None
-    damaged = tmp_path / "x" / "r1-00000000"
-    damaged.mkdir(parents=True)
-    for text in ("", "{}", json.dumps({**json.loads((folder / "manifest.json").read_text()), "rows": 1})):
-        (damaged / "manifest.json").write_text(text)
-        assert published_networks() == {}
-        with pytest.raises(BgdataError):
-            load_manifest(damaged)
-
-
-def test_a_published_network_is_installed(small_root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its recipe: training it again needs --force."""
-    table = tiny(small_root)
-    monkeypatch.setattr(network, "PUBLISHED", memory_path / "networks")
-    (memory_path / "networks").mkdir()
-    (memory_path / "networks" / "tiny").symlink_to(table.folder.parent)
-    warehouse, notes = bgdata.open_warehouse(memory_path / "warehouse"), Notes()
-    installed = warehouse.build("network", TINY, progress=notes)
-    assert notes.texts[-1] == f"network/tiny: comes with the package ({table.folder.name})"
-    assert installed.manifest == table.manifest
-    assert input_digests(warehouse.find_inputs(DATASET, TINY) or {}) == table.manifest.inputs
-    forced = warehouse.build("network", TINY, progress=notes, force=True)
-    assert notes.texts[-1].startswith(f"network/tiny: built {table.folder.name}, 2 rows in ")
-    assert forced.manifest.created > table.manifest.created
+def test_rates_that_are_too_high_build_nothing(fresh: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NetworkParameters, "rate_after", lambda *_: 1e38)
+    with pytest.raises(
+        CheckFailedError, match="expected finite weights after 0 games, found others; try a learning rate"
+    ):
+        fresh.build(DATASET.name, TINY)
+    assert list(fresh.versions(DATASET.name)) == []

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgdata.errors import ExternalProgramError, UnknownPlayerError
+from bgdata.errors import ExternalProgramError, InvalidPositionError, UnknownPlayerError
 from bgdata.evaluation import gnubg_program
+from bgdata.evaluation.evaluator import Evaluator, Source
 from bgdata.evaluation.gnubg_player import GnubgPlayer, after_moves
 from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version, require_gnubg
+from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.player import open_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
@@ -55,10 +57,52 @@ def test_gnubg_chooses() -> None:
         }
 
 
+# a won gammon, a lost backgammon; a race that its two-sided database answers; a sure gammon, and the same from behind
+OVER = [[0] * 18 + [-15] + [0] * 7, [0] * 24 + [1, 14]]
+BEAROFF = [0, 0, 1, 0, 0, 1, *[0] * 16, -1, -1, 0, 0]
+GAMMON = [0, 1, 0, 0, 0, 0, *[0] * 13, -15, *[0] * 6]
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.parametrize("ply", [0, 1])
+def test_gnubg_evaluates(ply: int) -> None:
+    """Finished games by the rules; known chances of the player on roll; and the same question has the same answer."""
+    player = GnubgPlayer(ply)
+    assert isinstance(player, Evaluator)
+    boards = np.array([START.board, *OVER, BEAROFF, GAMMON, START.board], np.int8)
+    chances, sources = player.evaluate_many(boards)
+    program, over = Source.PROGRAM, Source.OVER
+    assert sources.tolist() == [program, over, over, program, program, program]
+    assert chances[1:3].tolist() == [[1, 1, 0, 0, 0], [0, 0, 0, 1, 1]]
+    start = chances[0]
+    assert 0.5 < start[0] < 0.56
+    assert 0.10 < start[3] < start[1] < 0.17
+    assert 0 < start[4] < start[2] < 0.02
+    assert chances[5].tobytes() == start.tobytes()
+    assert chances[3] == pytest.approx([0.671125, 0, 0, 0, 0], abs=1e-4)
+    assert chances[4] == pytest.approx([1, 1, 0, 0, 0], abs=1e-4)
+    assert player.accuracy == {program: f"GNU Backgammon {gnubg_version()}, its {ply}-ply"}
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_gives_hints() -> None:
+    """Any evaluator can be asked through a mapped player."""
+    best, *others = MappedPlayer(GnubgPlayer()).rank_plays(START, "31")
+    assert str(best.play) == "8/5 6/5"
+    assert best.evaluation.source is Source.PROGRAM
+    assert 0.1 < best.evaluation.cubeless_equity < 0.25
+    assert len(others) == 15
+    assert others[0].loss > 0.05
+
+
 @needs_gnubg_tool("gnubg")
 def test_gnubg_without_questions() -> None:
-    assert GnubgPlayer(1).choose_plays(np.empty((0, 26), np.int8), np.empty((0, 2), np.int8)).shape == (0, 26)
-    assert GnubgPlayer(1).label == "gnubg-1ply"
+    player = GnubgPlayer(1)
+    assert player.choose_plays(np.empty((0, 26), np.int8), np.empty((0, 2), np.int8)).shape == (0, 26)
+    assert player.evaluate_many(np.empty((0, 26), np.int8)).chances.shape == (0, 5)
+    assert player.label == "gnubg-1ply"
+    with pytest.raises(InvalidPositionError, match="in row 0"):
+        player.evaluate_many(np.array([[0, 16, *[0] * 24]], np.int8))
 
 
 @needs_gnubg_tool("gnubg")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,9 +42,9 @@ def test_one_of_the_warehouse_goes_first(warehouse: Warehouse) -> None:
     """Also under the name of what comes with bgdata: it is the newest."""
     player = open_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
-    assert player.label == "network-tiny"
+    assert player.label == "tiny"
     assert np.array_equal(player.networks.weights, warehouse.open("network", "tiny").array("weights"))
-    assert player.tables.two_sided_points == player.tables.gammon_points == 3
+    assert player.tables.two_sided_points == player.tables.gammon_points == 6
     installed = warehouse.root / "network" / DATASET.slug(DATASET.defaults[0])
     installed.symlink_to(warehouse.root / "network" / "tiny")
     assert find_network("network", warehouse).folder.parent == installed
@@ -54,7 +55,7 @@ def test_its_version_changes_with_weights_and_tables(warehouse: Warehouse) -> No
     assert open_player("network/tiny", 0, warehouse).version == versions[0]
     warehouse.build("network", replace(TINY, seed=5))
     versions.append(open_player("network/tiny", 0, warehouse).version)
-    warehouse.build("bearoff_two_sided", bgdata.all_kinds()["bearoff_two_sided"].parameters(4, 4))
+    shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
     versions.append(open_player("network/tiny", 0, warehouse).version)
     assert len(set(versions)) == 3
     assert all(len(version) == 8 for version in versions)
@@ -62,7 +63,7 @@ def test_its_version_changes_with_weights_and_tables(warehouse: Warehouse) -> No
 
 def test_it_looks_ahead(warehouse: Warehouse) -> None:
     player = open_player("network/tiny", 1, warehouse)
-    assert player.label == "network-tiny-1ply"
+    assert player.label == "tiny-1ply"
     with pytest.raises(UsageError, match="expected a ply from 0 to 3, got 4"):
         open_player("network/tiny", 4, warehouse)
 

@@ -96,6 +96,38 @@ SPOILERS: dict[str, list[Spoiler]] = {
             "lose_backgammon = -0.01",
         )
     ],
+    "learning_curve__games_ascend_in_equal_steps": [
+        Spoiler("update learning_curve set games = 401 where games = 400", {"games": 401}),  # beyond its step
+        Spoiler("update learning_curve set games = 200 where games = 400", {"games": 200}),  # twice
+        Spoiler("update learning_curve set games = 0 where games = 200", {"games": 0}, rows=2),
+        # a shorter step is for the last row
+        Spoiler(
+            "insert into learning_curve select * replace (games + 100 as games) from learning_curve where games = 200",
+            {"games": 300},
+            rows=2,
+        ),
+    ],
+    "learning_curve__rates_never_rise": [
+        changed("learning_curve", "rate = 0.11", games=400),
+        changed("learning_curve", "rate = 1.01", games=200),
+        changed("learning_curve", "rate = 0", games=400),
+        changed("learning_curve", "rate = 'nan'", games=400),
+    ],
+    "learning_curve__results_are_possible": [
+        changed("learning_curve", change, games=400)
+        for change in (
+            *("points_per_game = 3.01", "points_per_game = -3.01", "points_per_game = 'nan'"),
+            *("standard_error = -0.01", "standard_error = 'nan'"),
+            *("bearoff_error = -0.01", "bearoff_error = 2.01"),
+        )
+    ],
+    "learning_curve__shares_between_0_and_1": [
+        changed("learning_curve", change, games=200)
+        for change in (
+            *("gammon_share = -0.01", "backgammon_share = -0.01", "gammon_share = 1 - backgammon_share + 0.01"),
+            *("backgammon_share = 'nan'", "turns_per_game = 12.9", "turns_per_game = 400.1"),
+        )
+    ],
     "positions__boards_have_26_integers": [
         changed("positions", "board = board[1:25]", line=2),
         changed("positions", "board = null", line=2),

@@ -1,0 +1,69 @@
+"""Evaluators for tests whose answers anybody can work out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.game.codec import Boards, check_boards
+from bgdata.game.outcome import game_outcome
+from bgdata.game.position import Position
+
+# what a checker on a slot adds to each of the five chances, in 1/1024; prime numbers have no pattern
+_STEPS = np.array(
+    [[(7 + 4 * part) * slot * slot + (5 + 6 * part) * slot + 311 for part in range(5)] for slot in range(26)]
+)
+_FINAL = 5  # one board in so many is final
+
+
+def chances_of_outcome(outcome: int) -> tuple[bool, ...]:
+    """Of a finished game."""
+    return outcome > 0, outcome > 1, outcome > 2, outcome < -1, outcome < -2
+
+
+def judge(board: tuple[int, ...]) -> tuple[tuple[Fraction, ...], bool]:
+    """(five chances, whether final): what `Scrambled` says, as `tests.reference.lookahead` takes it."""
+    outcome = game_outcome(Position.from_board(board))
+    if outcome:
+        return tuple(map(Fraction, chances_of_outcome(outcome))), True
+    sums = [sum(int(_STEPS[slot, part]) * count for slot, count in enumerate(board)) for part in range(5)]
+    return tuple(Fraction(total % 1024, 1024) for total in sums), sums[0] % _FINAL == 0
+
+
+class Scrambled:
+    """Five numbers without sense or pattern, exact in float32, some of them final; the rules for finished games."""
+
+    label, version = "scrambled", "1"
+    accuracy: Mapping[Source, str] = {Source.EXACT: "made up"}
+
+    def __init__(self) -> None:
+        self.asked = 0  # boards
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See evaluator.Evaluator."""
+        self.asked += len(check_boards(boards))
+        sums = boards.astype(np.int64) @ _STEPS
+        chances = (sums % 1024 / 1024).astype(np.float32)
+        sources = np.where(sums[:, 0] % _FINAL == 0, Source.EXACT, Source.CONTACT_NETWORK).astype(np.int8)
+        for row, board in enumerate(boards.tolist()):
+            outcome = game_outcome(Position.from_board(board))
+            if outcome:
+                chances[row], sources[row] = chances_of_outcome(outcome), Source.OVER
+        return Evaluations(chances, sources)
+
+
+class OnRollWins:
+    """Whoever is on roll wins a single game, unless the game is over: all plays but the last are equals."""
+
+    label, version = "on-roll-wins", "1"
+    accuracy: Mapping[Source, str] = {}
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See evaluator.Evaluator."""
+        outcomes = [game_outcome(Position.from_board(board)) for board in boards.tolist()]
+        chances = [chances_of_outcome(outcome or 1) for outcome in outcomes]
+        sources = [Source.CONTACT_NETWORK if outcome == 0 else Source.OVER for outcome in outcomes]
+        return Evaluations(np.array(chances, np.float32).reshape(-1, 5), np.array(sources, np.int8))

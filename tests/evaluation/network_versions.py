@@ -1,0 +1,85 @@
+"""Small networks with random weights, written as versions of a warehouse, for tests of players and commands."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from bgdata.evaluation.answers import NETWORK_CLASSES
+from bgdata.evaluation.encoder import Encoder
+from bgdata.evaluation.encoders import input_count
+from bgdata.evaluation.network_kernels import OUTPUTS, SHAPE_COLUMNS, Networks
+from bgdata.kernel import read_only
+from bgdata.store.arrays import save_array
+from bgdata.store.manifest import Manifest
+
+ENCODERS = (Encoder.RACE, Encoder.TESAURO_198, Encoder.CONTACT)
+HIDDEN = ((6, 4), (5,), (7,))
+# weights of the inputs of points and bars: pips of the opponent less ours, 100 of them 4.0
+_PER_CHECKER = np.array([1, 1, 1, 2])
+LEAD = 160 * np.concatenate(
+    [*(np.concatenate([-point * _PER_CHECKER, (25 - point) * _PER_CHECKER]) for point in range(1, 25)), [-50, 50]]
+)
+
+
+def random_networks(seed: int) -> Networks:
+    """A race network of two hidden layers, and crashed and contact ones of one, of other inputs each. Weights are
+    random, but the first unit of every layer tells who leads the race: so games against them come to an end."""
+    generator = np.random.default_rng(seed)
+    shapes = np.zeros((len(NETWORK_CLASSES), SHAPE_COLUMNS + 3), np.int64)
+    weights: list[np.ndarray] = []
+    biases = 0
+    for row, encoder, hidden in zip(shapes, ENCODERS, HIDDEN, strict=True):
+        sizes = [*hidden, OUTPUTS]
+        start = sum(values.size for values in weights)
+        row[: SHAPE_COLUMNS + len(sizes)] = [encoder, input_count(encoder), start, biases, len(sizes), *sizes]
+        layers = [generator.integers(-800, 801, size) for size in pairwise([input_count(encoder), *sizes])]
+        layers[0][: len(LEAD), 0] = LEAD
+        for layer in layers[1:]:
+            layer[0, 0] = 8000
+        weights += [layers[0], *(layer.T for layer in layers[1:])]  # [input, unit], then [unit, unit below]
+        biases += sum(sizes)
+    return Networks(
+        read_only(shapes),
+        read_only(np.concatenate([values.ravel() for values in weights]).astype(np.int16)),
+        read_only(generator.integers(-(1 << 16), 1 << 16, biases).astype(np.int32)),
+    )
+
+
+def write_network(root: Path, name: str, networks: Networks) -> Path:
+    """Publish networks as network/<name> of a warehouse; the folder of the version."""
+    folder = root / "network" / name / "r1-0123abcd"
+    folder.mkdir(parents=True)
+    for array, values in networks._asdict().items():
+        save_array(folder / f"{array}.npy", values)
+    manifest(name).save(folder)
+    return folder
+
+
+def manifest(name: str) -> Manifest:
+    """What a player reads of it is true; the rest is empty."""
+    return Manifest(
+        dataset="network",
+        variant=name,
+        revision=1,
+        parameters={},
+        recipe_key="",
+        digest="0123abcd",
+        inputs={},
+        raw_files=[],
+        warnings=[],
+        rows=0,
+        files=[],
+        statistics={"points_per_game": 0.25, "standard_error": 0.0125},
+        licence="",
+        source="",
+        kernel_fingerprint="",
+        software={},
+        source_commit="",
+        created="",
+        seconds=0,
+        peak_memory_bytes=0,
+        machine="",
+    )

@@ -1,0 +1,82 @@
+"""What an evaluator is and is not, and how other programs' answers become evaluations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bgdata.errors import InvalidPositionError
+from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
+from bgdata.evaluation.evaluator import Evaluator, Source, answers_of_program
+from bgdata.evaluation.mapped_player import MappedPlayer
+from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.codec import Boards
+from bgdata.game.outcome import game_outcome
+from bgdata.game.position import START, Position
+from tests.evaluation.judges import OnRollWins, chances_of_outcome
+from tests.evaluation.network_versions import random_networks
+
+
+def test_who_is_an_evaluator() -> None:
+    player = NetworkPlayer(random_networks(1), NO_TABLES)
+    for evaluator in (player, MappedPlayer(player, 1), OnRollWins()):
+        assert isinstance(evaluator, Evaluator)
+    for chooser in (PubEval(), RandomPlayer()):  # they choose plays, and know no chances
+        assert not isinstance(chooser, Evaluator)
+
+
+def test_sources() -> None:
+    assert [source for source in Source if source.is_final] == [Source.OVER, Source.EXACT, Source.COMBINED]
+    assert Source.EXACT == BearoffSource.EXACT
+    assert Source.COMBINED == BearoffSource.COMBINED
+
+
+def ended(slot: int, count: int) -> list[int]:
+    """A board with checkers of one side on one slot, and of the other none."""
+    board = [0] * 26
+    board[slot] = count
+    return board
+
+
+# we win one, two and three points, then lose as many
+ENDS = [ended(4, -3), ended(18, -15), ended(6, -15), ended(4, 3), ended(18, 15), ended(19, 15)]
+
+
+def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
+    boards = np.array([*ENDS, START.board, ended(0, 15), START.flip().board], np.int8)
+    asked: list[Boards] = []
+
+    def ask(given: Boards) -> NDArray[np.float32]:
+        asked.append(given)
+        return np.full((len(given), 5), 0.25, np.float32)
+
+    found = answers_of_program(boards, ask)
+    assert [given.tolist() for given in asked] == [[list(START.board)] * 2]
+    assert found.sources.tolist() == [Source.OVER] * 6 + [Source.PROGRAM, Source.OVER, Source.PROGRAM]
+    outcomes = [int(game_outcome(Position.from_board(board))) for board in boards.tolist()]
+    assert outcomes == [1, 2, 3, -1, -2, -3, 0, 3, 0]
+    for outcome, chances in zip(outcomes, found.chances.tolist(), strict=True):
+        assert chances == ([0.25] * 5 if outcome == 0 else list(chances_of_outcome(outcome)))
+    nothing = answers_of_program(boards[:0], ask)
+    assert (nothing.chances.shape, nothing.sources.shape) == ((0, 5), (0,))
+
+
+def nobody(_: Boards) -> NDArray[np.float32]:
+    raise AssertionError("asked about no position")
+
+
+@pytest.mark.parametrize(("board", "message"), [
+    (np.zeros((2, 25), np.int8), "expected boards as int8"),
+    (np.zeros((2, 26), np.int64), "expected boards as int8"),
+    (np.array([START.board, ended(3, 16)], np.int8), "in row 1"),
+])  # fmt: skip
+def test_illegal_boards(board: Boards, message: str) -> None:
+    for answers in (
+        lambda boards: answers_of_program(boards, nobody),
+        NetworkPlayer(random_networks(1), NO_TABLES).evaluate_many,
+    ):
+        with pytest.raises(InvalidPositionError, match=message):
+            answers(board)
