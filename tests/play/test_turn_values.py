@@ -13,7 +13,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.network_player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
-from bgdata.game.codec import Boards
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
@@ -55,6 +55,12 @@ def test_values_are_those_of_the_twin() -> None:
         assert [values[row] for values in found] == pytest.approx(expected, abs=1e-6)
     assert (found.after <= found.best).all()
     assert (found.after < found.best).sum() > 20
+
+
+def test_who_says_what_plays_are_worth_makes_no_errors() -> None:
+    boards, rolls = GAMES.boards[:200], GAMES.rolls[:200]
+    found = turn_values(PLAYER, boards, rolls, flip_boards(PLAYER.choose_plays(boards, rolls)))
+    assert np.array_equal(found.after, found.best)
 
 
 def test_any_evaluator_finds_the_same() -> None:

@@ -31,9 +31,10 @@ def values_of_turn(equities: Equities, board: Board, dice: tuple[int, int], afte
 def truths(solve: Callable[[Board], Chances | None], boards: Sequence[Board], outcome: Chances) -> list[Chances]:
     """What each position of one game is labelled with: solved chances of the first solved one from there on, else the
     outcome, given as the player on roll in the last position sees it; each seen by the player on roll."""
+    solved = [solve(board) for board in boards]
     labels = []
     for turn in range(len(boards)):
-        solved = [(later, solve(boards[later])) for later in range(turn, len(boards))]
-        later, found = next(((n, chances) for n, chances in solved if chances is not None), (len(boards) - 1, outcome))
-        labels.append(list(found) if found is not None and (later - turn) % 2 == 0 else turned(found or []))
+        later = next((n for n in range(turn, len(boards)) if solved[n] is not None), len(boards) - 1)
+        found = list(solved[later] or outcome)
+        labels.append(found if (later - turn) % 2 == 0 else turned(found))
     return labels
