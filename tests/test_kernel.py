@@ -61,6 +61,7 @@ TRIPLES = [[0, 3, 6, 9, 12]] * 2
 def run(package: Path, cache: Path) -> tuple[list[list[int]], list[list[int]], Path]:
     """Run kernels of a package in a new process: their (hits, misses) in the cache, their results, and its folder."""
     variables = os.environ | {"BGDATA_CACHE": str(cache), "PYTHONPATH": str(package.parent)}
+    variables["PYTHONDONTWRITEBYTECODE"] = "1"  # it would be taken for that of a source of the same size and second
     done = subprocess.run(
         [sys.executable, "-c", RUN, str(package)],
         capture_output=True,

@@ -60,5 +60,6 @@ def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedP
     Nothing is read but what is asked for, nothing is copied. Raises MissingWarehouseError, MissingTableError for a
     network that is not there, CorruptFileError, and UsageError for a ply that is not 0 to MOST_PLY.
     """
+    warehouse.require()
     table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
     return MappedPlayer(map_network_player(table, open_bearoff(warehouse)), ply)

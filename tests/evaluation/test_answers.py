@@ -93,7 +93,7 @@ def test_plays_are_evaluated_as_if_anew(number: int, tables: BearoffArrays) -> N
             assert chances.tobytes() == expected.chances[play].tobytes()
             seen[source] += 1
     assert len(after_play) > 4000
-    assert set(seen) == set(Source)
+    assert set(seen) == set(Source) - {Source.PROGRAM}
     assert min(seen.values()) >= 10
 
 

@@ -15,7 +15,9 @@ from bgdata.evaluation.network_kernels import (
     FIRST_SUM,
     HIDDEN_UNIT,
     LATER_SUM,
+    MOST_CHANGES,
     SHAPE_COLUMNS,
+    Changes,
     NetworkArrays,
     Networks,
     change_sums,
@@ -36,6 +38,11 @@ BOARDS = GAMES.boards[::4]
 each_network = pytest.mark.parametrize(("number", "which"), [(n, w) for n in range(len(SHAPES)) for w in range(3)])
 
 
+def new_changes() -> Changes:
+    """Scratch that is not clean."""
+    return Changes(np.full(MOST_CHANGES, 7), np.full(MOST_CHANGES, 7, np.int32))
+
+
 def network_of(networks: Networks, which: int) -> NetworkArrays:
     """`network_at` gives views, which only kernels may have: it counts no references."""
     return network_at.py_func(networks, which)  # type: ignore[attr-defined]
@@ -47,7 +54,7 @@ def kernel_answer(networks: Networks, which: int, board: np.ndarray) -> tuple[np
     most = int(networks.shapes[:, SHAPE_COLUMNS:].max())
     sums, extras = np.empty(network.sizes[0], np.int32), np.empty(MOST_EXTRAS, np.int16)
     hidden, later, chances = np.empty(most, np.int16), np.empty(most, np.int32), np.empty(5, np.float32)
-    fill_sums(network, board, extras, sums)
+    fill_sums(network, board, extras, new_changes(), sums)
     fill_outputs(network, sums.copy(), hidden, later, chances)
     return sums, chances
 
@@ -144,11 +151,11 @@ def test_changed_sums_are_those_computed_anew(number: int, which: int) -> None:
     sums, extras, anew, extras_anew = (
         np.empty(size, t) for size, t in 2 * [(network.sizes[0], np.int32), (99, np.int16)]
     )
-    fill_sums(network, boards[0], extras, sums)
+    fill_sums(network, boards[0], extras, new_changes(), sums)
     for before, board in pairwise(boards):
         extras_before = extras.copy()
-        change_sums(network, before, extras_before, board, extras, sums)
-        fill_sums(network, board, extras_anew, anew)
+        change_sums(network, before, extras_before, board, extras, new_changes(), sums)
+        fill_sums(network, board, extras_anew, new_changes(), anew)
         assert np.array_equal(sums, anew)
         assert np.array_equal(extras[:n_extras], extras_anew[:n_extras])
 

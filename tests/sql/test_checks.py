@@ -58,18 +58,6 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("game_scores", "begins = true", number=3),
         changed("game_scores", "begins = null", number=2),
     ],
-    "learning_curve__rates_fall": [
-        changed("learning_curve", "rate = 0.2", games=400),
-        changed("learning_curve", "rate = 0", games=400),
-        changed("learning_curve", "rate = null", games=400),
-    ],
-    "learning_curve__shares_and_errors_are_possible": [
-        changed("learning_curve", "gammon_share = -0.1", games=200),
-        changed("learning_curve", "gammon_share = 0.6, backgammon_share = 0.5", games=200),
-        changed("learning_curve", "points_per_game = 3.1", games=200),
-        changed("learning_curve", "standard_error = null", games=200),
-        changed("learning_curve", "bearoff_error = -0.1", games=400),
-    ],
     "benchmark_scores__losses_are_not_negative": [
         changed("benchmark_scores", "loss = -0.01", decision=0),
         changed("benchmark_scores", "loss = null", decision=0),
@@ -112,20 +100,22 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("learning_curve", "rate = 1.01", games=200),
         changed("learning_curve", "rate = 0", games=400),
         changed("learning_curve", "rate = 'nan'", games=400),
+        changed("learning_curve", "rate = null", games=400),
     ],
     "learning_curve__results_are_possible": [
         changed("learning_curve", change, games=400)
         for change in (
             *("points_per_game = 3.01", "points_per_game = -3.01", "points_per_game = 'nan'"),
-            *("standard_error = -0.01", "standard_error = 'nan'"),
-            *("bearoff_error = -0.01", "bearoff_error = 2.01"),
+            *("standard_error = -0.01", "standard_error = 'nan'", "standard_error = null"),
+            *("bearoff_error = -0.01", "bearoff_error = 2.01", "bearoff_error = null"),
         )
     ],
     "learning_curve__shares_between_0_and_1": [
         changed("learning_curve", change, games=200)
         for change in (
             *("gammon_share = -0.01", "backgammon_share = -0.01", "gammon_share = 1 - backgammon_share + 0.01"),
-            *("backgammon_share = 'nan'", "turns_per_game = 12.9", "turns_per_game = 400.1"),
+            *("backgammon_share = 'nan'", "gammon_share = null"),
+            *("turns_per_game = 12.9", "turns_per_game = 400.1", "turns_per_game = null"),
         )
     ],
     "positions__boards_have_26_integers": [
