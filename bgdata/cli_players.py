@@ -1,14 +1,14 @@
-"""Commands about players: what they think, and games with them."""
+"""Commands about players: what they think, games with them, and what they lose."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from bgdata.commands.options import executor_option, threads_option
 from bgdata.store.warehouse import Warehouse
 
 FORMATS = click.Choice(["text", "json"])
@@ -87,133 +87,52 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
 
 
 @click.command()
+@click.argument("player")
+@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
+@click.option("--decisions", default=10_000, show_default=True, type=int, metavar="N", help="How many decisions.")
+@click.option("--seed", default=1, show_default=True, type=int, metavar="N", help="Seed of the games they are from.")
 @click.option(
-    "--player",
-    default="network",
-    show_default=True,
-    metavar="PLAYER",
-    help="network (the one that comes with bgdata), network/NAME, pubeval or random.",
+    "--table", "referee", default="", metavar="POINTSxCHECKERS", help="The table that judges.  [default: the largest]"
 )
-@click.option("--games", default=10_000, show_default=True, type=click.IntRange(1), help="How many games.")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Decides the dice.")
-@click.option(
-    "--luck/--no-luck", default=False, show_default=True, help="Measure the luck of every roll (ten times slower)."
-)
-@executor_option
-@threads_option
-@click.option("--force", is_flag=True, help="Play anew even what is there.")
+@click.option("--no-tables", is_flag=True, help="A network plays by itself; with the tables it would play perfectly.")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
 @click.pass_obj
-def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int | None, **options: int) -> None:
-    """Let PLAYER play against himself, and keep every turn: the tables `games` and `turns`.
+def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables: bool, **options: Any) -> None:
+    """Score PLAYER on bearoff decisions that an exact table has solved: no dice, no rollouts.
 
-    The games of a seed are the same from any executor and any number of threads. Stopped at any moment, the same
-    command goes on with the games that are missing.
-
-    \b
-    The luck of the dice, game by game, and the openings:
-      bgdata query "from luck_by_game limit 5"
-      bgdata query "from opening_plays"
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
+    gnubg or bgsage, which use bearoff tables of their own. The decisions are from PubEval's games against himself.
     """
-    from bgdata.commands.selfplay import play_corpus
-    from bgdata.kernel import threads as run_on
+    from bgdata.commands.referee import judge_player
 
-    with run_on(threads):
-        play_corpus(
-            warehouse,
-            player,
-            options["games"],
-            options["seed"],
-            luck=bool(options["luck"]),
-            executor=executor,
-            force=bool(options["force"]),
-        )
-
-
-
-def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
-    """How to roll out."""
-    stops = click.Choice(["end", "exact", "tables"])
-    stop_help = "Where games end sooner: nowhere, at exact bearoff tables, or at any."
-    for add in (
-        click.option(
-            "--network", default="", metavar="NAME", help="Networks of the warehouse.  [default: those of the package]"
-        ),
-        click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less exact."),
-        click.option("--stop", type=stops, default="exact", show_default=True, help=stop_help),
-        click.option(
-            "--truncate",
-            default=0,
-            metavar="ROLLS",
-            help="Rolls after which the static evaluation counts.  [default: never]",
-        ),
-        click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Decides the dice."),
-        click.option(
-            "--most-trials",
-            default=46_656,
-            show_default=True,
-            metavar="N",
-            help="Where --until ends, a multiple of --trials.",
-        ),
-        click.option(
-            "--until", type=float, metavar="ERROR", help="Play more rounds of --trials until this standard error."
-        ),
-        click.option("--trials", default=1296, show_default=True, metavar="N", help="Games, a multiple of 36."),
-    ):
-        function = add(function)
-    return function
+    judge_player(warehouse, player, ply, form, tables=not no_tables, **options)
 
 
 @click.command()
-@click.argument("position")
-@click.argument("roll", required=False)
-@rollout_options
-@click.option("--within", default=0.16, show_default=True, metavar="POINTS", help="Plays that are rolled out.")
-@click.option("--plays", default=5, show_default=True, type=click.IntRange(1), help="How many of them at most.")
-@threads_option
-@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@click.argument("match")
+@click.option("--player", default="network", show_default=True, metavar="PLAYER", help="Who says what a roll is worth.")
+@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far he looks ahead.")
+@click.option("--games", "games_only", is_flag=True, help="One row for each game, not each turn.")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw into a PNG file (matplotlib).")
 @click.pass_obj
-def rollout(
-    warehouse: Warehouse,
-    /,
-    position: str,
-    roll: str | None,
-    network: str,
-    threads: int | None,
-    form: str,
-    **options: Any,
+def luck(
+    warehouse: Warehouse, match: str, player: str, ply: int, games_only: bool, form: str, plot: Path | None
 ) -> None:
-    """Roll out a POSITION: the player plays both sides many times; chances and equity with standard errors.
+    """Say how lucky and how skilful both players of a recorded MATCH were, turn by turn, and what hedging leaves.
 
-    With a ROLL such as 31, or an XGID or gnubg ID that has one, the better plays are rolled out with the same dice, and
-    ranked. The luck of every roll is subtracted, which makes standard errors several times smaller.
+    MATCH is a .mat or .sgf file, or matches/NAME of the warehouse. The luck of a roll is the value after its best play
+    less the mean over all rolls; a hedged result is the result less net luck. All is cubeless, in points per unit cube:
+    cube actions are not valued. PLAYER is network, network/NAME or an installed gnubg (slow).
     """
-    from bgdata.commands.rollout import print_rollout
-    from bgdata.evaluation.named_network import KIND, open_network_player
-    from bgdata.evaluation.network_player import NetworkPlayer
-    from bgdata.kernel import threads as run_on
+    from bgdata.commands.luck import analyse_matches, print_luck
 
-    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse)
-    assert isinstance(player, NetworkPlayer)  # at ply 0
-    with run_on(threads):
-        print_rollout(player, position, roll, form, options)
+    games = analyse_matches(warehouse, match, player, ply)
+    if plot:
+        from bgdata.commands.luck_plot import draw_luck
 
-
-@click.command()
-@click.argument("source")
-@rollout_options
-@threads_option
-@click.pass_obj
-def label(warehouse: Warehouse, /, source: str, network: str, threads: int | None, **options: Any) -> None:
-    """Roll out every position of a table SOURCE, such as positions/NAME, into the table rollout_labels.
-
-    Stopped at any moment, the same command goes on from its last checkpoint, to the same labels on any number of
-    threads. Positions whose standard error cannot be reached are kept, with the one that they got to.
-    """
-    from bgdata.commands.rollout import label_positions
-    from bgdata.kernel import threads as run_on
-
-    with run_on(threads):
-        label_positions(warehouse, source, network, options)
+        draw_luck(games, plot)
+    print_luck(games, form, games_only=games_only)
 
 
-COMMANDS = (eval_, hint, play, selfplay, rollout, label)
+COMMANDS = (eval_, hint, play, referee, luck)

@@ -66,6 +66,7 @@ MAY_IMPORT = {
     },
     "bgdata.commands": {"bgdata"},
     "bgdata.cli": {"bgdata"},
+    "bgdata.cli_corpora": {"bgdata"},
     "bgdata.cli_players": {"bgdata"},
     "pipelines": {"bgdata"},
 }
@@ -81,7 +82,7 @@ ONLY_IN = {
     "prefect": {"pipelines"},
     "pyarrow": {"bgdata.store.parquet", "bgdata.sql", "bgdata.datasets", "bgdata.store.dataset", "bgdata.commands"},
     "duckdb": {"bgdata.store", "bgdata.sql", "bgdata.commands"},
-    "click": {"bgdata.cli", "bgdata.cli_players", "bgdata.commands"},
+    "click": {"bgdata.cli", "bgdata.cli_corpora", "bgdata.cli_players", "bgdata.commands"},
     "matplotlib": {"bgdata.commands"},
     "rich": {"bgdata.commands"},
     "psutil": {"bgdata.store"},

@@ -36,7 +36,7 @@ from bgdata.store.manifest import unpacked_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.formats.matches import Game, Match, Turn
+    from bgdata.formats.matches import Game, Match, MatchFile, Turn
     from bgdata.formats.replay import ReplayedFile, ReplayedTurn
     from bgdata.store.arrays import Array
 
@@ -121,12 +121,9 @@ class Matches(FileImport[NamedParameters]):
         return UNKNOWN_HERE
 
     def read(self, path: Path, parameters: NamedParameters) -> ReplayedFile:  # noqa: ARG002
-        from bgdata.formats.mat import read_mat
         from bgdata.formats.replay import replay_file
-        from bgdata.formats.sgf import read_sgf
 
-        is_sgf = unpacked_name(path.name.lower()).endswith(".sgf")
-        return replay_file(read_sgf(path) if is_sgf else read_mat(path))
+        return replay_file(read_matches(path))
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         from bgdata.game.board_kernels import position_classes
@@ -168,6 +165,15 @@ class Matches(FileImport[NamedParameters]):
         path = folder / "sample.mat"
         path.write_text(SAMPLE)
         return [path]
+
+
+def read_matches(path: Path) -> MatchFile:
+    """The matches of a .mat or .sgf file as written, not replayed. Raises StorageError or CorruptFileError."""
+    from bgdata.formats.mat import read_mat
+    from bgdata.formats.sgf import read_sgf
+
+    is_sgf = unpacked_name(path.name.lower()).endswith(".sgf")
+    return read_sgf(path) if is_sgf else read_mat(path)
 
 
 def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:

@@ -71,7 +71,9 @@ class SelfPlay(Dataset[SelfPlayParameters]):
         *text_declarations("players", "player 0 and player 1", "Their names and versions"),
         FlatArray("turn_boards", "int8", "turn, 26 integers", "Board of the player on roll before the turn"),
         FlatArray("turn_classes", "uint8", "turn", "Class of the position, numbered as by gnubg"),
-        FlatArray("turn_moves", "int8", "turn, 4 checker moves, (from, to, hits)", "Points, 25 the bar, 0 off; -1: no move"),
+        FlatArray(
+            "turn_moves", "int8", "turn, 4 checker moves, (from, to, hits)", "Points, 25 the bar, 0 off; -1: no move"
+        ),
         FlatArray("dice", "int8", "turn, 2", "Dice; in the first turn the first is that of player 0"),
         FlatArray("equities", "float32", "turn", "Cubeless equity before the roll, NaN of a player who has none"),
         FlatArray("lucks", "float32", "turn", "Luck of the roll for the player on roll, NaN where not measured"),

@@ -159,14 +159,18 @@ def exact_cell(tables: BearoffArrays, board: Boards) -> int:
 
 
 @kernel(borrows=True)
-def fill_exact(tables: BearoffArrays, cell: int, chances: Chances) -> None:
-    """Fills chances[0:5] from an equity without gammons: what wins exceed losses by."""
+def exact_equity(tables: BearoffArrays, cell: int) -> float:
+    """Cubeless equity of the player on roll in a cell of the two-sided table."""
     if len(tables.codes):
         limit = tables.two_sided_limit
-        equity = np.float64(tables.codes[cell]) * (limit / 32767.5) - limit
-    else:
-        equity = np.float64(tables.equities[cell])
-    chances[0] = min(max(0.5 + 0.5 * equity, 0.0), 1.0)
+        return float(np.float64(tables.codes[cell]) * (limit / 32767.5) - limit)
+    return float(np.float64(tables.equities[cell]))
+
+
+@kernel(borrows=True)
+def fill_exact(tables: BearoffArrays, cell: int, chances: Chances) -> None:
+    """Fills chances[0:5] from an equity without gammons: what wins exceed losses by."""
+    chances[0] = min(max(0.5 + 0.5 * exact_equity(tables, cell), 0.0), 1.0)
     chances[1:5] = 0.0
 
 

@@ -40,13 +40,17 @@ def find_network(name: str, warehouse: Warehouse) -> Table:
     return warehouse.open(KIND, variant)
 
 
-def open_network_player(name: str, ply: int, warehouse: Warehouse) -> NetworkPlayer | MappedPlayer:
-    """A network beside the best bearoff tables of the warehouse, all mapped; at ply 0 one that kernels can play.
+def open_network_player(
+    name: str, ply: int, warehouse: Warehouse, *, tables: bool = True
+) -> NetworkPlayer | MappedPlayer:
+    """A network beside the best bearoff tables of the warehouse (alone unless `tables`), all mapped; at ply 0 one that
+    kernels can play.
 
     Raises UnknownPlayerError, MissingTableError or CorruptFileError.
     """
     table = find_network(name, warehouse)
-    player = map_network_player(table, open_bearoff(warehouse) if warehouse.root.is_dir() else BearoffEvaluator())
+    has_tables = tables and warehouse.root.is_dir()
+    player = map_network_player(table, open_bearoff(warehouse) if has_tables else BearoffEvaluator())
     return MappedPlayer(player, ply) if ply else player
 
 

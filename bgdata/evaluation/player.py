@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UnknownPlayerError
+from bgdata.errors import UnknownPlayerError, UsageError
 from bgdata.evaluation.choices import RANDOM, Brain
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
@@ -70,11 +70,12 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
         chosen[row] = after_play[offsets[row] + np.int64(number % count)]
 
 
-def open_player(name: str, ply: int = 0, warehouse: Warehouse | None = None) -> Player:
+def open_player(name: str, ply: int = 0, warehouse: Warehouse | None = None, *, tables: bool = True) -> Player:
     """A player by name: random, pubeval, gnubg or bgsage where installed, and where a warehouse is given `network` or
-    `network/NAME`.
+    `network/NAME`, which plays with the bearoff tables there unless `tables` is false.
 
-    Raises UnknownPlayerError, and MissingTableError for a network that is not there.
+    Raises UnknownPlayerError, MissingTableError for a network that is not there, and UsageError for another player
+    that is to play without tables.
     """
     from bgdata.evaluation.bgsage_player import BgsagePlayer
     from bgdata.evaluation.gnubg_player import GnubgPlayer
@@ -83,7 +84,9 @@ def open_player(name: str, ply: int = 0, warehouse: Warehouse | None = None) -> 
     if warehouse is not None and name.partition("/")[0] == "network":
         from bgdata.evaluation.named_network import open_network_player
 
-        return open_network_player(name, ply, warehouse)
+        return open_network_player(name, ply, warehouse, tables=tables)
+    if not tables:
+        raise UsageError(f"expected a network to play without tables, got {name}, who plays as he is")
     if name == "gnubg":
         return GnubgPlayer(ply)
     if name == "bgsage":

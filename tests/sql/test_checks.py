@@ -201,6 +201,21 @@ SPOILERS: dict[str, list[Spoiler]] = {
             "network = 'x'",
         )
     ],
+    "referee_scores__losses_are_possible": [
+        changed("referee_scores", change, decision=3)
+        for change in (
+            "loss = -0.01",
+            "loss = 2.01",
+            "loss = null",
+            "rank = -1",
+            "rank = n_plays",
+            "rank = 1, loss = 0",
+        )
+    ],
+    "referee_scores__there_is_a_choice": [
+        changed("referee_scores", change, decision=3)
+        for change in ("n_plays = 1, rank = 0", "n_plays = null", "die1 = 0", "die2 = null")
+    ],
     "turns__plays_have_dice": [
         changed("turns", "die1 = null", game=0, turn=0, dataset="matches"),
         changed("turns", "die2 = 7", game=0, turn=0, dataset="matches"),

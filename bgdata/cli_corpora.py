@@ -1,0 +1,145 @@
+"""Commands that make corpora and labels: games of a player against himself, and rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from bgdata.commands.options import executor_option, threads_option
+from bgdata.store.warehouse import Warehouse
+
+FORMATS = click.Choice(["text", "json"])
+
+
+@click.command()
+@click.option(
+    "--player",
+    default="network",
+    show_default=True,
+    metavar="PLAYER",
+    help="network (the one that comes with bgdata), network/NAME, pubeval or random.",
+)
+@click.option("--games", default=10_000, show_default=True, type=click.IntRange(1), help="How many games.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Decides the dice.")
+@click.option(
+    "--luck/--no-luck", default=False, show_default=True, help="Measure the luck of every roll (ten times slower)."
+)
+@executor_option
+@threads_option
+@click.option("--force", is_flag=True, help="Play anew even what is there.")
+@click.pass_obj
+def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int | None, **options: int) -> None:
+    """Let PLAYER play against himself, and keep every turn: the tables `games` and `turns`.
+
+    The games of a seed are the same from any executor and any number of threads. Stopped at any moment, the same
+    command goes on with the games that are missing.
+
+    \b
+    The luck of the dice, game by game, and the openings:
+      bgdata query "from luck_by_game limit 5"
+      bgdata query "from opening_plays"
+    """
+    from bgdata.commands.selfplay import play_corpus
+    from bgdata.kernel import threads as run_on
+
+    with run_on(threads):
+        play_corpus(
+            warehouse,
+            player,
+            options["games"],
+            options["seed"],
+            luck=bool(options["luck"]),
+            executor=executor,
+            force=bool(options["force"]),
+        )
+
+
+def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
+    """How to roll out."""
+    stops = click.Choice(["end", "exact", "tables"])
+    stop_help = "Where games end sooner: nowhere, at exact bearoff tables, or at any."
+    for add in (
+        click.option(
+            "--network", default="", metavar="NAME", help="Networks of the warehouse.  [default: those of the package]"
+        ),
+        click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less exact."),
+        click.option("--stop", type=stops, default="exact", show_default=True, help=stop_help),
+        click.option(
+            "--truncate",
+            default=0,
+            metavar="ROLLS",
+            help="Rolls after which the static evaluation counts.  [default: never]",
+        ),
+        click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Decides the dice."),
+        click.option(
+            "--most-trials",
+            default=46_656,
+            show_default=True,
+            metavar="N",
+            help="Where --until ends, a multiple of --trials.",
+        ),
+        click.option(
+            "--until", type=float, metavar="ERROR", help="Play more rounds of --trials until this standard error."
+        ),
+        click.option("--trials", default=1296, show_default=True, metavar="N", help="Games, a multiple of 36."),
+    ):
+        function = add(function)
+    return function
+
+
+@click.command()
+@click.argument("position")
+@click.argument("roll", required=False)
+@rollout_options
+@click.option("--within", default=0.16, show_default=True, metavar="POINTS", help="Plays that are rolled out.")
+@click.option("--plays", default=5, show_default=True, type=click.IntRange(1), help="How many of them at most.")
+@threads_option
+@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@click.pass_obj
+def rollout(
+    warehouse: Warehouse,
+    /,
+    position: str,
+    roll: str | None,
+    network: str,
+    threads: int | None,
+    form: str,
+    **options: Any,
+) -> None:
+    """Roll out a POSITION: the player plays both sides many times; chances and equity with standard errors.
+
+    With a ROLL such as 31, or an XGID or gnubg ID that has one, the better plays are rolled out with the same dice, and
+    ranked. The luck of every roll is subtracted, which makes standard errors several times smaller.
+    """
+    from bgdata.commands.rollout import print_rollout
+    from bgdata.evaluation.named_network import KIND, open_network_player
+    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.kernel import threads as run_on
+
+    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse)
+    assert isinstance(player, NetworkPlayer)  # at ply 0
+    with run_on(threads):
+        print_rollout(player, position, roll, form, options)
+
+
+@click.command()
+@click.argument("source")
+@rollout_options
+@threads_option
+@click.pass_obj
+def label(warehouse: Warehouse, /, source: str, network: str, threads: int | None, **options: Any) -> None:
+    """Roll out every position of a table SOURCE, such as positions/NAME, into the table rollout_labels.
+
+    Stopped at any moment, the same command goes on from its last checkpoint, to the same labels on any number of
+    threads. Positions whose standard error cannot be reached are kept, with the one that they got to.
+    """
+    from bgdata.commands.rollout import label_positions
+    from bgdata.kernel import threads as run_on
+
+    with run_on(threads):
+        label_positions(warehouse, source, network, options)
+
+
+COMMANDS = (selfplay, rollout, label)

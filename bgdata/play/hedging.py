@@ -1,0 +1,57 @@
+"""How much luck a series of games holds, and how much hedging takes out: the formulas behind published figures.
+
+Source: Douglas Zare, "Hedging toward skill" (GammonVillage, 2000), whose figures `tests/play/test_hedging.py` computes
+again; the rating formula is that of the First Internet Backgammon Server.
+"""
+
+from __future__ import annotations
+
+from math import comb, log10, sqrt
+
+from bgdata.errors import UsageError
+
+RATING_SCALE = 2000.0  # rating points to a factor of ten in the odds of a match to one point
+
+
+def wins_chance(games: int, win_chance: float, fewest: int, most: int) -> float:
+    """Chance of `fewest` to `most` wins, both included, in independent games of the same chance.
+
+    Raises UsageError for a chance that is not 0 to 1 or a negative number of games.
+    """
+    if games < 0 or not 0 <= win_chance <= 1:
+        raise UsageError(f"expected 0 games or more with a chance from 0 to 1, got {games} with {win_chance}")
+    lose_chance = 1 - win_chance
+    wins = range(max(fewest, 0), min(most, games) + 1)
+    return sum(comb(games, won) * win_chance**won * lose_chance ** (games - won) for won in wins)
+
+
+def rating_gap(win_share: float, match_length: int = 1) -> float:
+    """Rating points by which a player is ahead who wins this share of matches: 2000 log10(odds) / sqrt(length).
+
+    Raises UsageError for a share that is not between 0 and 1 or a length below 1.
+    """
+    if not 0 < win_share < 1 or match_length < 1:
+        raise UsageError(
+            f"expected a share between 0 and 1 of matches to 1 point or more, got {win_share} to {match_length}"
+        )
+    return RATING_SCALE * log10(win_share / (1 - win_share)) / sqrt(match_length)
+
+
+def win_share(gap: float, match_length: int = 1) -> float:
+    """The share of matches that a player wins who is ahead by this many rating points: `rating_gap` turned around."""
+    return float(1 / (1 + 10 ** (-gap * sqrt(match_length) / RATING_SCALE)))
+
+
+def coins_within(coins: int, limit: float) -> float:
+    """Chance that a sum of so many independent errors of +1 or -1 is from -limit to limit.
+
+    A hedged match in which skill varies by 10 % either way, and the estimate of luck errs by 10 % either way, has two
+    such errors of 0.1 wins: n matches differ from their mean by at most w wins with chance coins_within(2 n, 10 w).
+    """
+    heads = [n for n in range(coins + 1) if abs(2 * n - coins) <= limit]
+    return wins_chance(coins, 0.5, heads[0], heads[-1]) if heads else 0.0
+
+
+def games_factor(raw_variance: float, hedged_variance: float) -> float:
+    """How many times as many raw games as hedged ones it takes for the same standard error of the mean."""
+    return raw_variance / hedged_variance

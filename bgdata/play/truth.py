@@ -1,0 +1,110 @@
+"""Truth in place of luck: positions that tables have solved carry exact chances instead of how the game ended.
+
+A label of a position is the five chances that a player learns from it, at first 0 or 1 by the outcome of its game. A
+position that a table covers takes the chances of the table; an earlier one takes those of the first covered position
+that its game reached, seen from its own side, so that the luck of all rolls after that is gone. Games that never got
+there keep their outcome. (Lc0 rescores its games of self-play in this way with endgame tablebases.)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source, fill_bearoff_chances
+from bgdata.evaluation.chances import Chances, cubeless_equities, fill_outcome_chances, fill_turned
+from bgdata.game.codec import Boards
+from bgdata.kernel import kernel, prange
+
+_EXACT, _NONE = int(BearoffSource.EXACT), int(BearoffSource.NONE)
+
+
+class GameOutcomes(NamedTuple):
+    """Games as `corpus.Corpus` holds them: game g has the turns offsets[g] to offsets[g + 1], of both sides in turn."""
+
+    outcomes: NDArray[np.int8]  # [games] points to player 0
+    begins: NDArray[np.int8]  # [games] who rolls first: 0 or 1
+    offsets: NDArray[np.int64]  # [games + 1]
+
+
+class Labels(NamedTuple):
+    """One row a turn, seen by the player on roll before it."""
+
+    outcomes: Chances  # [n, 5] 0 or 1, by how the game ended
+    truths: Chances  # [n, 5] rescored
+    solved: NDArray[np.int64]  # [n] the row of the covered position that the label is from, -1 for the outcome
+
+
+class TruthReport(NamedTuple):
+    """What rescoring changed. Variances and squares are of cubeless equities, in points squared."""
+
+    positions: int
+    rescored: int  # positions whose label is no longer the outcome
+    covered: int  # those among them that a table covers themselves
+    variance_before: float  # of the labels of all positions around their mean
+    variance_after: float
+    mean_square_change: float  # of all positions: the noise that is gone
+    mean_square_change_covered: float  # of the covered ones: nan if there are none
+
+
+def truth_labels(tables: BearoffArrays, games: GameOutcomes, boards: Boards, *, combined: bool = False) -> Labels:
+    """Labels of int8[n, 26] boards before the roll, the rows of the games in order.
+
+    Covered is what the two-sided table holds, and where `combined` also what two one-sided distributions answer for,
+    which are approximations. The same on any number of threads.
+    """
+    n = len(boards)
+    labels = Labels(np.empty((n, 5), np.float32), np.empty((n, 5), np.float32), np.empty(n, np.int64))
+    fill_labels(tables, combined, games.outcomes, games.begins, games.offsets, boards, *labels)
+    return labels
+
+
+def truth_report(labels: Labels) -> TruthReport:
+    """How much of the variance of labels rescoring removed; of no positions, zeros."""
+    if len(labels.solved) == 0:
+        return TruthReport(0, 0, 0, 0.0, 0.0, 0.0, float("nan"))
+    before, after = (cubeless_equities(each).astype(np.float64) for each in (labels.outcomes, labels.truths))
+    squares = (after - before) ** 2
+    is_covered = labels.solved == np.arange(len(labels.solved))
+    return TruthReport(
+        len(squares),
+        int((labels.solved >= 0).sum()),
+        int(is_covered.sum()),
+        float(before.var()),
+        float(after.var()),
+        float(squares.mean()),
+        float(squares[is_covered].mean()) if is_covered.any() else float("nan"),
+    )
+
+
+@kernel(parallel=True)
+def fill_labels(
+    tables: BearoffArrays,
+    combined: bool,
+    outcomes: NDArray[np.int8],
+    begins: NDArray[np.int8],
+    offsets: NDArray[np.int64],
+    boards: Boards,
+    outcome_labels: Chances,
+    truths: Chances,
+    solved: NDArray[np.int64],
+) -> None:
+    """Fills outcome_labels[turn, 0:5], truths[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
+    boards[turn, slot], from the last to the first."""
+    for game in prange(len(outcomes)):
+        begin, end = offsets[game], offsets[game + 1]
+        for turn in range(end - 1, begin - 1, -1):
+            is_player_0 = (turn - begin + begins[game]) % 2 == 0
+            fill_outcome_chances(outcomes[game] if is_player_0 else -outcomes[game], outcome_labels[turn])
+            source = bearoff_source(tables, boards[turn])
+            if source == _EXACT or (combined and source != _NONE):
+                fill_bearoff_chances(tables, boards[turn], truths[turn])
+                solved[turn] = turn
+            elif turn + 1 < end:
+                fill_turned(truths[turn + 1], truths[turn])
+                solved[turn] = solved[turn + 1]
+            else:
+                truths[turn] = outcome_labels[turn]
+                solved[turn] = -1

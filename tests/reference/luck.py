@@ -1,0 +1,40 @@
+"""Slow, obvious twins of luck and of truth in place of luck, from the definitions and for any evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tests.reference.networks import Chances, turned
+from tests.reference.plays import boards_after
+
+Board = Sequence[int]
+Equities = Callable[[Sequence[Board]], list[float]]  # boards of a player on roll -> his equities
+
+
+def seen_by_opponent(board: Board) -> list[int]:
+    """The board turned around."""
+    return [board[25], *(-count for count in board[24:0:-1]), board[0]]
+
+
+def values_of_turn(equities: Equities, board: Board, dice: tuple[int, int], after: Board) -> tuple[float, float, float]:
+    """Of the player on roll: the mean over the 36 rolls of the value after the best play, that value for the roll
+    made, and the value after the play made."""
+
+    def best(die: int, other_die: int) -> float:
+        plays = [seen_by_opponent(play) for play in boards_after(board, die, other_die)]
+        return max(-value for value in equities(plays))
+
+    rolls = [best(max(die, other), min(die, other)) for die in range(1, 7) for other in range(1, 7)]
+    return sum(rolls) / 36, best(*dice), -equities([seen_by_opponent(after)])[0]
+
+
+def truths(solve: Callable[[Board], Chances | None], boards: Sequence[Board], outcome: Chances) -> list[Chances]:
+    """What each position of one game is labelled with: solved chances of the first solved one from there on, else the
+    outcome, given as the player on roll in the last position sees it; each seen by the player on roll."""
+    solved = [solve(board) for board in boards]
+    labels = []
+    for turn in range(len(boards)):
+        later = next((n for n in range(turn, len(boards)) if solved[n] is not None), len(boards) - 1)
+        found = list(solved[later] or outcome)
+        labels.append(found if (later - turn) % 2 == 0 else turned(found))
+    return labels
