@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
 
-PLAYERS = re.compile(r"network(/[a-z0-9-]+)?|pubeval|random")
+PLAIN_PLAYERS = ("pubeval", "random")  # who only choose plays
+PLAYERS = re.compile(rf"network(/[a-z0-9-]+)?|{'|'.join(PLAIN_PLAYERS)}")
 SHARD_GAMES = {False: 1000, True: 50}  # by luck: some seconds of work on one core
 MOST_GAMES = 1 << 30
 MOST_REPLAYED = 50  # games that a verification plays again
@@ -46,7 +47,8 @@ TURN_PARTS = ("turn_boards", "turn_classes", "turn_moves", "dice", "equities", "
 @dataclass(frozen=True)
 class SelfPlayParameters(Parameters):
     """Who plays himself, the version as he says it (none for `network`: the recipe follows that network), which games
-    of which seed, and whether every roll's luck is measured, which takes ten times as long."""
+    of which seed, and whether every roll's luck is measured, which takes ten times as long: by the player himself, or
+    by the network of the package where he has none."""
 
     player: str = "network"
     version: str = ""
@@ -75,7 +77,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
             "turn_moves", "int8", "turn, 4 checker moves, (from, to, hits)", "Points, 25 the bar, 0 off; -1: no move"
         ),
         FlatArray("dice", "int8", "turn, 2", "Dice; in the first turn the first is that of player 0"),
-        FlatArray("equities", "float32", "turn", "Cubeless equity before the roll, NaN of a player who has none"),
+        FlatArray("equities", "float32", "turn", "Cubeless equity before the roll, NaN where nobody says"),
         FlatArray("lucks", "float32", "turn", "Luck of the roll for the player on roll, NaN where not measured"),
     )
     parameters = SelfPlayParameters
@@ -100,17 +102,15 @@ class SelfPlay(Dataset[SelfPlayParameters]):
             raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {parameters.games}")
         if not 0 <= parameters.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
-        if parameters.luck not in (0, 1) or (parameters.luck and not parameters.player.startswith("network")):
-            raise InvalidParameterError(
-                f"expected luck 0, or 1 for a player with a network, got {parameters.luck} for {parameters.player}"
-            )
+        if parameters.luck not in (0, 1):
+            raise InvalidParameterError(f"expected luck 0 or 1, got {parameters.luck}")
         if parameters.player == "network" and parameters.version:
             raise InvalidParameterError(f"expected no version of network, got {parameters.version!r}")
 
     def inputs(self, parameters: SelfPlayParameters) -> Mapping[str, tuple[str, Parameters]]:
-        if parameters.player != "network":
-            return {}
-        return {"network": (NETWORK.name, NETWORK.defaults[0]), **TABLES}
+        if parameters.player == "network" or (parameters.luck and parameters.player in PLAIN_PLAYERS):
+            return {"network": (NETWORK.name, NETWORK.defaults[0]), **TABLES}
+        return {}
 
     def estimate(self, parameters: SelfPlayParameters) -> Estimate:
         turns = (120 if parameters.player == "random" else 55) * parameters.games
@@ -248,7 +248,7 @@ def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
     from bgdata.evaluation.player import RandomPlayer
     from bgdata.evaluation.pubeval import PubEval
 
-    if name in ("pubeval", "random"):
+    if name in PLAIN_PLAYERS:
         player = PubEval() if name == "pubeval" else RandomPlayer()
         return player.label, player.version, player.brain
     tables = {role: Table(Path(folders[role])) for role in ("network", *TABLES) if role in folders}
@@ -269,8 +269,10 @@ def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
             "install the same bgdata everywhere"
         )
     folders = {role: str(value) for role, value in settings.items()}
-    *_, brain = opened(str(settings["player"]), folders)
-    found: Corpus = self_play(brain, end - begin, int(settings["seed"]), begin, with_luck=bool(settings["luck"]))
+    name, luck = str(settings["player"]), bool(settings["luck"])
+    *_, brain = opened(name, folders)
+    judge = opened("network", folders)[-1] if luck and name in PLAIN_PLAYERS else brain
+    found: Corpus = self_play(brain, end - begin, int(settings["seed"]), begin, with_luck=luck, judge=judge)
     return {
         "outcomes": found.outcomes,
         "begins": found.begins,

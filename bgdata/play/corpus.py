@@ -40,7 +40,7 @@ class Corpus(NamedTuple):
     boards: Boards  # [turns, 26] before the roll, seen by the player on roll
     dice: Dice  # [turns, 2]
     after_play: Boards  # [turns, 26] still seen by the player who moved
-    equities: Values  # [turns] static cubeless equity before the roll, of the player on roll; NaN where he has none
+    equities: Values  # [turns] static cubeless equity before the roll, of the player on roll; NaN where nobody judges
     lucks: Values  # [turns] luck of the roll for the player on roll; NaN where it was not asked for
 
 
@@ -52,14 +52,18 @@ class Pages(NamedTuple):
     after_play: Boards  # [games, ROOM, 26]
 
 
-def self_play(brain: Brain, count: int, seed: int, first: int = 0, *, with_luck: bool = False) -> Corpus:
+def self_play(
+    brain: Brain, count: int, seed: int, first: int = 0, *, with_luck: bool = False, judge: Brain | None = None
+) -> Corpus:
     """Plays the games first, first + 1, ... of a seed, without the cube. Player 0 begins if the first die is higher.
 
-    Game g of a seed is always the same, on any number of threads and in any batch. Luck needs networks: raises
-    UsageError for another player, and for numbers beyond 0 to 2^63 - 1.
+    Game g of a seed is always the same, on any number of threads and in any batch. The judge, who has networks, says
+    what positions and rolls are worth: the player himself if none is given. Raises UsageError where luck is asked for
+    and nobody has networks, and for numbers beyond 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
-    if with_luck and brain.kind != NETWORK:
+    judge = brain if judge is None else judge
+    if with_luck and judge.kind != NETWORK:
         raise UsageError("expected a player with networks to say how lucky a roll is, got one that only chooses plays")
     outcomes, begins, turns = np.empty(count, np.int8), np.empty(count, np.int8), np.empty(count, np.int64)
     pages = Pages(*(np.empty((count, ROOM, width), np.int8) for width in (26, 2, 26)))
@@ -69,8 +73,8 @@ def self_play(brain: Brain, count: int, seed: int, first: int = 0, *, with_luck:
     boards, dice, after = np.empty((n, 26), np.int8), np.empty((n, 2), np.int8), np.empty((n, 26), np.int8)
     fill_corpus(brain, seed, first, offsets, *pages, boards, dice, after)
     values = np.full((2, n), np.nan, np.float32)
-    if brain.kind == NETWORK:
-        fill_values(brain, with_luck, offsets, boards, dice, values)
+    if judge.kind == NETWORK:
+        fill_values(judge, with_luck, offsets, boards, dice, values)
     return Corpus(outcomes, begins, offsets, boards, dice, after, values[0], values[1])
 
 
@@ -160,12 +164,12 @@ def fill_game(
 
 @kernel(parallel=True)
 def fill_values(
-    brain: Brain, with_luck: bool, offsets: NDArray[np.int64], boards: Boards, dice: Dice, values: Values
+    judge: Brain, with_luck: bool, offsets: NDArray[np.int64], boards: Boards, dice: Dice, values: Values
 ) -> None:
     """Fills values[0, turn] with the static equity of boards[turn, slot], and values[1, turn] with the luck of
     dice[turn, 0:2] if asked; the game of each row has the turns offsets[row]:offsets[row + 1]."""
     for row in prange(len(offsets) - 1):
-        networks, tables = networks_of(brain), tables_of(brain)
+        networks, tables = networks_of(judge), tables_of(judge)
         room = new_roll_room(networks)
         for turn in range(offsets[row], offsets[row + 1]):
             fill_chances(networks, tables, boards[turn], room.work, room.work.chances[0])

@@ -64,7 +64,6 @@ def test_in_processes(memory_path: Path) -> None:
     ("options", "code", "message"),
     [
         (("--player", "gnubg"), 2, "expected the player network, network/NAME, pubeval or random, got 'gnubg'"),
-        (("--player", "pubeval", "--luck"), 2, "expected luck 0, or 1 for a player with a network, got 1 for pubeval"),
         (("--player", "network/x"), 1, r"no network/x in .* \(have: none\); try: bgdata train td x"),
         (
             ("--player", "pubeval", "--executor", "x"),

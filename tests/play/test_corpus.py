@@ -205,6 +205,21 @@ def test_no_games() -> None:
     assert [len(values) for values in found] == [0, 0, 1, 0, 0, 0, 0, 0]
 
 
+def test_luck_of_others_games(lucky: Corpus) -> None:
+    """A judge changes no game, and says of a position and a roll what he says of his own."""
+    plain = self_play(PubEval().brain, 3, SEED)
+    judged = self_play(PubEval().brain, 3, SEED, with_luck=True, judge=brain_of(SHIPPED))
+    for field in Corpus._fields[:6]:
+        assert np.array_equal(getattr(judged, field), getattr(plain, field)), field
+    assert np.array_equal(judged.equities, cubeless_equities(evaluations(SHIPPED, NO_TABLES, judged.boards).chances))
+    equities = equities_of(SHIPPED)
+    for turn in range(0, len(judged.boards), 9):
+        is_opening = turn in judged.offsets
+        expected = luck(equities, judged.boards[turn].tolist(), tuple(judged.dice[turn].tolist()), is_opening)
+        assert judged.lucks[turn] == pytest.approx(expected, abs=2e-6)
+    assert_same(self_play(brain_of(SHIPPED), GAMES, SEED, with_luck=True, judge=brain_of(SHIPPED)), lucky)
+
+
 def test_players_without_networks_know_no_luck() -> None:
     for player in (PubEval(), RandomPlayer()):
         with pytest.raises(UsageError, match="expected a player with networks to say how lucky a roll is"):
