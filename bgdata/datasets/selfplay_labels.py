@@ -54,7 +54,9 @@ class SelfPlayLabels(Dataset[LabelParameters]):
 
     name = "selfplay_labels"
     revision = 1
-    summary = "Every turn of self-play labelled with how its game ended, or with the chances of tables once it got there."
+    summary = (
+        "Every turn of self-play labelled with how its game ended, or with the chances of tables once it got there."
+    )
     source = "Computed: games rescored by bearoff tables, as Lc0 rescores its own by endgame tablebases"
     columns = (
         Column("game", "INTEGER", "", "Number of the game in its corpus, from 0"),
@@ -240,7 +242,7 @@ def outcome_chances(points: Array) -> Array:
 def differing(found: Array, expected: Array) -> Array:
     """bool[n]: whether rows differ; not a number equals itself."""
     is_same = (found == expected) | ((found != found) & (expected != expected))
-    return ~is_same.reshape(len(found), -1).all(axis=1)
+    return np.asarray(~is_same.reshape(len(found), -1).all(axis=1))
 
 
 DATASET = SelfPlayLabels()
