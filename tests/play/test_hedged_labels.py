@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,7 @@ def test_twin() -> None:
     outcomes = np.zeros((n, 5), np.float32)
     lucks = generator.normal(0, 0.3, n).astype(np.float32)
     expected: list[float] = []
-    for begin, end in zip(offsets, offsets[1:], strict=False):
+    for begin, end in pairwise(offsets):
         won = int(generator.integers(2))
         for row in range(begin, end):
             later = [place for place in range(row, end) if covered[place]]

@@ -133,7 +133,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
         Spoiler("update selfplay_labels set split = null where game = 3", {"game": 3, "splits": 0}),
     ],
     "selfplay_labels__labels_have_a_source": [
-        changed("selfplay_labels", change, game=0, turn=0)
+        changed("selfplay_labels", change, game=3, turn=2)
         for change in (
             *("outcome = 0", "outcome = 4", "outcome = null"),
             *("label_source = 'rollout'", "label_source = null"),
@@ -150,8 +150,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
             {"game": 3, "turn": 2},
         ),
         Spoiler(
-            "update selfplay_labels set hedged_equity = cubeless_equity + if(turns_later = 0, 0.1, 0) "
-            "where game = 3",
+            "update selfplay_labels set hedged_equity = cubeless_equity + if(turns_later = 0, 0.1, 0) where game = 3",
             {"game": 3, "turn": 33},
             rows=14,  # that the table covers
         ),
