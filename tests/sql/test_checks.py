@@ -11,6 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.datasets import all_kinds
+from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEAD
 from bgdata.store.checks import SQL, select_columns, sql_checks
 
 FILES = {path.stem: path for path in sorted((SQL / "checks").glob("*.sql"))}
@@ -36,6 +37,8 @@ def pair(table: str, change: str, on_roll: int = 5, opponent: int = 7) -> Spoile
 
 
 PAIR = "on_roll_index = 5 and opponent_index = 7"
+FIRST_ROW = "(select min(row) from lookahead_labels)"
+LABELLED = LOOKAHEAD.slug(LOOKAHEAD.smallest)
 SPOILERS: dict[str, list[Spoiler]] = {
     "benchmark_decisions__boards_have_26_integers": [
         changed("benchmark_decisions", "board = board[1:25]", decision=0),
@@ -227,6 +230,47 @@ SPOILERS: dict[str, list[Spoiler]] = {
             *("backgammon_share = 'nan'", "gammon_share = null"),
             *("turns_per_game = 12.9", "turns_per_game = 400.1", "turns_per_game = null"),
         )
+    ],
+    "lookahead_labels__chances_follow_each_other": [
+        Spoiler(f"update lookahead_labels set {change} where row = {FIRST_ROW}", {"variant": LABELLED})
+        for change in ("win = 1.01", "win = null", "win_gammon = win + 0.1", "lose_backgammon = lose_gammon + 0.1")
+    ],
+    "lookahead_labels__changes_are_of_equities": [
+        Spoiler(f"update lookahead_labels set {change} where row = {FIRST_ROW}", {"variant": LABELLED})
+        for change in (
+            *(
+                "change = change + 0.001",
+                "change = 'nan'",
+                "change = null",
+                "cubeless_equity = cubeless_equity + 0.001",
+            ),
+            *(
+                "static_equity = 3.01, change = cubeless_equity - 3.01",
+                "static_equity = null",
+                "label_source = 'rollout'",
+            ),
+            *(
+                "label_source = null",
+                "label_source = 'lookahead', network = 'x'",
+                "label_source = 'lookahead', network = null",
+            ),
+            "label_source = 'exact', static_equity = cubeless_equity - 0.5, change = 0.5",
+        )
+    ],
+    "lookahead_labels__games_have_one_split": [
+        Spoiler(
+            "update lookahead_labels set split = if(split = 'test', 'train', 'test') where row in (select max(row) "
+            "from lookahead_labels group by game having count(*) > 1 order by game limit 1)",
+            {"splits": 2},
+        ),
+        Spoiler(f"update lookahead_labels set game = null, split = 'other' where row = {FIRST_ROW}", {"splits": 1}),
+        Spoiler(f"update lookahead_labels set game = null, split = null where row = {FIRST_ROW}", {"splits": 0}),
+    ],
+    "lookahead_labels__positions_are_distinct": [
+        Spoiler(
+            f"insert into lookahead_labels from lookahead_labels where row = {FIRST_ROW}",
+            {"variant": LABELLED, "rows": 2},
+        ),
     ],
     "positions__boards_have_26_integers": [
         changed("positions", "board = board[1:25]", line=2),
