@@ -231,6 +231,29 @@ SPOILERS: dict[str, list[Spoiler]] = {
             *("turns_per_game = 12.9", "turns_per_game = 400.1", "turns_per_game = null"),
         )
     ],
+    "bearoff_labels__chances_follow_each_other": [
+        changed("bearoff_labels", change, row=700)
+        for change in ("win = 1.01", "win = null", "win_gammon = win + 0.1", "lose_gammon = 1 - win + 0.1")
+    ],
+    "bearoff_labels__gammons_need_all_checkers": [
+        *(
+            changed("bearoff_labels", change, row=850)  # of the two-sided table
+            for change in (
+                *("win_gammon = 0.1, cubeless_equity = cubeless_equity + 0.1", "lose_gammon = null"),
+                *("lose_gammon = 0.1, cubeless_equity = cubeless_equity - 0.1", "win_backgammon = 0.1"),
+                *("cubeless_equity = cubeless_equity + 0.001", "label_source = 'outcome'", "label_source = null"),
+            )
+        ),
+        changed("bearoff_labels", "label_source = 'exact'", row=800),  # all 15 checkers of the one-sided table
+    ],
+    "bearoff_labels__positions_are_bearoffs": [
+        changed("bearoff_labels", change, row=700)
+        for change in (
+            *("board = board[1:25]", "board = list_prepend(1, board[2:])", "board = null", "class = 'contact'"),
+            *("board = [-x for x in board]", "board = [greatest(x, 0) for x in board]", "split = 'other'"),
+            "split = null",
+        )
+    ],
     "lookahead_labels__chances_follow_each_other": [
         Spoiler(f"update lookahead_labels set {change} where row = {FIRST_ROW}", {"variant": LABELLED})
         for change in ("win = 1.01", "win = null", "win_gammon = win + 0.1", "lose_backgammon = lose_gammon + 0.1")
