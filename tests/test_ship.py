@@ -14,8 +14,8 @@ from bgdata.errors import CheckFailedError, MissingTableError
 from bgdata.store.lockfile import load_lock
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
-from docs import ship_network
-from docs.ship_network import LOCK, ship
+from docs import ship as shipping
+from docs.ship import LOCK, ship
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_it_takes_the_place_of_the_one_before(warehouse: Warehouse, tmp_path: Pa
     before, package = load_lock(lock), tmp_path / "networks"
     (package / "older" / "r1-00000000").mkdir(parents=True)
     table = warehouse.open("network", "tiny")
-    folder = ship("tiny", str(warehouse.root), package, lock)
+    (folder,) = ship(["network/tiny"], str(warehouse.root), {"network": package}, lock)
     assert [path.parent for path in package.rglob("manifest.json")] == [folder]
     assert Table(folder).manifest == table.manifest
     after = load_lock(lock)
@@ -43,24 +43,25 @@ def test_others_are_refused(warehouse: Warehouse, tmp_path: Path, lock: Path, mo
     def refused(message: str) -> None:
         before = lock.read_bytes()
         with pytest.raises(CheckFailedError, match=message):
-            ship("tiny", str(warehouse.root), tmp_path / "networks", lock)
+            ship(["network/tiny"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
         assert lock.read_bytes() == before
         assert not (tmp_path / "networks").exists()
 
     with monkeypatch.context() as patch:
-        patch.setattr(ship_network, "MOST_BYTES", 1000)
+        patch.setattr(shipping, "MOST_BYTES", 1000)
         refused(r"expected at most 1,000 bytes, found [\d,]+ in network/tiny/")
     with monkeypatch.context() as patch:
         patch.setattr(type(DATASET), "revision", 2)
-        refused("expected network/tiny/.* to have the recipe of this code, found another; train it anew")
+        refused("expected network/tiny/.* to have the recipe of this code, found another; build it anew")
     path = warehouse.open("network", "tiny").folder / "weights.npy"
     weights = np.load(path)
     np.save(path, weights[::-1])
     refused("expected SHA-256 .* of .*weights.npy, found ")
     with pytest.raises(MissingTableError, match="no network/none in "):
-        ship("none", str(warehouse.root), tmp_path / "networks", lock)
+        ship(["network/none"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
 
 
 def test_the_newest_is_taken(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
     table = warehouse.build("network", replace(DATASET.smallest, seed=5))
-    assert ship("tiny", str(warehouse.root), tmp_path / "networks", lock).name == table.folder.name
+    (folder,) = ship(["network/tiny"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
+    assert folder.name == table.folder.name
