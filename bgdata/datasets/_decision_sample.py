@@ -35,9 +35,10 @@ class Turns(NamedTuple):
 
 
 def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, brain: Brain, window: Window) -> Turns:
-    """The first `count` turns of a file class `wanted` on which a play within the window loses something, or all there are.
+    """The first `count` turns of a file class `wanted` on which a play within the window loses something.
 
-    Of equal positions and rolls one is taken. More turns of the same corpus begin with these.
+    All of them where there are fewer. Of equal positions and rolls one is taken. More turns of the same corpus begin
+    with these.
     """
     turns = turns_of_test_games(corpus, wanted, seed)
     found: list[Turns] = []
