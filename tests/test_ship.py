@@ -1,4 +1,4 @@
-"""Taking a network into the package: only a whole one of this code's recipe, in place of the one before."""
+"""Taking versions into the package: only whole ones of this code's recipe, in place of those before."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from bgdata.datasets.network import DATASET
-from bgdata.errors import CheckFailedError, MissingTableError
+from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
+from bgdata.datasets.rollout_decisions import DecisionParameters
+from bgdata.errors import CheckFailedError, MissingTableError, UsageError
 from bgdata.store.lockfile import load_lock
+from bgdata.store.published import published_versions
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from docs import ship as shipping
-from docs.ship import LOCK, ship
+from docs.ship import FOLDERS, LOCK, ship
 
 
 @pytest.fixture
@@ -65,3 +68,29 @@ def test_the_newest_is_taken(warehouse: Warehouse, tmp_path: Path, lock: Path) -
     table = warehouse.build("network", replace(DATASET.smallest, seed=5))
     (folder,) = ship(["network/tiny"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
     assert folder.name == table.folder.name
+
+
+def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
+    """The named ones take the place of all others of their kind; another kind stays."""
+    package = tmp_path / "benchmarks"
+    folders = {DECISIONS.name: package, "network": tmp_path / "networks"}
+    one = warehouse.open(DECISIONS.name, DECISIONS.slug(DECISIONS.smallest))
+    two = warehouse.build(DECISIONS.name, replace(DECISIONS.smallest, decisions=1))
+    names = ["/".join(table.folder.parts[-3:-1]) for table in (one, two)]
+    before = [entry for entry in load_lock(lock) if entry.dataset != DECISIONS.name]
+    for chosen in (names, names[:1], names[1:]):
+        shipped = ship(chosen, str(warehouse.root), folders, lock)
+        assert sorted(path.parent for path in package.rglob("manifest.json")) == sorted(shipped)
+        after = load_lock(lock)
+        assert [entry for entry in after if entry.dataset != DECISIONS.name] == before
+        locked = {f"{entry.dataset}/{entry.variant}" for entry in after if entry.dataset == DECISIONS.name}
+        assert locked == set(chosen)
+    assert list(published_versions(package, DecisionParameters)) == [replace(DECISIONS.smallest, decisions=1)]
+    assert not (tmp_path / "networks").exists()
+
+
+@pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
+def test_kinds_that_do_not_come_with_the_package(warehouse: Warehouse, tmp_path: Path, lock: Path, name: str) -> None:
+    message = f"expected network/VARIANT or rollout_decisions/VARIANT, got {name}"
+    with pytest.raises(UsageError, match=message):
+        ship([name], str(warehouse.root), {kind: tmp_path / kind for kind in FOLDERS}, lock)

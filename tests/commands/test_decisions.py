@@ -78,18 +78,21 @@ def test_what_is_not_as_exact_as_wanted(unscored: Warehouse) -> None:
         (1, (CORPUS, "--network", "none"), "no network/none in"),
         (2, (CORPUS, *ROLLER, "--trials", "100"), "expected a multiple of 36 trials"),
         (2, (CORPUS, *ROLLER, "--within", "-1"), "expected a window of 0 points or more"),
-        (
-            2,
-            (CORPUS, *ROLLER, "--most-trials", "72", "--class", "crashed"),
-            "expected 40 decisions of the class crashed with a play that loses up to 0.16 in the test games of "
-            f"{CORPUS}/",
-        ),
     ],
 )
-def test_what_is_wrong(small_root: Path, tmp_path: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
-    shutil.copytree(small_root, tmp_path / "warehouse")  # a build that fails leaves its staging folder
-    (tmp_path / "warehouse" / ".staging").chmod(0o755)
-    assert error_of(run(tmp_path / "warehouse", "decisions", *arguments), code).startswith(message)
+def test_what_is_wrong(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
+    assert error_of(run(small_root, "decisions", *arguments), code).startswith(message)
+
+
+def test_a_corpus_without_enough_of_them(unscored: Warehouse) -> None:
+    result = run(unscored.root, "decisions", CORPUS, *ROLLER, "--most-trials", "72", "--class", "crashed")
+    assert result.exit_code == 2
+    name = unscored.open(*CORPUS.split("/")).name
+    assert result.stderr.splitlines()[-1] == (
+        "error: expected 40 decisions of the class crashed with a play that loses up to 0.16 in the test games of "
+        f"{name}, found 0; try more games"
+    )
+    assert unscored.variants("rollout_decisions") == []
 
 
 def test_a_wrong_class(tmp_path: Path) -> None:

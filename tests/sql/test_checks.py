@@ -52,7 +52,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
     "benchmark_plays__losses_ascend_from_zero": [
         changed("benchmark_plays", "loss = 0.01", decision=0, rank=0, variant="contact"),
         changed("benchmark_plays", "loss = -0.01", decision=0, rank=1, variant="contact"),
-        changed("benchmark_plays", "loss = 3", decision=0, rank=1, variant=OWN_SET),
+        changed("benchmark_plays", "loss = 0", decision=0, rank=2, variant=OWN_SET),
     ],
     "benchmark_plays__standard_errors_are_of_blocks": [
         changed("benchmark_plays", change, decision=1, rank=rank, variant=OWN_SET)
