@@ -1,9 +1,10 @@
 """Takes versions that took long to compute into the package: `python -m docs.ship KIND/VARIANT... [--warehouse DIR]`.
 
 They take the place of all versions of their kinds that were there, in the package and in warehouse/warehouse.lock;
-commit both, and the lock again after `make build` and `bgdata lock`: what the network plays (selfplay) follows it. So do
-the benchmarks (rollout_decisions), which are taken out before and made and shipped anew, else `make build` computes them.
-Every version is verified first: hashes, values, SQL checks, a sample computed again, and that this code would compute it.
+commit both, and the lock again after `make build` and `bgdata lock`: what the network plays (selfplay) follows it. So
+do the benchmarks (rollout_decisions), which are taken out before, made and shipped anew, else `make build` computes
+them. Every version is verified first: hashes, values, SQL checks, a sample computed again, and that this code would
+compute it.
 """
 
 from __future__ import annotations

@@ -8,12 +8,10 @@ from typing import Any
 import click
 
 from bgdata.commands.report import progress_bars
+from bgdata.commands.rescore import found_corpus
 from bgdata.commands.rollout import describe_missed, roller_parameters
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
-from bgdata.datasets.selfplay import DATASET as SELFPLAY
-from bgdata.datasets.selfplay import SelfPlayParameters
-from bgdata.errors import InvalidParameterError
 from bgdata.store.warehouse import Warehouse
 
 UNTIL = 0.005  # points
@@ -24,11 +22,11 @@ def make_decisions(
 ) -> None:
     """Build a set of decisions and say how exact it is.
 
-    Raises InvalidParameterError, and MissingTableError for a corpus or a network that is not there.
+    Raises UsageError, and MissingTableError for a corpus or a network that is not there.
     """
     roller = roller_parameters(warehouse, network, {**options, "until": options["until"] or UNTIL})
     parameters = DecisionParameters(
-        **vars(corpus_parameters(warehouse, corpus)),
+        **vars(found_corpus(warehouse, corpus)),
         **roller,
         position_class=position_class,
         decisions=count,
@@ -40,14 +38,6 @@ def make_decisions(
     with progress_bars() as progress:
         table = warehouse.build(DECISIONS.name, parameters, progress=progress)
     click.echo(f"{table.folder}\n{describe_decisions(table.manifest.rows, table.manifest.statistics, parameters)}")
-
-
-def corpus_parameters(warehouse: Warehouse, corpus: str) -> SelfPlayParameters:
-    """The parameters of a corpus by its name. Raises InvalidParameterError or MissingTableError."""
-    kind, _, variant = corpus.partition("/")
-    if kind != SELFPLAY.name or not variant:
-        raise InvalidParameterError(f"expected a corpus, such as {SELFPLAY.name}/NAME, got {corpus}")
-    return SelfPlayParameters.from_manifest(warehouse.open(kind, variant).manifest.parameters)
 
 
 def describe_decisions(rows: int, found: Mapping[str, float], parameters: DecisionParameters) -> str:

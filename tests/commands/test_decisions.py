@@ -73,8 +73,8 @@ def test_what_is_not_as_exact_as_wanted(unscored: Warehouse) -> None:
     ("code", "arguments", "message"),
     [
         (1, ("selfplay/none",), "no selfplay/none in "),
-        (2, ("positions/sample",), "expected a corpus, such as selfplay/NAME, got positions/sample"),
-        (2, ("selfplay/",), "expected a corpus, such as selfplay/NAME, got selfplay/"),
+        (2, ("positions/sample",), "expected a corpus such as selfplay/network-10000-seed-1, got 'positions/sample'"),
+        (2, ("selfplay/",), "expected a corpus such as selfplay/network-10000-seed-1, got 'selfplay/'"),
         (1, (CORPUS, "--network", "none"), "no network/none in"),
         (2, (CORPUS, *ROLLER, "--trials", "100"), "expected a multiple of 36 trials"),
         (2, (CORPUS, *ROLLER, "--within", "-1"), "expected a window of 0 points or more"),

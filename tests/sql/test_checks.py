@@ -144,6 +144,58 @@ SPOILERS: dict[str, list[Spoiler]] = {
             {"rows": 2},
         ),
     ],
+    "selfplay_labels__chances_follow_each_other": [
+        changed("selfplay_labels", change, game=3, turn=2)
+        for change in (
+            *("win = 1.01", "win = -0.01", "win = null", "win_gammon = win + 0.1"),
+            *("win_backgammon = win_gammon + 0.1", "lose_gammon = 1 - win + 0.1", "lose_backgammon = lose_gammon + 1"),
+        )
+    ],
+    "selfplay_labels__equities_follow_from_the_chances": [
+        changed("selfplay_labels", f"cubeless_equity = {equity}", game=3, turn=2)
+        for equity in ("cubeless_equity + 0.001", "null", "'nan'")
+    ],
+    "selfplay_labels__games_have_one_split": [
+        changed("selfplay_labels", "split = if(split = 'test', 'train', 'test')", game=3, turn=2)._replace(
+            row={"game": 3, "splits": 2}
+        ),
+        Spoiler("update selfplay_labels set split = 'other' where game = 3", {"game": 3, "splits": 1}),
+        Spoiler("update selfplay_labels set split = null where game = 3", {"game": 3, "splits": 0}),
+    ],
+    "selfplay_labels__labels_have_a_source": [
+        changed("selfplay_labels", change, game=3, turn=2)
+        for change in (
+            *("outcome = 0", "outcome = 4", "outcome = null"),
+            *("label_source = 'rollout'", "label_source = null"),
+            *("label_source = 'outcome', turns_later = 1", "label_source = 'outcome', turns_later = null"),
+            *("label_source = 'exact', turns_later = null", "label_source = 'combined', turns_later = -1"),
+            "label_source = 'exact', turns_later = 0, lose_gammon = 0.5",
+            "label_source = 'combined', turns_later = 0, lose_backgammon = 0.5",
+        )
+    ],
+    "selfplay_labels__luck_is_of_rolls_up_to_the_label": [
+        changed("selfplay_labels", "hedged_equity = 0.5", game=3, turn=2)._replace(rows=47),  # all turns of the game
+        Spoiler(
+            "update selfplay_labels set hedged_equity = if(turn = 2, 'nan', cubeless_equity) where game = 3",
+            {"game": 3, "turn": 2},
+        ),
+        Spoiler(
+            "update selfplay_labels set hedged_equity = cubeless_equity + if(turns_later = 0, 0.1, 0) where game = 3",
+            {"game": 3, "turn": 33},
+            rows=14,  # that the table covers
+        ),
+    ],
+    "selfplay_labels__turns_agree_with_the_next": [
+        *(
+            changed("selfplay_labels", change, game=3, turn=2)._replace(rows=2)  # it and the turn before
+            for change in (
+                *("label_source = 'exact'", "label_source = null", "outcome = -outcome", "outcome = null"),
+                *("cubeless_equity = cubeless_equity + 0.1", "turns_later = 7000", "turns_later = null"),
+            )
+        ),
+        changed("selfplay_labels", "turns_later = 1", game=4, turn=45)._replace(rows=2),  # beyond the last turn
+        Spoiler("delete from selfplay_labels where game = 3 and turn = 2", {"game": 3, "turn": 1}, rows=45),
+    ],
     "turns__equities_are_possible": [
         changed("turns", change, game=3, turn=2, dataset="selfplay")
         for change in (
