@@ -55,14 +55,15 @@ class Places(NamedTuple):
         return Places(*(values[which] for values in self))
 
 
-def source_input(source: str, recipe: str) -> tuple[str, Parameters]:
+def source_input(source: str, recipe: str, *, turns: bool = True) -> tuple[str, Parameters]:
     """(kind, parameters) of `kind/variant`: `recipe` holds the parameters, as JSON, of a variant that is neither
-    imported nor a default. Raises InvalidParameterError for one that has no positions."""
+    imported nor a default. Raises InvalidParameterError for one that has no positions; those of the turns of games
+    count unless `turns` is false."""
     from bgdata.datasets import all_kinds
 
     name, _, variant = source.partition("/")
     kind = all_kinds().get(name)
-    if kind is None or not variant or not has_positions([array.name for array in kind.arrays]):
+    if kind is None or not variant or not has_positions([array.name for array in kind.arrays], turns=turns):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
     if recipe:
         try:
@@ -80,9 +81,9 @@ def source_input(source: str, recipe: str) -> tuple[str, Parameters]:
     raise InvalidParameterError(f"expected a default variant of {name}, or parameters beside it, got {variant}")
 
 
-def has_positions(arrays: list[str]) -> bool:
-    """Whether a kind with these arrays has positions: one a row, or one a turn of games."""
-    return "boards" in arrays or {"turn_boards", "first_turns"} <= set(arrays)
+def has_positions(arrays: list[str], *, turns: bool) -> bool:
+    """Whether a kind with these arrays has positions: one a row, or where `turns` count one a turn of games."""
+    return "boards" in arrays or (turns and {"turn_boards", "first_turns"} <= set(arrays))
 
 
 def find_source_recipe(warehouse: Warehouse, source: str) -> str:

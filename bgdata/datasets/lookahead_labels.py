@@ -12,7 +12,7 @@ import numpy as np
 from bgdata.datasets._columns import CHANCE_COLUMNS, chance_columns, chosen_texts
 from bgdata.datasets._games import slices
 from bgdata.datasets._imports import CHANCES_ARRAY
-from bgdata.datasets._rollouts import DEFAULT_NETWORK, RolloutParameters, network_text, open_roller, warehouse_of
+from bgdata.datasets._rollouts import DEFAULT_NETWORK, RollerParameters, network_text, open_roller, warehouse_of
 from bgdata.datasets._sources import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
@@ -43,7 +43,7 @@ LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three
 
 @dataclass(frozen=True)
 class LookaheadParameters(Parameters):
-    """Whose positions, who looks at them, and with which bearoff tables: all as in `_rollouts.RolloutParameters`.
+    """Whose positions, who looks at them, and with which bearoff tables: all as in `_rollouts.RollerParameters`.
 
     `source_recipe` is what `_sources.source_input` needs to know of the source. Positions whose equity changes by less
     than `least_change` points, a number as text, are left out; empty keeps all.
@@ -57,9 +57,9 @@ class LookaheadParameters(Parameters):
     source_recipe: str = ""
     least_change: str = ""
 
-    def roller(self) -> RolloutParameters:
+    def roller(self) -> RollerParameters:
         """The network and its tables, as rollouts name them."""
-        return RolloutParameters(
+        return RollerParameters(
             network=self.network,
             network_version=self.network_version,
             table_points=self.table_points,
@@ -113,13 +113,13 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
         return f"{source}-by-{parameters.network}-1ply" + (f"-change-{change}" if change else "")
 
     def check_parameters(self, parameters: LookaheadParameters) -> None:
-        parameters.roller().check()
+        parameters.roller().check_roller(0)
         parameters.smallest_change()
         source_input(parameters.source, parameters.source_recipe)
 
     def inputs(self, parameters: LookaheadParameters) -> Mapping[str, tuple[str, Parameters]]:
         source = source_input(parameters.source, parameters.source_recipe)
-        return {**parameters.roller().inputs(), "source": source}
+        return {**parameters.roller().roller_inputs(), "source": source}
 
     def estimate(self, parameters: LookaheadParameters) -> Estimate:  # noqa: ARG002
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has positions
