@@ -1,4 +1,4 @@
-"""Commands that make corpora and labels: games of a player against himself, and rollouts."""
+"""Commands that make corpora and labels: games of a player against himself, rollouts, and what tables know."""
 
 from __future__ import annotations
 
@@ -142,4 +142,80 @@ def label(warehouse: Warehouse, /, source: str, network: str, threads: int | Non
         label_positions(warehouse, source, network, options)
 
 
-COMMANDS = (selfplay, rollout, label)
+@click.command()
+@click.argument("corpus")
+@click.option(
+    "--table",
+    default="",
+    metavar="POINTSxCHECKERS",
+    help="Two-sided table that knows the truth, such as 6x9.  [default: the largest there]",
+)
+@click.option(
+    "--combined", is_flag=True, help="Where it ends, go by one-sided tables too: nearly exact, and they reach further."
+)
+@threads_option
+@click.option("--force", is_flag=True, help="Label anew even what is there.")
+@click.pass_obj
+def rescore(warehouse: Warehouse, /, corpus: str, table: str, threads: int | None, **options: bool) -> None:
+    """Label every position of a CORPUS such as selfplay/network-10000-seed-1: the table `selfplay_labels`.
+
+    A label is how the game ended, until the game reaches a position that bearoff tables know: then their exact chances
+    stand for it, there and in all positions before. Says how much of the variance of labels that removes, which is
+    luck. Where the corpus has luck, each label also comes less the luck of the rolls that led to it.
+
+    \b
+    bgdata query "from selfplay_labels_summary"
+    bgdata export text selfplay_labels/VARIANT --format gnubg-training --output FILE
+    """
+    from bgdata.commands.rescore import rescore_corpus
+    from bgdata.kernel import threads as run_on
+
+    with run_on(threads):
+        rescore_corpus(warehouse, corpus, table, combined=options["combined"], force=options["force"])
+
+
+@click.command()
+@click.argument("corpus")
+@click.option(
+    "--class",
+    "position_class",
+    type=click.Choice(["contact", "crashed", "race"]),
+    default="contact",
+    show_default=True,
+    help="Of which positions.",
+)
+@click.option("--decisions", "count", default=40, show_default=True, type=click.IntRange(1), help="How many.")
+@rollout_options
+@click.option("--within", default=0.16, show_default=True, metavar="POINTS", help="Plays that are rolled out.")
+@click.option("--plays", default=5, show_default=True, type=click.IntRange(2), help="How many of them at most.")
+@threads_option
+@click.pass_obj
+def decisions(
+    warehouse: Warehouse,
+    /,
+    corpus: str,
+    position_class: str,
+    count: int,
+    network: str,
+    threads: int | None,
+    **options: Any,
+) -> None:
+    """Make a benchmark: decisions from a CORPUS, such as selfplay/NAME, whose better plays are rolled out.
+
+    Without --until they are rolled out to standard errors of 0.005. Decisions are chosen by a hash, from the test games
+    of the corpus: a larger set begins with a smaller one, and --seed chooses others. Stopped at any moment, the same
+    command goes on from its last checkpoint, to the same set on any number of threads.
+
+    \b
+    Score a player on it, or write it as a gnubg benchmark file:
+      bgdata benchmark network --set rollout_decisions/NAME
+      bgdata export text rollout_decisions/NAME --format gnubg-benchmark -o contact.bm
+    """
+    from bgdata.commands.decisions import make_decisions
+    from bgdata.kernel import threads as run_on
+
+    with run_on(threads):
+        make_decisions(warehouse, corpus, position_class, count, network, options)
+
+
+COMMANDS = (selfplay, rollout, label, decisions, rescore)

@@ -68,22 +68,28 @@ def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, pl
 @click.option(
     "--watch", metavar="PLAYER", help="Watch PLAYER play your side: random, pubeval, or an installed gnubg or bgsage."
 )
+@click.option(
+    "--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the game as a .mat file, for `bgdata luck`."
+)
 @click.pass_obj
-def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: str | None) -> None:
+def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: str | None, save: Path | None) -> None:
     """Play a game in the terminal, with hints and undo; or watch one.
 
     Say your play as in "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of hint, undo, board, help and quit.
     """
-    from bgdata.commands.play import play_game, watch_game
+    from bgdata.commands.play import play_game, save_game, watch_game
     from bgdata.evaluation.named_network import map_player
     from bgdata.evaluation.player import open_player
 
     player = map_player(warehouse, network, ply)
     chosen = secrets.randbelow(1 << 31) if seed is None else seed
     if watch:
-        watch_game(player, open_player(watch), chosen)
+        other = open_player(watch)
+        game, name = watch_game(player, other, chosen), other.label
     else:
-        play_game(player, chosen)
+        game, name = play_game(player, chosen), "You"
+    if save:
+        save_game(game, name, player.label, save)
 
 
 @click.command()

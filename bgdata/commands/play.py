@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import click
 import numpy as np
@@ -16,7 +17,10 @@ from bgdata.commands.evaluate import describe_plays
 from bgdata.errors import IllegalPlayError
 from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.player import Player
+from bgdata.formats import matches
 from bgdata.formats.board_text import format_board_text
+from bgdata.formats.lines import write_bytes
+from bgdata.formats.mat import format_mat
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.outcome import game_outcome
 from bgdata.game.plays import Play, find_play, legal_plays
@@ -41,6 +45,7 @@ class Game:
     turn: int = 0
     yours: bool = True  # whether you are on roll
     decisions: list[tuple[Position, int]] = field(default_factory=list)  # of yours, to go back to
+    plays: list[Play] = field(default_factory=list)  # of every turn so far
     is_left: bool = False  # whether you went away
 
     def __post_init__(self) -> None:
@@ -58,12 +63,14 @@ class Game:
 
     def make(self, play: Play) -> None:
         """Play, and turn the board to the other side."""
+        self.plays.append(play)
         self.position, self.turn, self.yours = play.next_position, self.turn + 1, not self.yours
 
     def undo(self) -> bool:
         """Go back to your last decision before this one, if there is one."""
         if self.decisions:
             self.position, self.turn = self.decisions.pop()
+            del self.plays[self.turn :]
             self.yours = True
             return True
         return False
@@ -88,7 +95,7 @@ def ask(prompt: str) -> str:
     return answer or "quit"
 
 
-def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str] = ask) -> None:
+def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str] = ask) -> Game:
     """A game of a person, whose answers `ask` gets, against the player."""
     game = Game(seed)
     click.echo(f"You are X, {player.label} is O; the dice are those of seed {seed}.\n{HELP}\n")
@@ -108,6 +115,7 @@ def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str] = ask) 
         click.echo(f"left after {rolls}; the same dice again: bgdata play --seed {seed}")
     else:
         click.echo("\n" + describe_result(game.points, "You", player.label))
+    return game
 
 
 def take_turn(game: Game, player: MappedPlayer, ask: Callable[[str], str]) -> None:
@@ -145,7 +153,7 @@ def answer_to(answer: str, game: Game, player: MappedPlayer, plays: list[Play]) 
         game.make(play)
 
 
-def watch_game(player: MappedPlayer, other: Player, seed: int) -> None:
+def watch_game(player: MappedPlayer, other: Player, seed: int) -> Game:
     """A whole game of the player (O) against another one (X): every play, and the player's equity after it."""
     game = Game(seed)
     click.echo(f"{other.label} is X, {player.label} is O; the dice are those of seed {seed}.\n")
@@ -158,6 +166,25 @@ def watch_game(player: MappedPlayer, other: Player, seed: int) -> None:
         click.echo(f"{game.turn + 1:>3}  {side.label:<18}{game.roll}: {play!s:<26}{equity:+.3f}")
         game.make(play)
     click.echo("\n" + describe_result(game.points, other.label, player.label))
+    return game
+
+
+def save_game(game: Game, you: str, other: str, output: Path) -> None:
+    """Write a game as a .mat file, you in the left column; one that was left has no result. Raises StorageError."""
+    first = int(game.yours != (game.turn % 2 == 0))  # 1 where the other side began
+    turns = tuple(
+        matches.Turn(
+            (first + turn) % 2,
+            matches.TurnKind.PLAY,
+            dice_at(np.uint64(random_stream(game.seed, 0)), turn),
+            tuple(matches.CheckerMove(*move) for move in play.moves),
+        )
+        for turn, play in enumerate(game.plays)
+    )
+    points = game.points
+    winner = None if not points else int(points < 0)
+    recorded = matches.Game(1, (0, 0), turns, winner, abs(points) or None)
+    write_bytes(output, format_mat(matches.Match((you, other), 0, (recorded,))))
 
 
 def chosen_play(player: Player, position: Position, roll: Roll) -> Play:

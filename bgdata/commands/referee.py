@@ -37,7 +37,7 @@ def judge_player(
 
     Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a table or network that is not there.
     """
-    points, checkers = referee_size(warehouse, referee)
+    points, checkers = table_size(warehouse, referee, "to judge by")
     name = full_name(name, warehouse)
     version = open_player(name, ply, warehouse, tables=tables).version
     parameters = RefereeParameters(name, ply, version, int(tables), points, checkers, decisions, seed)
@@ -51,18 +51,18 @@ def judge_player(
     run_query(warehouse, SUMMARY.format(**wanted), form, None)
 
 
-def referee_size(warehouse: Warehouse, referee: str) -> tuple[int, int]:
-    """(points, checkers) of the named table, or of the one with the most positions. Raises UsageError for a name that
-    is no size, and MissingTableError."""
-    size = SIZE.fullmatch(referee)
-    if referee and not size:
-        raise UsageError(f"expected a size such as 6x9, got {referee!r}")
+def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:
+    """(points, checkers) of the two-sided table of this name, or of the one with the most positions. Raises UsageError
+    for a name that is no size, and MissingTableError, which says what the table is wanted for."""
+    size = SIZE.fullmatch(name)
+    if name and not size:
+        raise UsageError(f"expected a size such as 6x9, got {name!r}")
     have = sizes(warehouse, KIND)
     wanted = (int(size[1]), int(size[2])) if size else max(have, key=lambda each: layout_count(*each), default=(6, 9))
     if wanted not in have:
         found = ", ".join(f"{points}x{checkers}" for points, checkers in sorted(have)) or "none"
         raise MissingTableError(
-            f"expected {KIND}/{wanted[0]}x{wanted[1]} in {warehouse.root} to judge by (have: {found}); "
+            f"expected {KIND}/{wanted[0]}x{wanted[1]} in {warehouse.root} {purpose} (have: {found}); "
             f"try: bgdata build {KIND} --points {wanted[0]} --checkers {wanted[1]}"
         )
     return wanted

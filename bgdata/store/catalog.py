@@ -7,8 +7,10 @@ or `bgdata catalog` puts it right (connections opened here set the variable).
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -182,10 +184,12 @@ def connect(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
 
 
 def is_stale(warehouse: Warehouse) -> bool:
-    """Whether versions came or went after the catalog was written."""
+    """Whether versions came or went after the catalog was written, or a newer bgdata declares its tables and views."""
     if not warehouse.catalog.exists():
         return True
     written = warehouse.catalog.stat().st_mtime_ns
     kinds = [warehouse.root / kind for kind in warehouse.kinds]
     variants = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
-    return any(folder.stat().st_mtime_ns >= written for folder in kinds + variants if folder.is_dir())
+    declared = {Path(inspect.getfile(type(kind))) for kind in warehouse.kinds.values()}
+    scripts = [path for folder in ("macros", "views") for path in (SQL / folder, *(SQL / folder).glob("*.sql"))]
+    return any(path.stat().st_mtime_ns >= written for path in (*kinds, *variants, *declared, *scripts) if path.exists())

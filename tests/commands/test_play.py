@@ -11,9 +11,10 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import main
 from bgdata.commands import play as playing
-from bgdata.commands.play import Game, describe_result, play_game
+from bgdata.commands.play import Game, describe_result, play_game, save_game
 from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.player import RandomPlayer
+from bgdata.formats.mat import parse_mat
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from tests.commands.command_line import succeeds
@@ -184,6 +185,49 @@ def test_watching_a_game(player_root: Path, player: MappedPlayer, name: str) -> 
     assert game.points
     assert result == describe_result(game.points, name, "random-0ply")
     assert float(parts[5]) == -game.points
+
+
+def test_a_saved_game_is_the_one_that_was_played(player_root: Path, tmp_path: Path) -> None:
+    output = tmp_path / "game.mat"
+    arguments = ("play", "--network", "random", "--seed", "11", "--watch", "pubeval")
+    shown = succeeds(player_root, *arguments, "--save", str(output))
+    assert shown == succeeds(player_root, *arguments)
+    (match,) = parse_mat(output.read_bytes()).matches
+    (game,) = match.games
+    assert (match.players, match.length, game.score) == (("pubeval", "random-0ply"), 0, (0, 0))
+    first = Game(11)
+    assert game.winner is not None
+    assert game.points is not None
+    assert shown.splitlines()[-1] == describe_result(
+        game.points if game.winner == 0 else -game.points, "pubeval", "random-0ply"
+    )
+    lines = [line for line in shown.splitlines() if re.match(r" *\d+  ", line)]
+    assert len(game.turns) == len(lines)
+    for number, (turn, line) in enumerate(zip(game.turns, lines, strict=True)):
+        assert turn.player == (number + (not first.yours)) % 2
+        assert turn.dice == dice(11, 0, number)
+        assert line.split()[1] == match.players[turn.player]
+    rows = succeeds(player_root, "luck", str(output), "--player", "network/random", "--format", "csv").splitlines()
+    assert len(rows) == len(lines) + 1  # so every play is legal
+
+
+def test_a_saved_game_that_was_left_has_no_result_and_no_play_that_was_taken_back(
+    player: MappedPlayer, tmp_path: Path
+) -> None:
+    mine = your_plays(SEED, player)
+    answers = iter([mine[0], "undo", mine[1]])
+    game = play_game(player, SEED, lambda _: next(answers, "quit"))
+    output = tmp_path / "left.mat"
+    save_game(game, "You", "other", output)
+    (recorded,) = parse_mat(output.read_bytes()).matches[0].games
+    assert (recorded.winner, recorded.points) == (None, None)
+    assert len(recorded.turns) == game.turn == 3
+    assert [turn.player for turn in recorded.turns] == [1, 0, 1]
+    again = Game(SEED)
+    for turn, play in enumerate(game.plays):
+        assert play in legal_plays(again.position, again.roll)
+        assert turn != 1 or str(play) == mine[1]
+        again.make(play)
 
 
 def test_a_seed_is_drawn_when_none_is_given(player_root: Path) -> None:

@@ -19,7 +19,7 @@ from tests.pipelines.flows import MARK
 
 ROOT = Path(__file__).parents[2]
 OUR_NOTES = (
-    r"error: cannot |(bearoff_\w+/\d+x\d+|network/tiny|(selfplay|position_sample)/pubeval[\w-]+): "
+    r"error: cannot |(bearoff_\w+/\d+x\d+|network/tiny|(selfplay|selfplay_labels|position_sample)/pubeval[\w-]+): "
     r"(built|already built) |[24]00 games: .* against PubEval; "
 )
 # refuses whatever leaves this machine; every process of ours loads it, Prefect's server too

@@ -37,7 +37,7 @@ for command in ["set player 0 human", "set player 1 human", "set automatic game 
 moves = gnubg.match(1, 1, 0, 1)["games"][0]["game"][-1]["analysis"]["moves"]
 tell(json.dumps([[move["move"], move["probs"], move["probs-std"]] for move in moves if move["type"] == "rollout"]))
 """
-# without "chequerplay cubeful off" gnubg's cubeless rollouts have players who think of the cube: a quarter fewer gammons
+# without "chequerplay cubeful off" players of cubeless rollouts think of the cube, and win a quarter fewer gammons
 NAMES = ("bearoff_one_sided", "bearoff_gammon")
 
 

@@ -38,3 +38,19 @@ def truths(solve: Callable[[Board], Chances | None], boards: Sequence[Board], ou
         found = list(solved[later] or outcome)
         labels.append(found if (later - turn) % 2 == 0 else turned(found))
     return labels
+
+
+def hedged(solved: Sequence[float | None], lucks: Sequence[float], outcome: float) -> list[float]:
+    """What each position of one game is worth to the player on roll, seen from the first solved one from there on, else
+    from the outcome, given as the player on roll in the last position sees it: less the luck of the rolls before that,
+    his own counting for him and those of the other against."""
+    worths = []
+    for turn in range(len(lucks)):
+        signs = [1 if (n - turn) % 2 == 0 else -1 for n in range(len(lucks))]
+        covered = [n for n in range(turn, len(lucks)) if solved[n] is not None]
+        end = covered[0] if covered else len(lucks) - 1
+        worth = solved[end] if covered else outcome
+        rolls = range(turn, end) if covered else range(turn, end + 1)
+        assert worth is not None
+        worths.append(signs[end] * worth - sum(signs[roll] * lucks[roll] for roll in rolls))
+    return worths

@@ -11,6 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.datasets import all_kinds
+from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.store.checks import SQL, select_columns, sql_checks
 
 FILES = {path.stem: path for path in sorted((SQL / "checks").glob("*.sql"))}
@@ -35,15 +36,44 @@ def pair(table: str, change: str, on_roll: int = 5, opponent: int = 7) -> Spoile
     return changed(table, change, on_roll_index=on_roll, opponent_index=opponent)
 
 
+OWN_SET = DECISIONS.slug(DECISIONS.smallest)
 PAIR = "on_roll_index = 5 and opponent_index = 7"
 SPOILERS: dict[str, list[Spoiler]] = {
     "benchmark_decisions__boards_have_26_integers": [
-        changed("benchmark_decisions", "board = board[1:25]", decision=0),
-        changed("benchmark_decisions", "board = null", decision=0),
+        changed("benchmark_decisions", "board = board[1:25]", decision=0, variant="contact"),
+        changed("benchmark_decisions", "board = null", decision=1, variant=OWN_SET),
+    ],
+    "benchmark_decisions__plays_are_counted": [
+        changed("benchmark_decisions", "n_plays = n_plays + 1", decision=0, variant="contact"),
+        changed("benchmark_decisions", "n_plays = null", decision=1, variant=OWN_SET),
+        changed("benchmark_decisions", "n_legal_plays = n_plays - 1", decision=1, variant=OWN_SET),
+        Spoiler("delete from benchmark_plays where decision = 2 and rank = 1", {"decision": 2, "found": 3}),
     ],
     "benchmark_plays__losses_ascend_from_zero": [
-        changed("benchmark_plays", "loss = 0.01", decision=0, rank=0),
-        changed("benchmark_plays", "loss = -0.01", decision=0, rank=1),
+        changed("benchmark_plays", "loss = 0.01", decision=0, rank=0, variant="contact"),
+        changed("benchmark_plays", "loss = -0.01", decision=0, rank=1, variant="contact"),
+        changed("benchmark_plays", "loss = 0", decision=0, rank=2, variant=OWN_SET),
+    ],
+    "benchmark_plays__standard_errors_are_of_blocks": [
+        changed("benchmark_plays", change, decision=1, rank=rank, variant=OWN_SET)
+        for rank, change in (
+            (0, "trials = 73"),
+            (1, "trials = 36"),
+            (1, "trials = null"),
+            (1, "standard_error = -0.1"),
+            (1, "standard_error = null"),
+            (1, "loss_standard_error = 'nan'"),
+            (0, "loss_standard_error = 0.1"),
+        )
+    ],
+    "benchmark_rollouts__equities_are_those_of_the_plays": [
+        Spoiler(f"update {table} set {change} where decision = 1 and variant = '{OWN_SET}'", {"decision": 1}, rows=4)
+        for table, change in (
+            ("benchmark_rollouts", "win = 1 - win"),
+            ("benchmark_rollouts", "win_gammon = null"),
+            ("benchmark_rollouts", "position_id = '4HPwATDgc/ABMA'"),
+            ("benchmark_plays", "equity = -equity"),
+        )
     ],
     "game_scores__games_take_turns": [
         changed("game_scores", "turns = 12", number=3),
@@ -113,6 +143,58 @@ SPOILERS: dict[str, list[Spoiler]] = {
             "where position_id = (select min(position_id) from position_sample)",
             {"rows": 2},
         ),
+    ],
+    "selfplay_labels__chances_follow_each_other": [
+        changed("selfplay_labels", change, game=3, turn=2)
+        for change in (
+            *("win = 1.01", "win = -0.01", "win = null", "win_gammon = win + 0.1"),
+            *("win_backgammon = win_gammon + 0.1", "lose_gammon = 1 - win + 0.1", "lose_backgammon = lose_gammon + 1"),
+        )
+    ],
+    "selfplay_labels__equities_follow_from_the_chances": [
+        changed("selfplay_labels", f"cubeless_equity = {equity}", game=3, turn=2)
+        for equity in ("cubeless_equity + 0.001", "null", "'nan'")
+    ],
+    "selfplay_labels__games_have_one_split": [
+        changed("selfplay_labels", "split = if(split = 'test', 'train', 'test')", game=3, turn=2)._replace(
+            row={"game": 3, "splits": 2}
+        ),
+        Spoiler("update selfplay_labels set split = 'other' where game = 3", {"game": 3, "splits": 1}),
+        Spoiler("update selfplay_labels set split = null where game = 3", {"game": 3, "splits": 0}),
+    ],
+    "selfplay_labels__labels_have_a_source": [
+        changed("selfplay_labels", change, game=3, turn=2)
+        for change in (
+            *("outcome = 0", "outcome = 4", "outcome = null"),
+            *("label_source = 'rollout'", "label_source = null"),
+            *("label_source = 'outcome', turns_later = 1", "label_source = 'outcome', turns_later = null"),
+            *("label_source = 'exact', turns_later = null", "label_source = 'combined', turns_later = -1"),
+            "label_source = 'exact', turns_later = 0, lose_gammon = 0.5",
+            "label_source = 'combined', turns_later = 0, lose_backgammon = 0.5",
+        )
+    ],
+    "selfplay_labels__luck_is_of_rolls_up_to_the_label": [
+        changed("selfplay_labels", "hedged_equity = 0.5", game=3, turn=2)._replace(rows=47),  # all turns of the game
+        Spoiler(
+            "update selfplay_labels set hedged_equity = if(turn = 2, 'nan', cubeless_equity) where game = 3",
+            {"game": 3, "turn": 2},
+        ),
+        Spoiler(
+            "update selfplay_labels set hedged_equity = cubeless_equity + if(turns_later = 0, 0.1, 0) where game = 3",
+            {"game": 3, "turn": 33},
+            rows=14,  # that the table covers
+        ),
+    ],
+    "selfplay_labels__turns_agree_with_the_next": [
+        *(
+            changed("selfplay_labels", change, game=3, turn=2)._replace(rows=2)  # it and the turn before
+            for change in (
+                *("label_source = 'exact'", "label_source = null", "outcome = -outcome", "outcome = null"),
+                *("cubeless_equity = cubeless_equity + 0.1", "turns_later = 7000", "turns_later = null"),
+            )
+        ),
+        changed("selfplay_labels", "turns_later = 1", game=4, turn=45)._replace(rows=2),  # beyond the last turn
+        Spoiler("delete from selfplay_labels where game = 3 and turn = 2", {"game": 3, "turn": 1}, rows=45),
     ],
     "turns__equities_are_possible": [
         changed("turns", change, game=3, turn=2, dataset="selfplay")

@@ -13,7 +13,9 @@ import pytest
 
 import bgdata
 from bgdata.errors import MissingWarehouseError, StorageError
+from bgdata.store import catalog
 from bgdata.store.catalog import write_catalog
+from bgdata.store.checks import SQL
 from bgdata.store.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, toy_warehouse
@@ -187,6 +189,30 @@ def test_comments_come_from_the_declaration(small_root: Path) -> None:
         assert answer(small_root / "catalog.duckdb", f"{comment} '{column.name}'") == column.comment
     views = "select comment from duckdb_views() where view_name = "
     assert answer(small_root / "catalog.duckdb", f"{views} 'bearoff_one_sided'") == kind.summary
+
+
+def test_written_anew_for_views_that_came(toys: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after an upgrade: nothing in the warehouse has changed."""
+    scripts = tmp_path / "sql"
+    shutil.copytree(SQL, scripts)
+    monkeypatch.setattr(catalog, "SQL", scripts)
+    toys.build("squares", TEN)
+    toys.connect().close()
+    (scripts / "views" / "ones.sql").write_text("create view ones as select 1 as one;")
+    with toys.connect() as connection:
+        assert connection.sql("from ones").fetchall() == [(1,)]
+
+
+def test_written_anew_for_kinds_that_changed(toys: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "SQL", tmp_path / "none")
+    toys.build("squares", TEN)
+    for path in (*toys.root.rglob("*"), toys.root):
+        os.utime(path, (1000, 1000) if path == toys.catalog else (0, 0))  # only the declarations are newer
+    toys.connect().close()
+    written = toys.catalog.stat().st_mtime
+    assert written > 1000
+    toys.connect().close()
+    assert toys.catalog.stat().st_mtime == written
 
 
 def test_junk_in_its_place(toys: Warehouse) -> None:

@@ -1,7 +1,7 @@
 -- What the dice did in every game whose luck is known.
 create view luck_by_game as
 select dataset, variant, game, player_0, player_1,
-       if(winner = 0, points_won, -points_won) as points,
+       case when winner = 0 then points_won else -points_won end as points,
        sum(luck) filter (where player = 0) as luck_of_player_0,
        coalesce(sum(luck) filter (where player = 1), 0) as luck_of_player_1,
        any_value(luck_0) as luck_0,

@@ -2,8 +2,8 @@
 create view opening_plays as
 with openings as (
     select dataset, variant, greatest(die1, die2) || '' || least(die1, die2) as roll, play,
-           if(player = winner, points_won, -points_won) as points,
-           if(player = 0, hedged_points, -hedged_points) + luck as hedged_points  -- the luck of this roll belongs to it
+           case when player = winner then points_won else -points_won end as points,
+           case when player = 0 then hedged_points else -hedged_points end + luck as hedged_points  -- the luck of this roll belongs to it
     from turns
     join games using (dataset, variant, game)
     where turn = 0 and action = 'play' and winner is not null
