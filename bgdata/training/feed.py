@@ -81,7 +81,7 @@ class Feed:
         return self.part(0, 1)
 
     def __repr__(self) -> str:
-        guard = "no guard" if self.recipe.benchmarks is None else f"{self.guarded:,} left out for benchmarks"
+        guard = f"{self.guarded:,} left out for benchmarks" if self.recipe.benchmarks else "no benchmark to guard"
         return f"Feed({', '.join(self.versions)}: {self.row_count:,} rows of {self.recipe.split}, {guard})"
 
     @property

@@ -104,6 +104,23 @@ def test_the_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
     assert FeedRecipe.from_record(feed.recipe.record()).format == 1
 
 
+def test_nothing_depends_on_the_order_of_names(labels: Warehouse, labels_root: Path) -> None:
+    """JSON may sort them; and `some-more` comes after `some` but `some-more/` before `some/`."""
+    write_labels(labels_root, "rollout_labels/some-more", BOARDS[::3])
+    weights, strata = {CONTACT: 2, "rollout_labels": 1}, {"race": 1, "contact": 2}
+    feed = labels.batches(weights, strata=strata, batch_size=90)
+    turned = [dict(reversed(entry.items())) for entry in (weights, strata)]
+    state = json.loads(json.dumps(feed.state_after(feed.batch(0, 1)), sort_keys=True))
+    other = labels.batches(turned[0], strata=turned[1], batch_size=90, state=state)
+    assert_equal(other, list(feed)[2:])
+    seen = json.loads(json.dumps(feed.seen(feed.batch(0, 0)), sort_keys=True))
+    (listed,) = listed_rows(labels, seen)
+    batch = feed.batch(0, 0)
+    assert {name: len(rows) for name, rows in listed.items()} == {
+        name: int((batch.versions == number).sum()) for number, name in enumerate(feed.versions)
+    }
+
+
 @pytest.mark.parametrize("kind", [CONTACT, {CONTACT: 2.0, LABELS: 1.0}])
 @pytest.mark.parametrize("stop", [0, 3, -1])
 def test_resumed_batches_are_those_of_an_uninterrupted_run(labels: Warehouse, kind: Any, stop: int) -> None:

@@ -42,7 +42,9 @@ def test_planted_positions_never_appear(root: Path, split: str) -> None:
     feed = bgdata.open_warehouse(root).batches("gnubg_training", split=split)
     assert feed.guarded == len(without) - len(found) > 0
     assert f"{feed.guarded:,} left out for benchmarks" in repr(feed)
-    assert "no guard" in repr(bgdata.open_warehouse(root).batches("gnubg_training", split=split, guard=False))
+    assert "no benchmark to guard" in repr(
+        bgdata.open_warehouse(root).batches("gnubg_training", split=split, guard=False)
+    )
 
 
 def test_the_test_split_is_left_alone(root: Path) -> None:
