@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bgdata.game.codec import Boards, check_boards
 from bgdata.game.random import random_bits
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import kernel
 
 Hashes = NDArray[np.uint64]
 
@@ -29,10 +29,10 @@ def position_hashes(boards: Boards) -> Hashes:
     return hashes
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_position_hashes(boards: Boards, hashes: Hashes) -> None:
     """Fills hashes[row] from boards[row, slot]."""
-    for row in prange(len(boards)):
+    for row in range(len(boards)):
         own, flipped = np.uint64(0), np.uint64(0)
         for slot in range(26):
             count = np.uint64(np.int64(boards[row, slot]))
