@@ -13,6 +13,7 @@ import bgdata
 from bgdata.commands.export_text import write_text
 from bgdata.datasets import lookahead_labels
 from bgdata.datasets._sources import find_source_recipe, places_of, source_input
+from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
 from bgdata.datasets.lookahead_labels import DATASET, LABEL_SOURCES, LookaheadParameters
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
@@ -241,3 +242,16 @@ def test_a_network_of_the_warehouse_is_named_by_its_version(warehouse: Warehouse
     assert "network" in LookaheadParameters("positions/x").roller().roller_inputs()
     with pytest.raises(MissingTableError, match="r1-00000000"):
         warehouse.build(DATASET.name, replace(SMALL, network_version="r1-00000000"))
+
+
+def test_what_trains_and_what_tests(warehouse: Warehouse) -> None:
+    """A feed gives the rows of a split: those of the games of the corpus, or by position where there are none."""
+    of_list = warehouse.build(DATASET.name, replace(SMALL, source="positions/sample"))
+    every = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    for table in (every, of_list, warehouse.open("bearoff_labels", BEAROFFS.slug(BEAROFFS.smallest))):
+        name = "/".join(table.folder.parts[-3:-1])
+        for number, split in enumerate(SPLITS):
+            expected = np.flatnonzero(table.array("splits") == number).tolist()
+            if expected:
+                feed = bgdata.open_warehouse(warehouse.root).batches(name, split=split, guard=False, batch_size=1)
+                assert sorted(row for batch in feed for row in batch.rows.tolist()) == expected
