@@ -9,6 +9,9 @@ Equities(cubeless=0.34224..., owned=0.34413..., centered=0.16049..., opponent_ow
 >>> bgdata.open_player("warehouse").evaluate("4HPwATDgc/ABMA")  # doctest: +SKIP
 Evaluation(win=0.52..., ..., source=<Source.CONTACT_NETWORK: 5>, ply=0, accuracy='network/...')
 
+>>> warehouse.batches("rollout_labels", split="train", seed=1)  # doctest: +SKIP
+Feed(rollout_labels/...: 8,012 rows of train, 3 left out for benchmarks)
+
 Importing this and opening tables loads NumPy alone; DuckDB, PyArrow and Numba come with the first build or query, and
 Numba with `open_player`.
 """
@@ -23,7 +26,7 @@ from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
 from bgdata.datasets import all_kinds
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 __all__ = [
     "Equities",

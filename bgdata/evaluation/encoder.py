@@ -20,6 +20,14 @@ class Encoder(IntEnum):
         """Name in recipes and on the command line, such as tesauro-196."""
         return self.name.lower().replace("_", "-")
 
+    @property
+    def revision(self) -> int:
+        """Raised whenever an input changes its value on any board: what learned from one cannot go on with another."""
+        return _REVISIONS[self]
+
+
+_REVISIONS = {Encoder.TESAURO_196: 1, Encoder.TESAURO_198: 1, Encoder.RACE: 1, Encoder.CONTACT: 1}
+
 
 def encoder_named(label: str) -> Encoder:
     """The encoder of a label. Raises UnknownEncoderError."""

@@ -1,7 +1,7 @@
-"""Which games train, which validate and which test: by a hash of the seed and the game's number, whole games at a time.
+"""Which rows train, which validate and which test: by a hash of the game where there are games, else of the position.
 
 Positions of one game resemble each other, so a split by position would let a player be tested on what it was trained
-on. The split of a game never changes, however many games there are.
+on. The split of a game, by its seed and number, or of a position and its flip, never changes, however the data grow.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SPLITS = ("train", "validation", "test")
-TENTHS = (8, 1, 1)  # of the games
+TENTHS = (8, 1, 1)  # of the games, or positions
 _STEP = 0x9E3779B97F4A7C15
 _SALT = 0x5350_4C49_5453  # another stream than that of the dice, which the same seed and number key
 _MASK = (1 << 64) - 1
@@ -21,8 +21,13 @@ def splits_of_games(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint8]:
     numbers = np.asarray(games).astype(np.uint64)
     with np.errstate(over="ignore"):
         bits = mixed(mixed(np.full_like(numbers, (seed ^ _SALT) & _MASK)) + (numbers + np.uint64(1)) * np.uint64(_STEP))
-    tenths = (bits >> np.uint64(32)) * np.uint64(10) >> np.uint64(32)
-    return np.repeat(np.arange(len(SPLITS)), TENTHS)[tenths.astype(np.int64)].astype(np.uint8)
+    return splits_of_hashes(bits)
+
+
+def splits_of_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """uint8[n]: places in SPLITS of hashes that look random, such as `game.position_hash.position_hashes`."""
+    tenths = (hashes >> np.uint64(32)) * np.uint64(10) >> np.uint64(32)
+    return np.repeat(np.arange(len(SPLITS), dtype=np.uint8), TENTHS)[tenths.astype(np.int64)]
 
 
 def mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +66,29 @@ def write_parquet(
     return rows
 
 
+class RowReader:
+    """Some columns of some rows at a time, from the row groups that hold them; nothing else is read."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises CorruptFileError for what is no Parquet file."""
+        self._path = path
+        with _parquet_errors(path):
+            self._file = pq.ParquetFile(path)
+        groups = (self._file.metadata.row_group(n).num_rows for n in range(self._file.num_row_groups))
+        self._ends = list(accumulate(groups))
+
+    def read(self, columns: Sequence[str], begin: int, end: int) -> pa.Table:
+        """The columns of the rows from `begin` to before `end`, of which there must be some."""
+        first, last = bisect_right(self._ends, begin), bisect_left(self._ends, end)
+        with _parquet_errors(self._path):
+            found = self._file.read_row_groups(range(first, last + 1), columns=list(columns))
+        return found.slice(begin - (self._ends[first - 1] if first else 0), end - begin)
+
+
 def first_difference(path: Path, batches: Iterator[pa.RecordBatch], progress: Progress) -> int | None:
     """Row number where the file first differs from what the arrays say it holds, or None when it is equal."""
     row = 0
-    try:
+    with _parquet_errors(path):
         file = pq.ParquetFile(path)
         groups = iter(range(file.num_row_groups))
         for batch in batches:
@@ -80,6 +102,13 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch], progress: Pr
             row += len(batch)
             progress.advance(len(batch))
         return None if next(groups, None) is None else row
+
+
+@contextmanager
+def _parquet_errors(path: Path) -> Iterator[None]:
+    """Raises CorruptFileError for whatever PyArrow raises."""
+    try:
+        yield
     except (pa.ArrowException, OSError) as error:
         raise CorruptFileError(f"expected a readable Parquet file in {path}, found: {error}") from error
 

@@ -1,0 +1,74 @@
+"""Versions that a feed reads: found by name, held to their digests, and whose games their rows are from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import MissingTableError, UsageError
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+LABELLED = {"boards", "chances", "classes"}  # arrays of every kind that has labels
+DECISIONS = {"decisions_boards", "plays_boards"}  # and of every kind that players are scored on
+
+
+class Games(NamedTuple):
+    """The games of rows: their seed, and int32[rows] numbers."""
+
+    seed: int
+    numbers: NDArray[np.int32]
+
+
+def labelled_versions(warehouse: Warehouse, source: str) -> dict[str, str]:
+    """Digests by `kind/variant/version` of a kind (the current versions of all its variants), a variant or a version.
+
+    Raises UnknownKindError, UsageError for a kind without labels, and MissingTableError.
+    """
+    name, _, variant = source.partition("/")
+    if warehouse.kind(name).name not in kinds_with(warehouse, LABELLED):
+        labelled = ", ".join(kinds_with(warehouse, LABELLED))
+        raise UsageError(f"expected a kind that has positions with chances: {labelled}, got {name}")
+    variants = [variant] if variant else warehouse.variants(name) or ["any"]
+    tables = [warehouse.open(name, *variant.split("/", 1)) for variant in variants]
+    return {table.name: table.manifest.digest for table in tables}
+
+
+def benchmark_versions(warehouse: Warehouse) -> dict[str, str]:
+    """Digests by `kind/variant/version` of the current versions that players are scored on."""
+    kinds = kinds_with(warehouse, DECISIONS)
+    tables = [warehouse.open(kind, variant) for kind in kinds for variant in warehouse.variants(kind)]
+    return {table.name: table.manifest.digest for table in tables}
+
+
+def kinds_with(warehouse: Warehouse, arrays: set[str]) -> list[str]:
+    """Names of the kinds that declare these arrays."""
+    return [name for name, kind in warehouse.kinds.items() if arrays <= {array.name for array in kind.arrays}]
+
+
+def open_version(warehouse: Warehouse, version: str, digest: str) -> Table:
+    """The version `kind/variant/version`. Raises MissingTableError, and UsageError where it has another digest."""
+    table = warehouse.open(*version.split("/"))
+    if table.manifest.digest != digest:
+        raise UsageError(f"expected {version} with the digest {digest}, found {table.manifest.digest}")
+    return table
+
+
+def games_of(warehouse: Warehouse, table: Table) -> Games | None:
+    """The games that rows are from: as the version says, or the positions that it labels; None where nobody knows.
+
+    Raises MissingTableError when the version of these positions is gone: without it the split would be another.
+    """
+    if (table.folder / "games.npy").exists():
+        return Games(int(table.manifest.parameters["seed"]), table.array("games"))
+    source = table.manifest.inputs.get("source", "")
+    name, _, digest = source.partition("@")
+    kind, _, variant = name.partition("/")
+    if not source or "games" not in [array.name for array in warehouse.kind(kind).arrays]:
+        return None
+    for version in warehouse.versions(kind, variant):
+        if version.manifest.digest == digest:
+            return games_of(warehouse, version)
+    raise MissingTableError(f"expected {source}, whose games split {table.name}, found no such version")
