@@ -167,7 +167,7 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 @click.argument("player")
 @click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
 @click.option(
-    "--set", "sets", multiple=True, metavar="CLASS", help="contact, crashed or race.  [default: all imported]"
+    "--set", "sets", multiple=True, metavar="NAME", help="contact, crashed, race (imported) or rollout_decisions/NAME."
 )
 @click.option(
     "--file", "files", multiple=True, type=click.Path(path_type=Path), help="A .bm file to import and score on."
@@ -181,7 +181,9 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
 @click.pass_obj
 def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
-    """Score PLAYER on imported benchmarks (1000 x mean loss a decision), or in whole games (points per game).
+    """Score PLAYER on benchmarks (1000 x mean loss a decision), or in whole games (points per game).
+
+    Without --set these are gnubg's files where they were imported, or else all sets of `bgdata decisions`.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
     gnubg or bgsage. Games are cubeless money games, every sequence of dice played from both sides.

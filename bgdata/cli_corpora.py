@@ -174,4 +174,48 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, threads: int | Non
         rescore_corpus(warehouse, corpus, table, combined=options["combined"], force=options["force"])
 
 
-COMMANDS = (selfplay, rollout, label, rescore)
+@click.command()
+@click.argument("corpus")
+@click.option(
+    "--class",
+    "position_class",
+    type=click.Choice(["contact", "crashed", "race"]),
+    default="contact",
+    show_default=True,
+    help="Of which positions.",
+)
+@click.option("--decisions", "count", default=40, show_default=True, type=click.IntRange(1), help="How many.")
+@rollout_options
+@click.option("--within", default=0.16, show_default=True, metavar="POINTS", help="Plays that are rolled out.")
+@click.option("--plays", default=5, show_default=True, type=click.IntRange(2), help="How many of them at most.")
+@threads_option
+@click.pass_obj
+def decisions(
+    warehouse: Warehouse,
+    /,
+    corpus: str,
+    position_class: str,
+    count: int,
+    network: str,
+    threads: int | None,
+    **options: Any,
+) -> None:
+    """Make a benchmark: decisions from a CORPUS, such as selfplay/NAME, whose better plays are rolled out.
+
+    Without --until they are rolled out to standard errors of 0.005. Decisions are chosen by a hash, from the test games
+    of the corpus: a larger set begins with a smaller one, and --seed chooses others. Stopped at any moment, the same
+    command goes on from its last checkpoint, to the same set on any number of threads.
+
+    \b
+    Score a player on it, or write it as a gnubg benchmark file:
+      bgdata benchmark network --set rollout_decisions/NAME
+      bgdata export text rollout_decisions/NAME --format gnubg-benchmark -o contact.bm
+    """
+    from bgdata.commands.decisions import make_decisions
+    from bgdata.kernel import threads as run_on
+
+    with run_on(threads):
+        make_decisions(warehouse, corpus, position_class, count, network, options)
+
+
+COMMANDS = (selfplay, rollout, label, decisions, rescore)

@@ -1,4 +1,4 @@
-"""`bgdata benchmark`: error rates of a player on imported benchmarks, and his results in whole games."""
+"""`bgdata benchmark`: error rates of a player on rolled-out decisions, and his results in whole games."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bgdata.commands.imports import import_files
 from bgdata.commands.query import run_query
 from bgdata.commands.report import progress_bars
 from bgdata.datasets._imports import FILE_CLASSES, ClassParameters
-from bgdata.datasets.benchmark_scores import ScoreParameters
+from bgdata.datasets.benchmark_scores import ROLLED_OUT, ScoreParameters, check_benchmark
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.gnubg_benchmark import DATASET as BENCHMARK
 from bgdata.errors import MissingTableError
@@ -22,10 +22,10 @@ from bgdata.store.catalog import quoted
 from bgdata.store.warehouse import Warehouse
 
 SUMMARY = """
-select player, ply, class, decisions, round(error_rate, 6) as error_rate,
+select player, ply, benchmark, decisions, round(error_rate, 6) as error_rate,
        round(error_rate_low, 3) as low, round(error_rate_high, 3) as high,
        round(100 * unlisted_share, 2) as percent_unlisted, round(100 * best_share, 2) as percent_best
-from benchmark_summary where player = {player} and ply = {ply} and class in ({classes}) order by class
+from benchmark_summary where player = {player} and ply = {ply} and benchmark in ({benchmarks}) order by benchmark
 """
 
 RESULT = """
@@ -43,30 +43,38 @@ from game_summary where player = {player} and ply = {ply} and opponent = {oppone
 def score_player(
     warehouse: Warehouse, name: str, ply: int, sets: Sequence[str], files: Sequence[Path], form: str
 ) -> None:
-    """Import the files, score the player on each class and print one line for each.
+    """Import the files, score the player on each set and print one line for each.
 
-    Raises UnknownPlayerError, MissingTableError for a class that was not imported, and what imports raise.
+    Raises UnknownPlayerError, MissingTableError for a set that is not there, and what imports raise.
     """
-    classes = list(sets)
+    wanted = [entry if "/" in entry else f"{BENCHMARK.name}/{entry}" for entry in sets]
     for path in files:
         parameters = BENCHMARK.parameters_of([path], {})
         import_files(warehouse, BENCHMARK.name, [path], {}, strict=False, force=False)
-        classes.append(parameters.position_class)
-    chosen = list(dict.fromkeys(classes)) or imported_classes(warehouse)
+        wanted.append(f"{BENCHMARK.name}/{parameters.position_class}")
+    chosen = list(dict.fromkeys(wanted)) or sets_there(warehouse)
     name = full_name(name, warehouse)
-    player = open_player(name, ply, warehouse)
-    for entry in chosen:
-        BENCHMARK.check_parameters(ClassParameters(entry))
-        if warehouse.find(BENCHMARK, ClassParameters(entry)) is None:
-            raise MissingTableError(
-                f"expected gnubg_benchmark/{entry} in {warehouse.root}, found none; "
-                f"try: bgdata import gnubg_benchmark {entry}.bm"
-            )
+    version = open_player(name, ply, warehouse).version
+    scores = [ScoreParameters(name, ply, entry, version, version_of(warehouse, entry)) for entry in chosen]
     with progress_bars() as progress:
-        for entry in chosen:
-            warehouse.build("benchmark_scores", ScoreParameters(name, ply, entry, player.version), progress=progress)
+        for score in scores:
+            warehouse.build("benchmark_scores", score, progress=progress)
     listed = ", ".join(map(quoted, chosen))
-    run_query(warehouse, SUMMARY.format(player=quoted(name), ply=ply, classes=listed), form, None)
+    run_query(warehouse, SUMMARY.format(player=quoted(name), ply=ply, benchmarks=listed), form, None)
+
+
+def version_of(warehouse: Warehouse, benchmark: str) -> str:
+    """The version of a set made here, empty for one that was imported. Raises MissingTableError, and
+    InvalidParameterError for what is no set."""
+    kind, _, variant = benchmark.partition("/")
+    if kind == ROLLED_OUT and variant:
+        return warehouse.open(kind, variant).folder.name
+    check_benchmark(benchmark, "")
+    if warehouse.find(BENCHMARK, ClassParameters(variant)) is None:
+        raise MissingTableError(
+            f"expected {benchmark} in {warehouse.root}, found none; try: bgdata import {kind} {variant}.bm"
+        )
+    return ""
 
 
 def play_series(
@@ -110,11 +118,13 @@ def full_name(name: str, warehouse: Warehouse) -> str:
     return network_name(name, warehouse) if name.partition("/")[0] == NETWORK else name
 
 
-def imported_classes(warehouse: Warehouse) -> list[str]:
-    """The classes whose benchmark was imported. Raises MissingTableError when none was."""
-    found = [entry for entry in FILE_CLASSES if warehouse.find(BENCHMARK, ClassParameters(entry))]
+def sets_there(warehouse: Warehouse) -> list[str]:
+    """The benchmarks that were imported, or else the sets made here. Raises MissingTableError where there are none."""
+    found = [f"{BENCHMARK.name}/{entry}" for entry in FILE_CLASSES if warehouse.find(BENCHMARK, ClassParameters(entry))]
+    found = found or [f"{ROLLED_OUT}/{variant}" for variant in warehouse.variants(ROLLED_OUT)]
     if not found:
         raise MissingTableError(
-            f"expected a benchmark in {warehouse.root}, found none; try: bgdata import gnubg_benchmark contact.bm"
+            f"expected a benchmark in {warehouse.root}, found none; "
+            f"try: bgdata build, or bgdata import {BENCHMARK.name} contact.bm"
         )
     return found

@@ -65,10 +65,12 @@ def write_positions(arrays: Arrays, output: Path) -> None:
 
 
 def write_benchmark(arrays: Arrays, output: Path) -> None:
-    """A gnubg benchmark file."""
-    from bgdata.datasets.gnubg_benchmark import benchmark_of
+    """A gnubg benchmark file: as it was where it was imported, or of decisions that were rolled out here."""
+    from bgdata.datasets import _decision_file, gnubg_benchmark
     from bgdata.formats.gnubg_benchmark_write import write_gnubg_benchmark
 
+    is_imported = "decisions_lines" in arrays
+    benchmark_of = gnubg_benchmark.benchmark_of if is_imported else _decision_file.benchmark_of
     write_gnubg_benchmark(output, benchmark_of(arrays))
 
 

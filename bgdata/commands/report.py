@@ -85,6 +85,7 @@ class TerminalBars:
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
         self._task: TaskID | None = None
+        self._notes: set[str] = set()
 
     def start(self, label: str, total: int, unit: str) -> None:
         """Replace the bar by that of the next stage."""
@@ -98,7 +99,10 @@ class TerminalBars:
             self._bars.advance(self._task, count)
 
     def note(self, text: str) -> None:
-        """Print a line above the bar."""
+        """Print a line above the bar, once: a table may be the input of many."""
+        if text in self._notes:
+            return
+        self._notes.add(text)
         self._bars.console.print(text, highlight=False, markup=False)
 
 

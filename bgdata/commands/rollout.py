@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from bgdata.commands.report import progress_bars
-from bgdata.datasets._rollouts import DEFAULT_NETWORK
+from bgdata.datasets._rollouts import DEFAULT_NETWORK, RollerParameters
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.rollout_labels import DATASET as LABELS
 from bgdata.datasets.rollout_labels import LabelParameters
@@ -63,29 +63,33 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
 def label_positions(warehouse: Warehouse, source: str, network: str, options: dict[str, Any]) -> None:
     """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
     or a network that is not there."""
-    name, version = DEFAULT_NETWORK, ""
-    if network:
-        table = find_network(f"{KIND}/{network}", warehouse)
-        is_known = network in [NETWORK.slug(each) for each in NETWORK.defaults]
-        name, version = network, "" if is_known else table.folder.name
-    parameters = LabelParameters(
-        source=source,
-        network=name,
-        network_version=version,
-        trials=options["trials"],
-        until=str(options["until"] or ""),
-        most_trials=options["most_trials"] if options["until"] else 0,
-        stop=options["stop"],
-        turns=options["truncate"],
-        with_luck=int(not options["no_luck"]),
-        seed=options["seed"],
-    )
+    roller = roller_parameters(warehouse, network, options)
+    parameters = LabelParameters(**roller, source=source, seed=options["seed"])
     LABELS.check_parameters(parameters)
     kind, variant = source.split("/", 1)
     warehouse.open(kind, variant)
     with progress_bars() as progress:
         table = warehouse.build(LABELS.name, parameters, progress=progress)
     click.echo(f"{table.folder}\n{describe_labels(table.manifest.rows, table.manifest.statistics, parameters)}")
+
+
+def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of who rolls out and how, from the options of a command. Raises MissingTableError."""
+    name, version = DEFAULT_NETWORK, ""
+    if network:
+        table = find_network(f"{KIND}/{network}", warehouse)
+        is_known = network in [NETWORK.slug(each) for each in NETWORK.defaults]
+        name, version = network, "" if is_known else table.folder.name
+    return {
+        "network": name,
+        "network_version": version,
+        "trials": options["trials"],
+        "until": str(options["until"] or ""),
+        "most_trials": options["most_trials"] if options["until"] else 0,
+        "stop": options["stop"],
+        "turns": options["truncate"],
+        "with_luck": int(not options["no_luck"]),
+    }
 
 
 def describe_labels(rows: int, found: Mapping[str, float], parameters: LabelParameters) -> str:
@@ -96,13 +100,18 @@ def describe_labels(rows: int, found: Mapping[str, float], parameters: LabelPara
         f"{rows:,} positions, {found['games']:,.0f} games: standard errors of {found['mean_standard_error']:.4f} on "
         f"average, at most {found['largest_standard_error']:.4f}"
     )
+    return line + describe_missed(rows, "positions", found, parameters)
+
+
+def describe_missed(rows: int, what: str, found: Mapping[str, float], parameters: RollerParameters) -> str:
+    """A second line where standard errors are larger than they should be, else nothing."""
     missed = round(rows * (1 - found["reached_share"]))
-    if missed:
-        line += (
-            f"\nexpected standard errors of at most {parameters.until}, got larger ones for {missed:,} positions after "
-            f"{parameters.most_trials:,} trials; try: --most-trials {4 * parameters.most_trials}"
-        )
-    return line
+    if not missed:
+        return ""
+    return (
+        f"\nexpected standard errors of at most {parameters.until}, got larger ones for {missed:,} {what} after "
+        f"{parameters.most_trials:,} trials; try: --most-trials {4 * parameters.most_trials}"
+    )
 
 
 def describe_result(result: RolloutResult) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,14 +41,13 @@ NETWORK_ARRAY = FlatArray("network", "uint8", "byte", "Network that played both 
 
 
 @dataclass(frozen=True)
-class RolloutParameters(Parameters):
-    """Whose positions, who plays, with which bearoff tables, and how: see `play.rollout`.
+class RollerParameters(Parameters):
+    """Who plays both sides, with which bearoff tables, and how: see `play.rollout`.
 
     `network` is one that comes with bgdata, or else `network_version` names its version in the warehouse. `until` is
     the standard error in points that is wanted, as text, empty for none; `turns` 0 plays to the end.
     """
 
-    source: str = "positions/unnamed"
     network: str = DEFAULT_NETWORK
     network_version: str = ""
     table_points: int = 6
@@ -60,13 +58,6 @@ class RolloutParameters(Parameters):
     stop: str = "exact"
     turns: int = 0
     with_luck: int = 1
-    seed: int = 0
-
-    @property
-    def slug(self) -> str:
-        """Name of the variant."""
-        source = re.sub(r"[^a-z0-9]+", "-", self.source)
-        return f"{source}-by-{self.network}-{self.trials}-seed-{self.seed}"
 
     def how(self) -> How:
         """How to roll out."""
@@ -78,21 +69,48 @@ class RolloutParameters(Parameters):
         """How many trials. Raises InvalidParameterError for an `until` that is no number."""
         from bgdata.play.rollout import Limits
 
-        try:
-            until = float(self.until or math.inf)
-        except ValueError:
-            raise InvalidParameterError(f"expected until to be a standard error, got {self.until!r}") from None
-        return Limits(self.trials, until, self.most_trials)
+        return Limits(self.trials, number_of("until to be a standard error", self.until or "inf"), self.most_trials)
 
-    def check(self) -> None:
-        """Raises InvalidParameterError where no rollout could be made."""
+    def check_roller(self, seed: int) -> None:
+        """Raises InvalidParameterError where no rollout with dice of this seed could be made."""
         try:
             self.limits().check()
-            self.how().settings(self.seed)
+            self.how().settings(seed)
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.network):
             raise InvalidParameterError(f"expected the name of a network, got {self.network!r}")
+
+    def roller_inputs(self) -> dict[str, tuple[str, Parameters]]:
+        """The tables, and the network where it comes with bgdata, by role."""
+        race = RaceParameters(self.table_points)
+        found: dict[str, tuple[str, Parameters]] = {
+            "two_sided": ("bearoff_two_sided", TwoSidedParameters(self.table_points, self.table_checkers)),
+            "one_sided": ("bearoff_one_sided", race),
+            "gammon": ("bearoff_gammon", race),
+        }
+        known = {NETWORK.slug(each): each for each in (*NETWORK.defaults, NETWORK.smallest)}
+        if self.network in known and not self.network_version:
+            found["network"] = (NETWORK.name, known[self.network])
+        return found
+
+
+@dataclass(frozen=True)
+class RolloutParameters(RollerParameters):
+    """Whose positions are rolled out, by whom, how, and with which dice."""
+
+    source: str = "positions/unnamed"
+    seed: int = 0
+
+    @property
+    def slug(self) -> str:
+        """Name of the variant."""
+        source = re.sub(r"[^a-z0-9]+", "-", self.source)
+        return f"{source}-by-{self.network}-{self.trials}-seed-{self.seed}"
+
+    def check(self) -> None:
+        """Raises InvalidParameterError where no rollout could be made."""
+        self.check_roller(self.seed)
         self.source_input()
 
     def source_input(self) -> tuple[str, Parameters]:
@@ -112,20 +130,18 @@ class RolloutParameters(Parameters):
 
     def inputs(self) -> dict[str, tuple[str, Parameters]]:
         """What the rollouts are computed from, by role."""
-        race = RaceParameters(self.table_points)
-        found: dict[str, tuple[str, Parameters]] = {
-            "source": self.source_input(),
-            "two_sided": ("bearoff_two_sided", TwoSidedParameters(self.table_points, self.table_checkers)),
-            "one_sided": ("bearoff_one_sided", race),
-            "gammon": ("bearoff_gammon", race),
-        }
-        known = {NETWORK.slug(each): each for each in (*NETWORK.defaults, NETWORK.smallest)}
-        if self.network in known and not self.network_version:
-            found["network"] = (NETWORK.name, known[self.network])
-        return found
+        return {"source": self.source_input(), **self.roller_inputs()}
 
 
-def open_roller(parameters: RolloutParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
+def number_of(expected: str, text: str) -> float:
+    """A number that a parameter holds as text. Raises InvalidParameterError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidParameterError(f"expected {expected}, got {text!r}") from None
+
+
+def open_roller(parameters: RollerParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
     """Who rolls out. Raises MissingTableError for a version of a network that is not there."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.evaluation.network_player import map_network_player
@@ -143,7 +159,7 @@ def warehouse_of(job: Job) -> Warehouse:
     return job.warehouse
 
 
-def network_text(parameters: RolloutParameters, inputs: Mapping[str, Table]) -> Array:
+def network_text(parameters: RollerParameters, inputs: Mapping[str, Table]) -> Array:
     """uint8[n]: name and version of the network."""
     version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
     return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)

@@ -9,12 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bgdata.datasets._benchmarks import (
+    DECISIONS,
+    LINE,
+    PLAYS,
+    ROLLOUTS,
+    SEED,
+    UNKNOWN_HERE,
+    Rows,
+    decision_columns,
+    dice_columns,
+    nullable,
+    play_columns,
+    rollout_columns,
+)
 from bgdata.datasets._columns import (
     CHANCE_COLUMNS,
-    CLASS_COLUMN,
     POSITION_COLUMNS,
     chance_columns,
-    class_column,
     position_columns,
     text_arrays,
     text_column,
@@ -44,50 +56,10 @@ PUBLISHED = {  # SHA-256 of the unpacked files of version 1.00
     "crashed": "e0ee39a8cc5fc0172eb47abc209c06e8129fddd582a450adf54c33f7a0bb9f64",
 }
 NO_SEED = int(np.iinfo(np.int64).min)  # as the reader says it
-ROW_GROUP_ROWS = 245_760
 PERCENTS = ("no_double_mwc", "double_take_mwc")
-LINE = Column("line", "INTEGER", "", "Line of the file, from 1")
-DECISION = Column("decision", "INTEGER", "", "Number of the decision, from 0 in order of the file")
-SEED = Column("seed", "BIGINT", "", "Random seed of the rollouts, where the file says")
-DECISIONS = (
-    DECISION,
-    LINE,
-    *POSITION_COLUMNS,
-    CLASS_COLUMN,
-    Column("die1", "TINYINT", "", "First die as written"),
-    Column("die2", "TINYINT", "", "Second die as written"),
-    Column("n_plays", "SMALLINT", "plays", "Plays that were rolled out"),
-    SEED,
-)
 SIDE_TABLES = (
-    TableShape(
-        "benchmark_plays",
-        "plays.parquet",
-        "Rolled-out plays of the decisions in benchmark_decisions, best first.",
-        (
-            DECISION,
-            Column("rank", "SMALLINT", "", "0 for the best play"),
-            *(
-                replace(column, meaning=f"{column.meaning}; after the play, the OPPONENT on roll")
-                for column in POSITION_COLUMNS
-            ),
-            Column("equity", "DOUBLE", "points", "Cubeless money equity of the player who makes the play"),
-            Column("loss", "DOUBLE", "points", "Equity that the play loses against the best"),
-        ),
-        ("decision", "rank"),
-    ),
-    TableShape(
-        "benchmark_rollouts",
-        "rollouts.parquet",
-        "Rollout results (#R lines): the position after a play, the OPPONENT on roll, and his chances.",
-        (
-            LINE,
-            replace(DECISION, meaning="Decision that the play belongs to, null where none follows"),
-            *POSITION_COLUMNS,
-            *CHANCE_COLUMNS,
-        ),
-        ("line",),
-    ),
+    PLAYS,
+    ROLLOUTS,
     TableShape(
         "benchmark_positions",
         "positions.parquet",
@@ -168,14 +140,12 @@ class GnubgBenchmark(FileImport[ClassParameters]):
     """One file a version: its tables refer to each other by row."""
 
     name = "gnubg_benchmark"
-    main_table = "benchmark_decisions"
     revision = 1
     summary = "Checker decisions of GNU Backgammon's benchmark: a position and the roll that is to be played."
     source = f"Imported from <class>.bm files, published at {ADDRESS}"
     licence = "as published by the GNU Backgammon project; see the file's own notice"
-    columns = DECISIONS
-    key = ("decision",)
-    side_tables = SIDE_TABLES
+    columns = DECISIONS.columns
+    key = DECISIONS.key
     arrays = (
         *array_declarations(),
         FlatArray("decisions_classes", "uint8", "row", "Class of the position, numbered as by gnubg"),
@@ -188,6 +158,13 @@ class GnubgBenchmark(FileImport[ClassParameters]):
     )
     parameters = ClassParameters
     smallest = ClassParameters()
+
+    @property
+    def tables(self) -> tuple[TableShape, ...]:
+        return DECISIONS, *SIDE_TABLES
+
+    def expressions(self, parameters: ClassParameters) -> Mapping[str, str]:  # noqa: ARG002
+        return UNKNOWN_HERE
 
     def check_files(self, files: Sequence[Path]) -> None:
         if len(files) != 1:
@@ -239,15 +216,7 @@ class GnubgBenchmark(FileImport[ClassParameters]):
         return found
 
     def batches(self, parameters: ClassParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        rows = Rows(arrays, "decisions")
-        count = np.arange(len(rows), dtype=np.int32)
-        yield from rows.batches(
-            {"decision": count, "line": rows["lines"].astype(np.int32)},
-            position_columns(rows["boards"]),
-            {"class": class_column(arrays["decisions_classes"])},
-            dice_columns(rows["dice"]),
-            {"n_plays": rows["n_plays"].astype(np.int16), "seed": nullable(rows["seeds"], rows["seeds"] == NO_SEED)},
-        )
+        return decision_rows(arrays)
 
     def side_batches(
         self, name: str, parameters: ClassParameters, arrays: Mapping[str, Array]
@@ -270,57 +239,22 @@ class GnubgBenchmark(FileImport[ClassParameters]):
         return [path]
 
 
-class Rows:
-    """The arrays of one table of the reader."""
-
-    def __init__(self, arrays: Mapping[str, Array], table: str) -> None:
-        self._arrays, self._table = arrays, table
-
-    def __getitem__(self, field: str) -> Array:
-        return self._arrays[f"{self._table}_{field}"]
-
-    def __len__(self) -> int:
-        return len(self["boards"])
-
-    def batches(self, *columns: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        """One Parquet table from groups of columns, in the order given."""
-        import pyarrow as pa
-
-        table = pa.table({name: values for group in columns for name, values in group.items()})
-        yield from table.combine_chunks().to_batches(max_chunksize=ROW_GROUP_ROWS) or [table.schema.empty_table()]
-
-
-def nullable(values: Array, is_null: Array) -> pa.Array:
-    """A column in which some rows are null."""
-    import pyarrow as pa
-
-    return pa.array(values, mask=is_null)
-
-
-def dice_columns(dice: Array) -> dict[str, Array]:
-    """`die1` and `die2` of int8[n, 2]."""
-    return {"die1": np.ascontiguousarray(dice[:, 0]), "die2": np.ascontiguousarray(dice[:, 1])}
+def decision_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """benchmark_decisions."""
+    rows = Rows(arrays, "decisions")
+    return rows.batches(decision_columns(rows, nullable(rows["seeds"], rows["seeds"] == NO_SEED)))
 
 
 def play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """benchmark_plays."""
     rows = Rows(arrays, "plays")
-    return rows.batches(
-        {"decision": rows["decisions"].astype(np.int32), "rank": rows["ranks"].astype(np.int16)},
-        position_columns(rows["boards"]),
-        {"equity": rows["equities"], "loss": rows["losses"]},
-    )
+    return rows.batches(play_columns(rows))
 
 
 def rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """benchmark_rollouts."""
     rows = Rows(arrays, "rollouts")
-    decisions = nullable(rows["decisions"].astype(np.int32), rows["decisions"] < 0)
-    return rows.batches(
-        {"line": rows["lines"].astype(np.int32), "decision": decisions},
-        position_columns(rows["boards"]),
-        chance_columns(rows["chances"].astype(np.float32)),
-    )
+    return rows.batches(rollout_columns(rows))
 
 
 def evaluation_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:

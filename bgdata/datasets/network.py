@@ -12,9 +12,9 @@ import numpy as np
 
 from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
-from bgdata.store.manifest import load_manifest
+from bgdata.store.published import published_versions
 from bgdata.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
     from bgdata.training.temporal_difference import Trainer
 
-PUBLISHED = Path(__file__).parents[1] / "evaluation" / "networks"  # <name>/<version>/, see docs/ship_network.py
+PUBLISHED = Path(__file__).parents[1] / "evaluation" / "networks"  # <name>/<version>/, see docs/ship.py
 POINTS = 6  # of the bearoff tables that teach and test
 SAMPLE_SEED = 0  # of the bearoff positions that test
 MOST_INPUTS = 256  # of any encoder, or somewhat fewer: for estimates
@@ -56,13 +56,7 @@ class NetworkParameters(Recipe, Parameters):
 
 def published_networks() -> dict[NetworkParameters, Path]:
     """Folders of the networks that come with the package, by recipe; one whose manifest is damaged is none."""
-    found = {}
-    for folder in sorted(PUBLISHED.glob("*/r*-*")):
-        try:
-            found[NetworkParameters.from_manifest(load_manifest(folder).parameters)] = folder
-        except BgdataError:
-            continue
-    return found
+    return published_versions(PUBLISHED, NetworkParameters)
 
 
 class Network(Dataset[NetworkParameters]):

@@ -140,8 +140,8 @@ class PositionSample(Dataset[SampleParameters]):
                 raise CheckFailedError(f"expected {name} of the game's turn in row {row} of {table.name}, found others")
 
 
-def corpus_of(parameters: SampleParameters) -> SelfPlayParameters:
-    """The corpus that is sampled."""
+def corpus_of(parameters: SelfPlayParameters) -> SelfPlayParameters:
+    """The corpus that is sampled, by parameters that name more than it."""
     return SelfPlayParameters(**{name: getattr(parameters, name) for name in SelfPlayParameters.names()})
 
 

@@ -78,7 +78,7 @@ class RolloutLabels(Dataset[LabelParameters]):
     )
     parameters = LabelParameters
     defaults = ()
-    smallest = LabelParameters("positions/sample", "tiny", "", 3, 3, 72, "0.02", 144, turns=2)
+    smallest = LabelParameters("tiny", "", 3, 3, 72, "0.02", 144, turns=2, source="positions/sample")
 
     def slug(self, parameters: LabelParameters) -> str:
         return parameters.slug

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bgdata.errors import BgdataError, DigestMismatchError
 from bgdata.store.dataset import Dataset, Parameters
@@ -12,6 +12,19 @@ from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import load_manifest
 from bgdata.store.storage import publish, remove_folder, sha256_file, storage_errors
 from bgdata.store.table import Table
+
+P = TypeVar("P", bound=Parameters)
+
+
+def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
+    """Folders <variant>/<version> in one of the package, by their parameters; what is damaged is left out."""
+    found: dict[P, Path] = {}
+    for version in sorted(folder.glob("*/r*-*")):
+        try:
+            found[recipe.from_manifest(load_manifest(version).parameters)] = version
+        except BgdataError:
+            continue
+    return found
 
 
 def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> Table | None:

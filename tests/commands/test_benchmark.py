@@ -33,18 +33,18 @@ def test_files_are_imported_and_scored(imports: Imports) -> None:
         "3 lines read: 3 with rows, 0 of comment or blank, 0 quarantined",
     ]
     contact, race = csv.DictReader(result.stdout.splitlines()[2:])
-    assert [(row["player"], row["ply"], row["class"], row["decisions"]) for row in (contact, race)] == [
-        ("pubeval", "0", "contact", "2"),
-        ("pubeval", "0", "race", "3"),
+    assert [(row["player"], row["ply"], row["benchmark"], row["decisions"]) for row in (contact, race)] == [
+        ("pubeval", "0", "gnubg_benchmark/contact", "2"),
+        ("pubeval", "0", "gnubg_benchmark/race", "3"),
     ]
     assert float(contact["low"]) <= float(contact["error_rate"]) <= float(contact["high"])
     # again, of what is there, all or one set
     shown = json.loads(succeeds(imports.warehouse.root, "benchmark", "pubeval", "--format", "json"))
-    assert [(row["class"], row["error_rate"]) for row in shown] == [
-        (row["class"], pytest.approx(float(row["error_rate"]))) for row in (contact, race)
+    assert [(row["benchmark"], row["error_rate"]) for row in shown] == [
+        (row["benchmark"], pytest.approx(float(row["error_rate"]))) for row in (contact, race)
     ]
     shown = json.loads(succeeds(imports.warehouse.root, "benchmark", "random", "--set", "race", "--format", "json"))
-    assert [(row["player"], row["class"]) for row in shown] == [("random", "race")]
+    assert [(row["player"], row["benchmark"]) for row in shown] == [("random", "gnubg_benchmark/race")]
     assert "percent_best" in succeeds(imports.warehouse.root, "benchmark", "pubeval")
 
 
@@ -103,12 +103,18 @@ def test_what_is_missing(imports: Imports) -> None:
 
     root = imports.warehouse.root
     hint = "try: bgdata import gnubg_benchmark"
-    assert error(1, "pubeval") == f"expected a benchmark in {root}, found none; {hint} contact.bm"
+    assert error(1, "pubeval") == (
+        f"expected a benchmark in {root}, found none; try: bgdata build, or bgdata import gnubg_benchmark contact.bm"
+    )
     assert (
         error(1, "pubeval", "--set", "race") == f"expected gnubg_benchmark/race in {root}, found none; {hint} race.bm"
     )
     assert error(2, "nobody", "--set", "race").startswith("expected a player among random, pubeval, ")
     assert error(2, "pubeval", "--set", "x") == "expected a class of contact, crashed, race, got x"
+    message = "expected a benchmark such as gnubg_benchmark/contact or rollout_decisions/NAME, got positions/x"
+    assert error(2, "pubeval", "--set", "positions/x") == message
+    assert error(2, "pubeval", "--set", "rollout_decisions/") == message.replace("positions/x", "rollout_decisions/")
+    message = f"no rollout_decisions/x in {root} (have: none); try: bgdata build rollout_decisions"
     message = error(2, "pubeval", "--ply", "1", "--set", "race")
     assert message == "expected --ply 0 for pubeval, which does not look ahead, got 1"
     missing = imports.folder / "race.bm"

@@ -81,6 +81,15 @@ def test_large_builds_are_asked_about(
     assert (memory_path / "w").exists() == is_built
 
 
+def test_notes_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a table that is the input of many."""
+    for _ in range(2):
+        with report.progress_bars() as progress:
+            for text in ("one: already built", "two: built", "one: already built"):
+                progress.note(text)
+        assert capsys.readouterr().err == "one: already built\ntwo: built\n"
+
+
 def test_large_builds_say_what_they_need(tmp_path: Path) -> None:
     result = run(tmp_path, "build", "bearoff_two_sided", "--points", "18", "--checkers", "15", "--yes")
     assert result.exit_code == 1

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bgdata
-from bgdata.datasets import gnubg_benchmark
+from bgdata.datasets import _benchmarks
 from bgdata.errors import CorruptFileError, MissingTableError, StorageError, UsageError
 from bgdata.game.position import START
 from bgdata.store.progress import Silence
@@ -76,7 +76,7 @@ def test_verify_of_comments_that_repeat(imports: Imports) -> None:
 @pytest.mark.parametrize("kind", ["gnubg_training", "gnubg_benchmark"])
 def test_tables_of_several_row_groups(imports: Imports, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(IMPORTED[kind]), "row_group_rows", 3)
-    monkeypatch.setattr(gnubg_benchmark, "ROW_GROUP_ROWS", 3)
+    monkeypatch.setattr(_benchmarks, "ROW_GROUP_ROWS", 3)
     names = ["contact-b", "contact-a"] if kind == "gnubg_training" else ["contact"]
     line = samples.TRAINING_ROW if kind == "gnubg_training" else samples.BENCHMARK_ROWS.splitlines(keepends=True)[0]
     table = imports.build(kind, [imports.file(name, b"# c\n" + 5 * line) for name in names])

@@ -141,5 +141,5 @@ def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
 
 
 def test_the_default_network_comes_with_the_package() -> None:
-    assert "network" in LabelParameters("positions/x").inputs()
-    assert "network" not in LabelParameters("positions/x", network="mine", network_version="r1-00000000").inputs()
+    assert "network" in LabelParameters(source="positions/x").inputs()
+    assert "network" not in LabelParameters("mine", "r1-00000000", source="positions/x").inputs()

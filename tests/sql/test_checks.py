@@ -11,6 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.datasets import all_kinds
+from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.store.checks import SQL, select_columns, sql_checks
 
 FILES = {path.stem: path for path in sorted((SQL / "checks").glob("*.sql"))}
@@ -35,15 +36,44 @@ def pair(table: str, change: str, on_roll: int = 5, opponent: int = 7) -> Spoile
     return changed(table, change, on_roll_index=on_roll, opponent_index=opponent)
 
 
+OWN_SET = DECISIONS.slug(DECISIONS.smallest)
 PAIR = "on_roll_index = 5 and opponent_index = 7"
 SPOILERS: dict[str, list[Spoiler]] = {
     "benchmark_decisions__boards_have_26_integers": [
-        changed("benchmark_decisions", "board = board[1:25]", decision=0),
-        changed("benchmark_decisions", "board = null", decision=0),
+        changed("benchmark_decisions", "board = board[1:25]", decision=0, variant="contact"),
+        changed("benchmark_decisions", "board = null", decision=1, variant=OWN_SET),
+    ],
+    "benchmark_decisions__plays_are_counted": [
+        changed("benchmark_decisions", "n_plays = n_plays + 1", decision=0, variant="contact"),
+        changed("benchmark_decisions", "n_plays = null", decision=1, variant=OWN_SET),
+        changed("benchmark_decisions", "n_legal_plays = n_plays - 1", decision=1, variant=OWN_SET),
+        Spoiler("delete from benchmark_plays where decision = 2 and rank = 1", {"decision": 2, "found": 3}),
     ],
     "benchmark_plays__losses_ascend_from_zero": [
-        changed("benchmark_plays", "loss = 0.01", decision=0, rank=0),
-        changed("benchmark_plays", "loss = -0.01", decision=0, rank=1),
+        changed("benchmark_plays", "loss = 0.01", decision=0, rank=0, variant="contact"),
+        changed("benchmark_plays", "loss = -0.01", decision=0, rank=1, variant="contact"),
+        changed("benchmark_plays", "loss = 0", decision=0, rank=2, variant=OWN_SET),
+    ],
+    "benchmark_plays__standard_errors_are_of_blocks": [
+        changed("benchmark_plays", change, decision=1, rank=rank, variant=OWN_SET)
+        for rank, change in (
+            (0, "trials = 73"),
+            (1, "trials = 36"),
+            (1, "trials = null"),
+            (1, "standard_error = -0.1"),
+            (1, "standard_error = null"),
+            (1, "loss_standard_error = 'nan'"),
+            (0, "loss_standard_error = 0.1"),
+        )
+    ],
+    "benchmark_rollouts__equities_are_those_of_the_plays": [
+        Spoiler(f"update {table} set {change} where decision = 1 and variant = '{OWN_SET}'", {"decision": 1}, rows=4)
+        for table, change in (
+            ("benchmark_rollouts", "win = 1 - win"),
+            ("benchmark_rollouts", "win_gammon = null"),
+            ("benchmark_rollouts", "position_id = '4HPwATDgc/ABMA'"),
+            ("benchmark_plays", "equity = -equity"),
+        )
     ],
     "game_scores__games_take_turns": [
         changed("game_scores", "turns = 12", number=3),

@@ -182,7 +182,8 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     assert int(found.pop("opening_plays")) > 10
     assert found.pop("selfplay_labels_summary") == "3"  # classes
     assert [found.pop(f"{name}_summary") for name in ("benchmark", "game", "referee")] == ["1"] * 3
-    assert found.pop("leakage") == "2"  # the start position of both samples, as it is and flipped
+    # the start position of the sample of training data, in both benchmarks, as it is and flipped
+    assert found.pop("leakage") == "4"
     assert found.pop("bearoff_positions") == str(rows["bearoff_one_sided"])
     assert found.pop("bearoff_error_summary") == "1"
     assert found.pop("versions") == found.pop("manifests") == str(len(manifests))

@@ -102,7 +102,9 @@ BENCHMARK = b"".join(samples.BENCHMARK_ROWS.splitlines(keepends=True)[:2])
 def scores(
     imports: Imports, player: str = "pubeval", ply: int = 0, version: str = "2", class_: str = "contact"
 ) -> Table:
-    return imports.warehouse.build("benchmark_scores", ScoreParameters(player, ply, class_, version))
+    return imports.warehouse.build(
+        "benchmark_scores", ScoreParameters(player, ply, f"gnubg_benchmark/{class_}", version)
+    )
 
 
 @pytest.fixture
@@ -131,7 +133,15 @@ def test_scores_of_pubeval(imports: Imports) -> None:
     assert rows == list(zip(range(2), ids, ranks, table.array("losses").tolist(), strict=True))
     statistics = table.manifest.statistics
     names = ("error_rate", "error_rate_low", "error_rate_high", "unlisted_share", "best_share")
-    assert summary == ("pubeval", 0, "2", "contact", 2, *(statistics[name] for name in names))
+    assert summary == (
+        "pubeval",
+        0,
+        "2",
+        "gnubg_benchmark/contact",
+        "contact",
+        2,
+        *(statistics[name] for name in names),
+    )
     assert statistics["error_rate"] == pytest.approx(1000 * np.mean(table.array("losses")))
 
 
@@ -140,7 +150,7 @@ def test_scores_do_not_depend_on_threads(imports: Imports, player: str) -> None:
     digests = set()
     for count in (1, 2):
         with threads(count):
-            parameters = ScoreParameters(player, 0, "contact", "1")
+            parameters = ScoreParameters(player, 0, "gnubg_benchmark/contact", "1")
             digests.add(imports.warehouse.build("benchmark_scores", parameters, force=True).manifest.digest)
     assert len(digests) == 1
 
@@ -188,6 +198,15 @@ def test_no_decisions_no_score(imports: Imports) -> None:
 def test_wrong_parameters(imports: Imports) -> None:
     with pytest.raises(InvalidParameterError, match="expected a class of contact, crashed, race, got x"):
         scores(imports, class_="x")
+    for benchmark, version, message in (
+        ("positions/x", "", "expected a benchmark such as gnubg_benchmark/contact or .*, got positions/x"),
+        ("contact", "", "expected a benchmark such as .*, got contact"),
+        ("rollout_decisions/", "r1-00000000", "expected a benchmark such as .*, got rollout_decisions/"),
+        ("rollout_decisions/x", "", "expected the version of rollout_decisions/x, got none"),
+        ("gnubg_benchmark/race", "r1-00000000", "expected no version of gnubg_benchmark/race, got r1-00000000"),
+    ):
+        with pytest.raises(InvalidParameterError, match=message):
+            imports.warehouse.build("benchmark_scores", ScoreParameters("pubeval", 0, benchmark, "2", version))
     for name in ("", "a/b", "a b", "-"):
         with pytest.raises(InvalidParameterError, match=f"expected the name of a player, got '{name}'"):
             scores(imports, name)

@@ -16,8 +16,8 @@ select benchmark.variant as benchmark, benchmark.decision, benchmark.is_flipped,
        training.dataset, training.variant, training.source, training.line, training.position_id
 from benchmark
 join training using (position_id);
-comment on view leakage is 'Positions of imported benchmarks, as they are or seen by the other side, that occur in imported training data';
-comment on column leakage.benchmark is 'Class of the benchmark';
+comment on view leakage is 'Positions of benchmarks, as they are or seen by the other side, that occur in imported training data';
+comment on column leakage.benchmark is 'Variant of the benchmark: its class, or the name of a set made here';
 comment on column leakage.decision is 'Decision in benchmark_decisions';
 comment on column leakage.is_flipped is 'Whether the training data has the position with the other player on roll';
 comment on column leakage.dataset is 'Dataset kind of the training data';

@@ -1,20 +1,24 @@
-"""Networks that come with bgdata: whole, of the recipe of this code, and found by it."""
+"""What comes with bgdata, networks and benchmarks: whole, of the recipe of this code, and found by it."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bgdata
-from bgdata.datasets import network
+from bgdata.datasets import network, rollout_decisions
 from bgdata.datasets.network import DATASET, PUBLISHED, published_networks
+from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.errors import BgdataError
 from bgdata.evaluation.network import open_networks
+from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import load_lock
 from bgdata.store.manifest import load_manifest, recipe_key
+from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse, input_digests
@@ -24,29 +28,49 @@ TINY = DATASET.smallest
 LOCK = Path(__file__).parents[2] / "warehouse" / "warehouse.lock"
 
 
-def test_what_comes_with_bgdata_is_whole_and_small() -> None:
-    assert list(published_networks()) == list(DATASET.defaults) != []
-    for parameters, folder in published_networks().items():
+KINDS = {"network": (DATASET, PUBLISHED), "rollout_decisions": (DECISIONS, rollout_decisions.PUBLISHED)}
+each_kind = pytest.mark.parametrize(("kind", "package"), KINDS.values(), ids=KINDS)
+
+
+@each_kind
+def test_what_comes_with_bgdata_is_whole_and_small(kind: Dataset[Any], package: Path) -> None:
+    published = published_versions(package, kind.parameters)
+    assert list(published) == list(kind.defaults) != []
+    for parameters, folder in published.items():
         table = Table(folder)
-        assert (folder.parent.name, folder.name) == (DATASET.slug(parameters), table.manifest.version)
+        assert (folder.parent.name, folder.name) == (kind.slug(parameters), table.manifest.version)
         assert {entry.name: entry.sha256 for entry in table.manifest.files} == {
             path.name: sha256_file(path) for path in folder.iterdir() if path.name != "manifest.json"
         }
-        open_networks(table)
-    assert sum(path.stat().st_size for path in PUBLISHED.rglob("*.*")) <= 2_000_000
+    assert sum(path.stat().st_size for path in package.rglob("*.*")) <= 2_000_000
 
 
-def test_what_comes_with_bgdata_has_the_recipe_of_this_code() -> None:
-    """Else it would be trained for hours: its inputs are those of the lock, and its key follows from them."""
+def test_networks_that_come_with_bgdata_can_be_opened() -> None:
+    for folder in published_networks().values():
+        open_networks(Table(folder))
+
+
+def test_benchmarks_that_come_with_bgdata_are_as_exact_as_they_say() -> None:
+    """One of each class."""
+    assert sorted(parameters.position_class for parameters in DECISIONS.defaults) == ["contact", "crashed", "race"]
+    for parameters, folder in rollout_decisions.published_decisions().items():
+        table = Table(folder)
+        assert table.array("plays_standard_errors").max() <= float(parameters.until) <= 0.005
+        assert len(table.array("decisions_seeds")) == parameters.decisions
+
+
+@each_kind
+def test_what_comes_with_bgdata_has_the_recipe_of_this_code(kind: Dataset[Any], package: Path) -> None:
+    """Else it would be computed for hours: its inputs are those of the lock, and its key follows from them."""
     locked = {f"{entry.dataset}/{entry.variant}": entry for entry in load_lock(LOCK)}
-    for parameters, folder in published_networks().items():
+    for parameters, folder in published_versions(package, kind.parameters).items():
         inputs = {}
-        for role, (name, wanted) in DATASET.inputs(parameters).items():
+        for role, (name, wanted) in kind.inputs(parameters).items():
             title = f"{name}/{bgdata.all_kinds()[name].slug(wanted)}"
             inputs[role] = f"{title}@{locked[title].digest}"
-        manifest, entry = load_manifest(folder), locked[f"network/{DATASET.slug(parameters)}"]
+        manifest, entry = load_manifest(folder), locked[f"{kind.name}/{kind.slug(parameters)}"]
         assert manifest.inputs == inputs
-        assert manifest.recipe_key == recipe_key("network", DATASET.revision, vars(parameters), inputs)
+        assert manifest.recipe_key == recipe_key(kind.name, kind.revision, vars(parameters), inputs)
         assert (entry.recipe_key, entry.digest) == (manifest.recipe_key, manifest.digest)
 
 

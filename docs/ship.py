@@ -1,0 +1,106 @@
+"""Takes versions that took long to compute into the package: `python -m docs.ship KIND/VARIANT... [--warehouse DIR]`.
+
+They take the place of all versions of their kinds that were there, in the package and in warehouse/warehouse.lock;
+commit both, and the lock again after `make build` and `bgdata lock`: what the network plays (selfplay) follows it. So
+do the benchmarks (rollout_decisions), which are taken out before, made and shipped anew, else `make build` computes
+them. Every version is verified first: hashes, values, SQL checks, a sample computed again, and that this code would
+compute it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import bgdata
+from bgdata.datasets import network, rollout_decisions
+from bgdata.errors import BgdataError, CheckFailedError, UsageError
+from bgdata.store.lockfile import LockEntry, read_lock, write_lock
+from bgdata.store.manifest import FILE_NAME
+from bgdata.store.progress import Silence
+from bgdata.store.table import Table
+from bgdata.store.verify import verify
+from bgdata.store.warehouse import Warehouse
+
+LOCK = Path(__file__).parents[1] / "warehouse" / "warehouse.lock"
+FOLDERS = {"network": network.PUBLISHED, "rollout_decisions": rollout_decisions.PUBLISHED}  # of the package, by kind
+MOST_BYTES = 2_000_000  # of all files of a kind
+
+
+def ship(
+    names: Sequence[str], root: str = "warehouse", folders: Mapping[str, Path] = FOLDERS, lock: Path = LOCK
+) -> list[Path]:
+    """Copy the newest version of each KIND/VARIANT into the package; returns their folders there.
+
+    Raises UsageError for a kind that does not come with the package, and CheckFailedError for versions that are too
+    large, damaged, or of another recipe than this code's.
+    """
+    warehouse = bgdata.open_warehouse(root)
+    tables: dict[str, list[Table]] = {}
+    for name in names:
+        kind, _, variant = name.partition("/")
+        if kind not in folders or not variant:
+            raise UsageError(f"expected {' or '.join(f'{known}/VARIANT' for known in folders)}, got {name}")
+        tables.setdefault(kind, []).append(warehouse.open(kind, variant))
+    for kind, versions in tables.items():
+        check_versions(warehouse, kind, versions)
+    for kind, versions in tables.items():
+        copy_versions(versions, folders[kind])
+        change_lock(lock, kind, versions)
+    return [folders[kind] / table.name.partition("/")[2] for kind, versions in tables.items() for table in versions]
+
+
+def check_versions(warehouse: Warehouse, kind: str, versions: list[Table]) -> None:
+    """Raise CheckFailedError unless these versions may come with the package."""
+    declared = warehouse.kind(kind)
+    for table in versions:
+        found = warehouse.find(declared, declared.parameters.from_manifest(table.manifest.parameters))
+        if found is None or found.folder != table.folder:
+            raise CheckFailedError(
+                f"expected {table.name} to have the recipe of this code, found another; build it anew"
+            )
+    size = sum(entry.bytes for table in versions for entry in table.manifest.files)
+    if size > MOST_BYTES:
+        raise CheckFailedError(f"expected at most {MOST_BYTES:,} bytes, found {size:,} in {versions[0].name}")
+    for finding in verify(warehouse, versions, sample_rows=1, seed=0, progress=Silence()):
+        if finding.problem:
+            raise CheckFailedError(finding.problem)
+
+
+def copy_versions(versions: list[Table], folder: Path) -> None:
+    """Put versions, with files that git can replace, where others were."""
+    partial = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    for table in versions:
+        target = partial / table.folder.parent.name / table.folder.name
+        target.mkdir(parents=True)
+        for name in (*(entry.name for entry in table.manifest.files), FILE_NAME):
+            shutil.copyfile(table.folder / name, target / name)
+    shutil.rmtree(folder, ignore_errors=True)
+    partial.rename(folder)
+
+
+def change_lock(path: Path, kind: str, versions: list[Table]) -> None:
+    """Lock these versions in place of any others of the kind."""
+    entries, pins = read_lock(path)
+    shipped = [
+        LockEntry(manifest.dataset, manifest.variant, manifest.recipe_key, manifest.digest)
+        for manifest in (table.manifest for table in versions)
+    ]
+    write_lock(path, [*(entry for entry in entries if entry.dataset != kind), *shipped], pins)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m docs.ship")
+    parser.add_argument("names", nargs="+", metavar="KIND/VARIANT")
+    parser.add_argument("--warehouse", default="warehouse")
+    arguments = parser.parse_args()
+    try:
+        for path in ship(arguments.names, arguments.warehouse):
+            print(f"wrote {path}")
+        print(f"changed {LOCK}; commit both")
+    except BgdataError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,297 @@
+"""Benchmarks made here: which decisions, what their plays are worth, digests, what is resumed, refused and exported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.commands.export_text import write_text
+from bgdata.datasets import rollout_decisions
+from bgdata.datasets._rollouts import open_roller
+from bgdata.datasets.benchmark_scores import ScoreParameters, decisions_of
+from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
+from bgdata.datasets.rollout_decisions import DATASET, DecisionParameters
+from bgdata.datasets.selfplay import DATASET as SELFPLAY
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.evaluation.choices import Brain
+from bgdata.formats.gnubg_benchmark import read_gnubg_benchmark
+from bgdata.game.codec import flip_boards
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.kernel import threads
+from bgdata.play.rollout import How, Limits
+from bgdata.play.rollout_decisions import Window, roll_out_decision
+from bgdata.play.splits import splits_of_games
+from bgdata.store import job
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+SMALL = DATASET.smallest
+SLUG = DATASET.slug(SMALL)
+
+
+def small_table(root: Path) -> Table:
+    return bgdata.open_warehouse(root).open(DATASET.name, SLUG)
+
+
+def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
+    found = warehouse.find_inputs(DATASET, SMALL)
+    assert found is not None
+    return found
+
+
+def brain_of(warehouse: Warehouse) -> Brain:
+    return open_roller(SMALL, inputs_of(warehouse), warehouse).brain
+
+
+def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            "select d.position_id = t.position_id, d.class, d.die1 >= d.die2, "
+            "list_sort([d.die1, d.die2]) = list_sort([t.die1, t.die2]), d.game, d.seed, d.line, d.network "
+            f"from benchmark_decisions d join turns t using (game, turn) where d.variant = '{SLUG}' "
+            "and t.dataset = 'selfplay' and t.variant = 'pubeval-20-seed-3' order by decision"
+        ).fetchall()
+    assert [row[:4] for row in rows] == [(True, "contact", True, True)] * 3
+    assert set(splits_of_games(3, np.array([row[4] for row in rows])).tolist()) == {2}
+    seeds = [row[5] for row in rows]
+    assert seeds == sorted(set(seeds))
+    assert [row[6] for row in rows] == [7, 13, 19]  # a comment, then a seed, four rollouts and the decision
+    assert {row[7] for row in rows} == {f"network/tiny/{warehouse.open('network', 'tiny').folder.name}"}
+
+
+def test_plays_are_rollouts(small_root: Path) -> None:
+    """As anyone can roll them out again, from the board, the roll and the seed."""
+    warehouse = bgdata.open_warehouse(small_root)
+    brain, arrays = brain_of(warehouse), small_table(small_root).arrays()
+    how, window, limits = How("exact", 2), Window(0.16, 2, 4), Limits(72, 0.02, 144)
+    with warehouse.connect() as connection:
+        for row in range(3):
+            board, roll = arrays["decisions_boards"][row], arrays["decisions_dice"][row]
+            seed = int(arrays["decisions_seeds"][row])
+            expected = roll_out_decision(board, tuple(roll.tolist()), brain, seed, how, window, limits)
+            plays = connection.sql(
+                "select rank, p.position_id, p.equity, p.standard_error, p.loss, p.loss_standard_error, p.trials, "
+                "win, win_gammon, win_backgammon, lose_gammon, lose_backgammon, n_plays, n_legal_plays "
+                "from benchmark_plays p join benchmark_rollouts using (dataset, variant, decision, position_id) "
+                "join benchmark_decisions using (dataset, variant, decision) "
+                f"where variant = '{SLUG}' and decision = {row} order by rank"
+            ).fetchall()
+            assert len(plays) == len(expected.boards)
+            for rank, found in enumerate(plays):
+                assert found[:2] == (rank, Position.from_board(expected.boards[rank]).id)
+                result = expected.result
+                assert found[2] == pytest.approx(result.equities[rank], abs=5.1e-8)
+                assert found[3] == result.equity_standard_errors[rank]
+                assert found[4] == pytest.approx(expected.losses[rank], abs=1.1e-7)
+                assert found[5:7] == (expected.loss_standard_errors[rank], result.trials[rank])
+                win, *others = result.legal_chances()[rank].tolist()
+                opponent = [1 - win, *others[2:], *others[:2]]
+                assert found[7:12] == pytest.approx(opponent, abs=6e-7)
+                assert found[12:] == (len(plays), expected.n_plays)
+
+
+def test_plays_are_legal(small_root: Path) -> None:
+    arrays = small_table(small_root).arrays()
+    for row, count in enumerate(arrays["decisions_n_legal_plays"].tolist()):
+        position = Position.from_board(arrays["decisions_boards"][row])
+        roll = "".join(map(str, arrays["decisions_dice"][row].tolist()))
+        legal = {tuple(play.after_play.board) for play in legal_plays(position, roll)}
+        assert len(legal) == count
+        plays = arrays["plays_boards"][arrays["plays_decisions"] == row]
+        assert {tuple(board) for board in flip_boards(plays).tolist()} <= legal
+
+
+def test_something_is_at_stake(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    arrays, brain = small_table(small_root).arrays(), brain_of(warehouse)
+    for board, roll in zip(arrays["decisions_boards"], arrays["decisions_dice"].tolist(), strict=True):
+        decision = roll_out_decision(board, tuple(roll), brain, 0, How("exact", 1), Window(3, 1, 1000), Limits(72))
+        losses = decision.static_losses
+        assert ((losses >= 0.001) & (losses <= 0.16)).any()
+
+
+def test_statistics(small_root: Path) -> None:
+    table = small_table(small_root)
+    found, errors = table.manifest.statistics, table.array("plays_standard_errors")
+    assert found["plays"] == len(errors)
+    assert found["mean_standard_error"] == pytest.approx(errors.mean())
+    assert found["largest_standard_error"] == errors.max()
+    assert found["reached_share"] == (errors <= 0.02).mean()
+    assert found["games"] == table.array("plays_trials").sum()
+
+
+def test_sets_do_not_depend_on_threads(warehouse: Warehouse) -> None:
+    first = warehouse.open(DATASET.name, SLUG).manifest.digest
+    for count in (1, 2):
+        with threads(count):
+            assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
+
+
+def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = warehouse.open(DATASET.name, SLUG).manifest.digest
+    whole, rows = rollout_decisions.rolled_out, []
+
+    def rolled_out(*arguments: Any) -> Any:
+        rows.append(arguments[3])
+        if rows == [0, 1]:
+            raise KeyboardInterrupt
+        return whole(*arguments)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(rollout_decisions, "rolled_out", rolled_out)
+    with pytest.raises(KeyboardInterrupt):
+        warehouse.build(DATASET.name, SMALL, force=True)
+    assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
+    assert rows == [0, 1, 1, 2]
+
+
+def test_a_larger_set_begins_with_a_smaller_one(warehouse: Warehouse) -> None:
+    small = warehouse.open(DATASET.name, SLUG).arrays()
+    large = warehouse.build(DATASET.name, replace(SMALL, decisions=4)).arrays()
+    for name, values in small.items():
+        assert np.array_equal(large[name][: len(values)], values), name
+    other = warehouse.build(DATASET.name, replace(SMALL, sample_seed=1)).arrays()
+    assert not set(other["decisions_seeds"].tolist()) & set(small["decisions_seeds"].tolist())
+    assert not np.array_equal(other["decisions_boards"], small["decisions_boards"])
+
+
+def test_a_standard_error_that_is_not_reached_is_kept(warehouse: Warehouse) -> None:
+    table = warehouse.build(DATASET.name, replace(SMALL, until="1e-30", decisions=1))
+    assert table.array("plays_trials").tolist() == [144] * 4
+    assert table.manifest.statistics["reached_share"] < 1
+
+
+def test_too_few_decisions(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    corpus = inputs_of(warehouse)["games"]
+    brain = brain_of(warehouse)
+    parameters = replace(SMALL, decisions=5000)
+    with pytest.raises(InvalidParameterError) as caught:
+        rollout_decisions.sample_of(parameters, corpus, brain)
+    assert str(caught.value).startswith(
+        "expected 5,000 decisions of the class contact with a play that loses up to 0.16 in the test games of "
+        f"{corpus.name}, found "
+    )
+    count = int(str(caught.value).split("found ")[1].split(";")[0])
+    assert len(rollout_decisions.sample_of(replace(SMALL, decisions=count), corpus, brain).seeds) == count
+    with pytest.raises(InvalidParameterError, match="found 0; try more games"):
+        rollout_decisions.sample_of(replace(SMALL, position_class="crashed"), corpus, brain)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [("plays_equities", 1), ("plays_boards", (1, 6)), ("plays_chances", (1, 0)), ("plays_trials", 1)],
+)
+def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> None:
+    table = warehouse.build(DATASET.name, replace(SMALL, decisions=1))
+    DATASET.check_sample(table, inputs_of(warehouse), 1, np.random.default_rng(0))
+    spoil(table, name, place)
+    field = name.removeprefix("plays_")
+    with pytest.raises(CheckFailedError, match=rf"expected {field} of .* in decision 0 of rollout_decisions/"):
+        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 1, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [("decisions_boards", (1, 6)), ("decisions_dice", (1, 0)), ("decisions_seeds", 1)]
+)
+def test_verify_asks_the_corpus(warehouse: Warehouse, name: str, place: Any) -> None:
+    table = warehouse.open(DATASET.name, SLUG)
+    spoil(table, name, place)
+    field = name.removeprefix("decisions_")
+    with pytest.raises(CheckFailedError, match=rf"expected {field} of .* in decision 1 of .*, as in its game and turn"):
+        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 3, np.random.default_rng(0))
+
+
+def spoil(table: Table, name: str, place: Any) -> None:
+    """Change one number of an array in its file."""
+    path = table.folder / f"{name}.npy"
+    path.chmod(0o644)
+    values = np.load(path)
+    values[place] += 1
+    np.save(path, values)
+
+
+def test_it_is_written_as_a_benchmark_file(warehouse: Warehouse, tmp_path: Path) -> None:
+    """And read back: the same decisions, plays, losses and chances, so the same scores."""
+    table, path = warehouse.open(DATASET.name, SLUG), tmp_path / "contact.bm"
+    write_text(table, "gnubg-benchmark", path)
+    arrays, found = table.arrays(), read_gnubg_benchmark(path)
+    assert found.quarantined == []
+    assert np.array_equal(found.decisions.boards, arrays["decisions_boards"])
+    assert np.array_equal(found.decisions.dice, arrays["decisions_dice"])
+    assert np.array_equal(found.decisions.seeds, arrays["decisions_seeds"])
+    assert np.array_equal(found.plays.boards, arrays["plays_boards"])
+    assert np.array_equal(found.plays.losses, arrays["plays_losses"])
+    assert found.plays.equities == pytest.approx(np.asarray(arrays["plays_equities"]), abs=1e-12)
+    assert np.array_equal(found.plays.rollouts, np.arange(len(arrays["plays_boards"])))
+    assert np.array_equal(found.rollouts.chances.astype(np.float32), arrays["plays_chances"])
+    imported = warehouse.build(IMPORTED.name, IMPORTED.parameters("contact"), files=[path], strict=True)
+    write_text(imported, "gnubg-benchmark", tmp_path / "again.bm")
+    assert (tmp_path / "again.bm").read_bytes() == path.read_bytes()
+    with warehouse.connect() as connection:
+        columns = "decision, line, position_id, board, class, die1, die2, n_plays, seed"
+        for query in (
+            f"select {columns} from benchmark_decisions where variant = '{{}}' order by decision",
+            "select decision, rank, position_id, board, loss from benchmark_plays where variant = '{}' order by all",
+            "select * exclude (dataset, variant) from benchmark_rollouts where variant = '{}' order by line",
+        ):
+            assert connection.sql(query.format(SLUG)).fetchall() == connection.sql(query.format("contact")).fetchall()
+        nulls = connection.sql(
+            "select count(standard_error), count(loss_standard_error), count(trials), count(*) > 0 "
+            "from benchmark_plays where dataset = 'gnubg_benchmark'"
+        ).fetchall()
+    assert nulls == [(0, 0, 0, True)]
+
+
+def test_scores(warehouse: Warehouse) -> None:
+    """Of pubeval, as on the same decisions imported."""
+    table = warehouse.open(DATASET.name, SLUG)
+    own = ScoreParameters("pubeval", 0, f"rollout_decisions/{SLUG}", "2", table.folder.name)
+    scores = warehouse.build("benchmark_scores", own)
+    assert scores.folder.parent.name == f"pubeval-0ply-{SLUG}"
+    decisions = decisions_of(table)
+    assert decisions.first_plays.tolist() == [0, 4, 8, 12]
+    assert scores.manifest.statistics["error_rate"] == pytest.approx(1000 * scores.array("losses").mean())
+    kind = warehouse.kind("benchmark_scores")
+    kind.check_sample(scores, {}, 3, np.random.default_rng(0))
+    with warehouse.connect() as connection:
+        assert connection.sql(
+            "select benchmark, class, decisions from benchmark_summary where benchmark like 'rollout_decisions/%'"
+        ).fetchall() == [(f"rollout_decisions/{SLUG}", "contact", 3)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"position_class": "bearoff"}, "expected a class of contact, crashed, race, got bearoff"),
+        ({"decisions": 0}, "expected at least 1 decision"),
+        ({"sample_seed": -1}, "expected at least 1 decision and a seed from 0"),
+        ({"within": "far"}, "expected within to be a number of points, got 'far'"),
+        ({"within": "-1"}, "expected a window of 0 points or more"),
+        ({"within": "nan"}, "expected a window of 0 points or more"),
+        ({"most_plays": 1}, "expected a window of 0 points or more and 1 <= least <= most plays"),
+        ({"trials": 100}, "expected a multiple of 36 trials"),
+        ({"until": "soon"}, "expected until to be a standard error, got 'soon'"),
+        ({"player": "nobody"}, "expected the player network"),
+        ({"games": 0}, "expected 1 to"),
+        ({"network": "../x"}, "expected the name of a network"),
+    ],
+)
+def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(replace(SMALL, **changes))
+
+
+def test_the_default_recipe() -> None:
+    parameters = DecisionParameters()
+    assert (parameters.until, parameters.position_class) == ("0.005", "contact")
+    assert DATASET.inputs(parameters)["games"] == ("selfplay", SELFPLAY.defaults[0])
+    assert "network" in DATASET.inputs(parameters)
+    assert "network" not in DATASET.inputs(replace(parameters, network="mine", network_version="r1-00000000"))

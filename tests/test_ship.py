@@ -1,0 +1,96 @@
+"""Taking versions into the package: only whole ones of this code's recipe, in place of those before."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bgdata.datasets.network import DATASET
+from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
+from bgdata.datasets.rollout_decisions import DecisionParameters
+from bgdata.errors import CheckFailedError, MissingTableError, UsageError
+from bgdata.store.lockfile import load_lock
+from bgdata.store.published import published_versions
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+from docs import ship as shipping
+from docs.ship import FOLDERS, LOCK, ship
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    """A copy of the lock of the default warehouse."""
+    path = tmp_path / "warehouse.lock"
+    shutil.copy(LOCK, path)
+    return path
+
+
+def test_it_takes_the_place_of_the_one_before(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
+    before, package = load_lock(lock), tmp_path / "networks"
+    (package / "older" / "r1-00000000").mkdir(parents=True)
+    table = warehouse.open("network", "tiny")
+    (folder,) = ship(["network/tiny"], str(warehouse.root), {"network": package}, lock)
+    assert [path.parent for path in package.rglob("manifest.json")] == [folder]
+    assert Table(folder).manifest == table.manifest
+    after = load_lock(lock)
+    assert [entry for entry in after if entry.dataset != "network"] == [e for e in before if e.dataset != "network"]
+    (entry,) = [entry for entry in after if entry.dataset == "network"]
+    assert (entry.variant, entry.digest, entry.recipe_key) == ("tiny", table.manifest.digest, table.manifest.recipe_key)
+
+
+def test_others_are_refused(warehouse: Warehouse, tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(message: str) -> None:
+        before = lock.read_bytes()
+        with pytest.raises(CheckFailedError, match=message):
+            ship(["network/tiny"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
+        assert lock.read_bytes() == before
+        assert not (tmp_path / "networks").exists()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shipping, "MOST_BYTES", 1000)
+        refused(r"expected at most 1,000 bytes, found [\d,]+ in network/tiny/")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(DATASET), "revision", 2)
+        refused("expected network/tiny/.* to have the recipe of this code, found another; build it anew")
+    path = warehouse.open("network", "tiny").folder / "weights.npy"
+    weights = np.load(path)
+    np.save(path, weights[::-1])
+    refused("expected SHA-256 .* of .*weights.npy, found ")
+    with pytest.raises(MissingTableError, match="no network/none in "):
+        ship(["network/none"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
+
+
+def test_the_newest_is_taken(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
+    table = warehouse.build("network", replace(DATASET.smallest, seed=5))
+    (folder,) = ship(["network/tiny"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
+    assert folder.name == table.folder.name
+
+
+def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
+    """The named ones take the place of all others of their kind; another kind stays."""
+    package = tmp_path / "benchmarks"
+    folders = {DECISIONS.name: package, "network": tmp_path / "networks"}
+    one = warehouse.open(DECISIONS.name, DECISIONS.slug(DECISIONS.smallest))
+    two = warehouse.build(DECISIONS.name, replace(DECISIONS.smallest, decisions=1))
+    names = ["/".join(table.folder.parts[-3:-1]) for table in (one, two)]
+    before = [entry for entry in load_lock(lock) if entry.dataset != DECISIONS.name]
+    for chosen in (names, names[:1], names[1:]):
+        shipped = ship(chosen, str(warehouse.root), folders, lock)
+        assert sorted(path.parent for path in package.rglob("manifest.json")) == sorted(shipped)
+        after = load_lock(lock)
+        assert [entry for entry in after if entry.dataset != DECISIONS.name] == before
+        locked = {f"{entry.dataset}/{entry.variant}" for entry in after if entry.dataset == DECISIONS.name}
+        assert locked == set(chosen)
+    assert list(published_versions(package, DecisionParameters)) == [replace(DECISIONS.smallest, decisions=1)]
+    assert not (tmp_path / "networks").exists()
+
+
+@pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
+def test_kinds_that_do_not_come_with_the_package(warehouse: Warehouse, tmp_path: Path, lock: Path, name: str) -> None:
+    message = f"expected network/VARIANT or rollout_decisions/VARIANT, got {name}"
+    with pytest.raises(UsageError, match=message):
+        ship([name], str(warehouse.root), {kind: tmp_path / kind for kind in FOLDERS}, lock)
