@@ -67,31 +67,6 @@ def new_sparse(encoder: Encoder, inputs: int, rows: int, batch: int) -> Sparse:
     )
 
 
-@kernel(parallel=True)
-def fill_sparse(
-    encoder: int,
-    boards: Boards,
-    batch: int,
-    counts: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    values: Floats,
-    starts: NDArray[np.int64],
-    samples: NDArray[np.int32],
-    factors: Floats,
-) -> None:
-    """Fills the arrays of a Sparse from boards[row, slot], `batch` rows at a time."""
-    n_inputs = starts.shape[1] - 1
-    for number in prange(len(starts)):
-        inputs = np.zeros(n_inputs, np.int16)
-        first, last = number * batch, min((number + 1) * batch, len(boards))
-        for row in range(first, last):
-            fill_inputs(encoder, boards[row], inputs)
-            counts[row] = fill_row(inputs, columns[row], values[row])
-        fill_by_input(
-            counts[first:last], columns[first:last], values[first:last], starts[number], samples[number], factors[number]
-        )
-
-
 @kernel(borrows=True)
 def fill_row(inputs: NDArray[np.int16], columns: NDArray[np.int32], values: Floats) -> int:
     """Fills columns[item] and values[item] with the inputs that are not 0; returns how many, rounded up to fours."""
@@ -133,46 +108,6 @@ def fill_by_input(
     for item in range(len(starts) - 1, 0, -1):
         starts[item] = starts[item - 1]
     starts[0] = 0
-
-
-@kernel(parallel=True)
-def learn_batches(
-    shape: NDArray[np.int64],
-    weights: Floats,
-    biases: Floats,
-    means: Floats,
-    squares: Floats,
-    boards: Boards,
-    targets: Chances,
-    sparse: Sparse,
-    batch: int,
-    rates: Floats,
-    rule: Rule,
-    values: Floats,
-    deltas: Floats,
-) -> None:
-    """Fills weights, biases and, for both one after the other, means and squares of one network: it learns
-    targets[row, 0:5] of boards[row, slot], a batch after the other at rates[batch]. values and deltas
-    [layer, sample, unit] are overwritten."""
-    layers, most = shape[4], shape[5:].max()
-    blocks = (most + BLOCK - 1) // BLOCK
-    for number in range(len(rates)):
-        first = number * batch
-        size = min(batch, len(boards) - first)
-        for sample in prange(size):
-            row = first + sample
-            count = sparse.counts[row]
-            forward(shape, weights, biases, sparse.columns[row, :count], sparse.values[row, :count], values, sample)
-            possible = 2 * possible_outcomes(boards[row]) + 1
-            outputs, errors = values[layers - 1, sample], deltas[layers - 1, sample]
-            fill_errors(targets[row], possible, rule.is_squared, outputs, errors)
-            backward(shape, weights, values, deltas, sample)
-        for block in prange(blocks):
-            gradient = np.empty(BLOCK, np.float32)
-            change_block(
-                shape, weights, biases, means, squares, sparse.starts[number], sparse.samples[number],
-                sparse.factors[number], values, deltas, size, block * BLOCK, rates[number], rule, gradient,
-            )  # fmt: skip
 
 
 @kernel(borrows=True)
@@ -386,3 +321,76 @@ def change(
             row[unit] += rate * gradient[unit]
     for unit in range(len(gradient)):
         row[unit] = min(max(row[unit], -limit), limit)
+
+
+def sparse_loop(
+    encoder: int,
+    boards: Boards,
+    batch: int,
+    counts: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    values: Floats,
+    starts: NDArray[np.int64],
+    samples: NDArray[np.int32],
+    factors: Floats,
+) -> None:
+    """Fills the arrays of a Sparse from boards[row, slot], `batch` rows at a time."""
+    n_inputs = starts.shape[1] - 1
+    for number in prange(len(starts)):
+        inputs = np.zeros(n_inputs, np.int16)
+        first, last = number * batch, min((number + 1) * batch, len(boards))
+        for row in range(first, last):
+            fill_inputs(encoder, boards[row], inputs)
+            counts[row] = fill_row(inputs, columns[row], values[row])
+        fill_by_input(
+            counts[first:last],
+            columns[first:last],
+            values[first:last],
+            starts[number],
+            samples[number],
+            factors[number],
+        )
+
+
+def batches_loop(
+    shape: NDArray[np.int64],
+    weights: Floats,
+    biases: Floats,
+    means: Floats,
+    squares: Floats,
+    boards: Boards,
+    targets: Chances,
+    sparse: Sparse,
+    batch: int,
+    rates: Floats,
+    rule: Rule,
+    values: Floats,
+    deltas: Floats,
+) -> None:
+    """Fills weights, biases and, for both one after the other, means and squares of one network: it learns
+    targets[row, 0:5] of boards[row, slot], a batch after the other at rates[batch]. values and deltas
+    [layer, sample, unit] are overwritten."""
+    layers, most = shape[4], shape[5:].max()
+    blocks = (most + BLOCK - 1) // BLOCK
+    for number in range(len(rates)):
+        first = number * batch
+        size = min(batch, len(boards) - first)
+        for sample in prange(size):
+            row = first + sample
+            count = sparse.counts[row]
+            forward(shape, weights, biases, sparse.columns[row, :count], sparse.values[row, :count], values, sample)
+            possible = 2 * possible_outcomes(boards[row]) + 1
+            outputs, errors = values[layers - 1, sample], deltas[layers - 1, sample]
+            fill_errors(targets[row], possible, rule.is_squared, outputs, errors)
+            backward(shape, weights, values, deltas, sample)
+        for block in prange(blocks):
+            gradient = np.empty(BLOCK, np.float32)
+            change_block(
+                shape, weights, biases, means, squares, sparse.starts[number], sparse.samples[number],
+                sparse.factors[number], values, deltas, size, block * BLOCK, rates[number], rule, gradient,
+            )  # fmt: skip
+
+
+# on all threads; or on the one that calls, so that others can do something else: with the same results
+fill_sparse, learn_batches = kernel(parallel=True)(sparse_loop), kernel(parallel=True)(batches_loop)
+fill_sparse_alone, learn_batches_alone = kernel()(sparse_loop), kernel()(batches_loop)
