@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import CheckFailedError
-from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.answers import NETWORK_CLASSES, evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import Chances, cubeless_equities
 from bgdata.evaluation.encoder import Encoder
+from bgdata.evaluation.network_kernels import Networks
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.kernel import thread_count
@@ -59,6 +60,8 @@ class Lesson(Protocol):
 class Lessons(Protocol):
     """What a feed is to its learner."""
 
+    @property
+    def row_count(self) -> int: ...
     def __len__(self) -> int: ...
     def batch(self, epoch: int, number: int) -> Lesson: ...
 
@@ -126,6 +129,38 @@ class Teacher:
             found |= {f"{name}_{which}": values for name, values in pupil.state().items()}
         return found
 
+    @property
+    def positions(self) -> int:
+        """Of an epoch, of all networks, or somewhat fewer."""
+        return self.lessons.row_count if not self.recipe.rows else self.lessons_per_epoch * LESSON_ROWS
+
+    def notes(self) -> list[str]:
+        """What a user should know before it begins."""
+        found = []
+        for name, learns, training, validation in zip(
+            NETWORK_CLASSES, self.learns, self.training, self.validation, strict=True
+        ):
+            if not learns:
+                found.append(
+                    f"{name}: stays as it is, with {len(training.boards):,} positions to learn from "
+                    f"and {len(validation.boards):,} to be tested on"
+                )
+        return found
+
+    def curve_rows(self, epoch: int) -> NDArray[np.float64]:
+        """Go through an epoch, numbered from 1; 0 only tests. Returns float64[network, number]: rate, positions,
+        cross-entropy on what is learned and on what is not, squared errors alike, whether the weights are kept."""
+        seen = self.learn_epoch(epoch - 1) if epoch else [0] * NETWORKS
+        share, levels = epoch / self.recipe.epochs, [self.cycles.level(which) for which in range(NETWORKS)]
+        found = self.test()
+        if epoch:
+            self._note_errors(found)
+        rows = [
+            (self.recipe.rate_after(share, level), count, *np.transpose((training, validation)).ravel(), is_best)
+            for level, count, (training, validation, is_best) in zip(levels, seen, found, strict=True)
+        ]
+        return np.array(rows, np.float64)
+
     def learn_epoch(self, epoch: int) -> list[int]:
         """Learn from the lessons of an epoch, numbered from 0; returns how many positions each network saw.
 
@@ -180,7 +215,7 @@ class Teacher:
             found.append((training, validation, is_best))
         return found
 
-    def note_errors(self, found: list[tuple[Error, Error, bool]]) -> None:
+    def _note_errors(self, found: list[tuple[Error, Error, bool]]) -> None:
         """Tell the schedule how an epoch went."""
         for which, (_, validation, _) in enumerate(found):
             self.cycles.note(which, validation.cross_entropy)
@@ -270,11 +305,11 @@ def read_examples(lessons: Lessons, most: int) -> list[Examples]:
     return [Examples(*(np.concatenate(columns) for columns in zip(*part, strict=True))) for part in parts]
 
 
-def error_of(networks: object, examples: Examples) -> Error:
+def error_of(networks: Networks, examples: Examples) -> Error:
     """The mean errors of rounded networks without tables; NaN without examples."""
     if not len(examples.boards):
         return NO_ERROR
-    chances = evaluations(networks, NO_TABLES, examples.boards).chances  # type: ignore[arg-type]
+    chances = evaluations(networks, NO_TABLES, examples.boards).chances
     differences = cubeless_equities(chances).astype(np.float64) - cubeless_equities(examples.targets)
     return Error(
         float(cross_entropies(examples.boards, chances, examples.targets).mean()), float((differences**2).mean())

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, possible_outcomes
-from bgdata.evaluation.encoders import BASE_EXTRAS, EXTRAS, UNIT, fill_inputs
 from bgdata.evaluation.encoder import Encoder
-from bgdata.evaluation.network_kernels import OUTPUTS
+from bgdata.evaluation.encoders import BASE_EXTRAS, EXTRAS, UNIT, fill_inputs
 from bgdata.game.codec import Boards
 from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
@@ -120,7 +119,8 @@ def forward(
     values: Floats,
     sample: int,
 ) -> None:
-    """Fills values[layer, sample, unit] with what the units of one network give for the inputs `columns` of `factors`."""
+    """Fills values[layer, sample, unit] with what the units of one network give for the inputs `columns`,
+    whose values are `factors`."""
     units = shape[5]
     sums = values[0, sample, :units]
     for unit in range(units):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import NETWORK_CLASSES
 from bgdata.evaluation.encoder import Encoder
 from bgdata.evaluation.network_kernels import (
@@ -43,6 +45,19 @@ def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], se
     return started
 
 
+def feature_names(networks: Networks) -> str:
+    """The inputs of each network with their revisions, such as "race@1 contact@1 contact@1"."""
+    encoders = [Encoder(row[0]) for row in networks.shapes.tolist()]
+    return " ".join(f"{encoder.label}@{encoder.revision}" for encoder in encoders)
+
+
+def check_features(networks: Networks, features: str) -> None:
+    """Raise UsageError unless the networks have the inputs that are named, of the same revisions; empty for any."""
+    found = feature_names(networks)
+    if features and features != found:
+        raise UsageError(f"expected networks with the inputs {features}, got {found}")
+
+
 def chosen(hidden: tuple[tuple[int, ...], ...], sizes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     """What is wanted, or else what there is."""
     return tuple(wanted or size for wanted, size in zip(hidden, sizes, strict=True))
@@ -53,7 +68,7 @@ def layers_of(networks: Networks, which: int) -> list[Layer]:
     row = networks.shapes[which].tolist()
     sizes = [row[1], *row[SHAPE_COLUMNS : SHAPE_COLUMNS + row[4]]]
     weight, bias, layers = row[2], row[3], []
-    for place, (below, units) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for place, (below, units) in enumerate(pairwise(sizes)):
         weights = networks.weights[weight : weight + below * units].astype(np.float32)
         biases = networks.biases[bias : bias + units].astype(np.float64)
         weights = weights.reshape(below, units) if place == 0 else weights.reshape(units, below).T
