@@ -24,7 +24,7 @@ RECIPE = {  # what each parameter of the recipe does
     "rows": "Positions of an epoch, 0 for all: with many labels, more frequent tests.",
     "batch": "Positions that are learned from at once.",
     "method": f"{' or '.join(METHODS)}: steps by the size that gradients had, or by the gradient alone.",
-    "rate": "Learning rate at most: 0.001 suits adam, 0.01 to 1 descent.",
+    "rate": "Learning rate at most: 0.0001 to 0.001 suit adam, 0.003 to 1 descent.",
     "schedule": f"{', '.join(SCHEDULES)}: to 0 along a wave; up first; by the errors, and back; or not at all.",
     "loss": f"{' or '.join(LOSSES)}: what is made smaller.",
     "seed": "Seed of the order of the labels and of weights that are added.",
@@ -60,7 +60,7 @@ def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
     multiple=True,
     required=True,
     metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
-    help="Positions to learn from; can be given several times. Batches are mixed by the weights.  [required]",
+    help="Positions to learn from; given several times, batches are mixed in the proportion of the weights.  [required]",
 )
 @click.option(
     "--start",
@@ -87,13 +87,14 @@ def sl(
     number of threads.
 
     \b
-    From the network that comes with bgdata; then a wider one, from two kinds of labels, twice as many of the first:
+    From the network that comes with bgdata; then a wider one from two kinds of labels, two thirds of the first:
       bgdata train sl better --labels selfplay_labels/network-10000-seed-1-6x9 --epochs 10
       bgdata train sl wide --labels rollout_labels:2 --labels selfplay_labels --hidden 240 --start network/better
     gnubg's training files, where they are at hand:
       bgdata import gnubg_training contact-train-data && bgdata train sl mine --labels gnubg_training
-    The recipe of 2012, one position after the other as nearly as all cores allow:
-      bgdata train sl cycled --labels gnubg_training --method descent --rate 1 --loss squared --schedule cycles --batch 16
+    The recipe of 2012, but for batches of 16:
+      bgdata train sl cycled --labels gnubg_training --method descent --rate 1 --loss squared --schedule cycles \\
+        --batch 16 --epochs 200
     """
     from bgdata.kernel import threads as run_on
 
@@ -120,7 +121,7 @@ def chosen_parameters(
         **recipe,
         name=name,
         start=pinned(warehouse, table),
-        labels=" ".join(part for text in labels for part in pinned_labels(warehouse, text)),
+        labels=" ".join(pinned_labels(warehouse, text) for text in labels),
         guard=" ".join(benchmark_versions(warehouse)) if guard else "",
         features=feature_names(open_networks(table)),
     )
@@ -132,8 +133,8 @@ def pinned(warehouse: Warehouse, table: Table) -> str:
     return f"{kind}/{variant}/{version}" if table.folder.is_relative_to(warehouse.root) else f"{KIND}/{variant}"
 
 
-def pinned_labels(warehouse: Warehouse, text: str) -> list[str]:
-    """`KIND/VARIANT/VERSION:WEIGHT` of each version that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for."""
+def pinned_labels(warehouse: Warehouse, text: str) -> str:
+    """`KIND/VARIANT/VERSION:WEIGHT`, + between versions, that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for."""
     from bgdata.training.feed_versions import labelled_versions
 
     place, _, weight = text.partition(":")
@@ -141,8 +142,7 @@ def pinned_labels(warehouse: Warehouse, text: str) -> list[str]:
         share = float(weight or 1)
     except ValueError:
         raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {text}") from None
-    found = labelled_versions(warehouse, place)
-    return [f"{version}:{share:g}" for version in found]
+    return f"{'+'.join(labelled_versions(warehouse, place))}:{share:g}"
 
 
 def result_text(table: Table) -> str:

@@ -36,8 +36,9 @@ PLACE = re.compile(r"[a-z0-9_]+/[A-Za-z0-9-]+(/r\d+-[0-9a-f]{8})?")
 class TaughtParameters(SupervisedRecipe, Parameters):
     """A recipe of supervised learning, from which networks and labels on.
 
-    `start` is `network/NAME/VERSION`, or `network/NAME` for one that comes with bgdata. `labels` are versions with
-    weights, `KIND/VARIANT/VERSION:WEIGHT`, a space between; a version that is not named is a default one, built first.
+    `start` is `network/NAME/VERSION`, or `network/NAME` for one that comes with bgdata. `labels` are sources with
+    weights, `KIND/VARIANT/VERSION:WEIGHT`, a space between, and + between versions of one source; a version that is
+    not named is a default one, built first.
     `guard` are versions of benchmarks whose positions are left out. `features` are the inputs of the networks with
     their revisions, empty for the present ones.
     """
@@ -50,15 +51,15 @@ class TaughtParameters(SupervisedRecipe, Parameters):
     test_games: int = 4_000
 
     def weighted_labels(self) -> dict[str, float]:
-        """Weights by `KIND/VARIANT/VERSION`. Raises InvalidParameterError."""
+        """Weights by source, `KIND/VARIANT/VERSION` with + between. Raises InvalidParameterError."""
         found: dict[str, float] = {}
         for text in self.labels.split():
-            place, _, weight = text.partition(":")
+            source, _, weight = text.partition(":")
             try:
-                found[place] = float(weight or 1)
+                found[source] = float(weight or 1)
             except ValueError:
                 raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}") from None
-            if not PLACE.fullmatch(place) or not 0 < found[place] < float("inf"):
+            if not all(map(PLACE.fullmatch, source.split("+"))) or not 0 < found[source] < float("inf"):
                 raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}")
         if not found:
             raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
@@ -122,9 +123,10 @@ class TaughtNetwork(Dataset[TaughtParameters]):
             "one_sided": ("bearoff_one_sided", race),
             "gammon": ("bearoff_gammon", race),
         }
-        for number, place in enumerate((parameters.start, *parameters.weighted_labels())):
+        sources = [place for source in parameters.weighted_labels() for place in source.split("+")]
+        for role, place in (("start", parameters.start), *((label_role(place), place) for place in sources)):
             if place.count("/") == 1:
-                found["start" if number == 0 else f"labels_{number}"] = known_variant(place)
+                found[role] = known_variant(place)
         return found
 
     def estimate(self, parameters: TaughtParameters) -> Estimate:
@@ -220,6 +222,11 @@ def known_variant(place: str) -> tuple[str, Parameters]:
     raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, or a default variant, got {place}")
 
 
+def label_role(place: str) -> str:
+    """Role of labels among the inputs."""
+    return f"labels_{place.replace('/', '_')}"
+
+
 def opened(place: str, table: Table | None, warehouse: Warehouse) -> Table:
     """The input, or else the version that `KIND/VARIANT/VERSION` names. Raises MissingTableError."""
     return table or warehouse.open(*place.split("/"))
@@ -237,9 +244,9 @@ def open_teacher(
 
     check_features(start, parameters.features)
     sources = {}
-    for number, (place, weight) in enumerate(parameters.weighted_labels().items(), start=1):
-        table = opened(place, inputs.get(f"labels_{number}"), warehouse)
-        sources[place] = {"weight": weight, "versions": {table.name: table.manifest.digest}}
+    for source, weight in parameters.weighted_labels().items():
+        tables = [opened(place, inputs.get(label_role(place)), warehouse) for place in source.split("+")]
+        sources[source] = {"weight": weight, "versions": {table.name: table.manifest.digest for table in tables}}
     guard = {place: warehouse.open(*place.split("/")).manifest.digest for place in parameters.guard.split()}
     feeds = [
         Feed(warehouse, FeedRecipe(sources, split, parameters.seed, LESSON_ROWS, "", {}, guard or None))

@@ -29,7 +29,7 @@ class SupervisedRecipe:
     rows: int = 0  # of an epoch; 0 for all that there are
     batch: int = 256  # positions that are learned from at once
     method: str = "adam"
-    rate: float = 0.001  # of Adam's steps, or times the gradient of every single position for plain descent
+    rate: float = 0.0003  # of Adam's steps, or times the gradient of every single position for plain descent
     schedule: str = "cosine"
     loss: str = "cross-entropy"
     seed: int = 1
