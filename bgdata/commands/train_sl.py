@@ -60,7 +60,7 @@ def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
     multiple=True,
     required=True,
     metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
-    help="Positions to learn from; given several times, batches are mixed in the proportion of the weights.  [required]",
+    help="Positions to learn from; given several times, batches are mixed by the weights.  [required]",
 )
 @click.option(
     "--start",

@@ -25,15 +25,8 @@ from bgdata.game.codec import Boards
 from bgdata.kernel import thread_count
 from bgdata.store.executors import InProcess
 from bgdata.training.learning import FloatNetworks, Floats, rounded_networks
-from bgdata.training.supervised_kernels import (
-    Rule,
-    Sparse,
-    fill_sparse,
-    fill_sparse_alone,
-    learn_batches,
-    learn_batches_alone,
-    new_sparse,
-)
+from bgdata.training.sparse_inputs import Sparse, fill_sparse, fill_sparse_alone, new_sparse
+from bgdata.training.supervised_kernels import Learner, Rule, learn_batches, learn_batches_alone
 from bgdata.training.supervised_loss import cross_entropies
 from bgdata.training.supervised_recipe import Cycles, SupervisedRecipe
 
@@ -225,46 +218,42 @@ class Pupil:
     """One network, with what its way of learning remembers."""
 
     def __init__(self, networks: FloatNetworks, which: int, recipe: SupervisedRecipe) -> None:
-        self.shape = networks.shapes[which]
-        last = which + 1 == len(networks.shapes)
-        ends = (None, None) if last else networks.shapes[which + 1, 2:4].tolist()
-        self._places = slice(self.shape[2], ends[0]), slice(self.shape[3], ends[1])
-        self.weights, self.biases = networks.weights[self._places[0]], networks.biases[self._places[1]]
-        count = len(self.weights) + len(self.biases)
-        self._means, self._squares = np.zeros(count, np.float32), np.zeros(count, np.float32)
+        shape = networks.shapes[which]
+        ends = networks.shapes[which + 1, 2:4].tolist() if which + 1 < len(networks.shapes) else (None, None)
+        self._places = slice(shape[2], ends[0]), slice(shape[3], ends[1])
+        weights, biases = networks.weights[self._places[0]], networks.biases[self._places[1]]
+        moments = np.zeros((2, len(weights) + len(biases)), np.float32)
+        scratch = np.zeros((2, shape[4], recipe.batch, shape[5:].max()), np.float32)
+        self.learner = Learner(shape, weights, biases, *moments, *scratch)
         self._decays = np.ones(2)  # of Adam, to the power of the number of steps
-        self._recipe = recipe
+        self._batch = recipe.batch
         self._rule = Rule(
             recipe.method == "adam", recipe.loss == "squared", *map(np.float32, (FIRST_DECAY, SECOND_DECAY, LEAST))
         )
-        size = (self.shape[4], recipe.batch, self.shape[5:].max())
-        self._values, self._deltas = np.zeros(size, np.float32), np.zeros(size, np.float32)
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         """What changes beside the weights."""
-        return {"means": self._means, "squares": self._squares, "decays": self._decays}
+        return {"means": self.learner.means, "squares": self.learner.squares, "decays": self._decays}
 
     def copy_to(self, other: FloatNetworks) -> None:
         """Write the weights into networks of the same shapes."""
-        other.weights[self._places[0]], other.biases[self._places[1]] = self.weights, self.biases
+        other.weights[self._places[0]] = self.learner.weights
+        other.biases[self._places[1]] = self.learner.biases
 
     def prepared(self, examples: Examples, is_shared: bool) -> Homework:
         """Examples with their inputs; `is_shared` among all threads."""
-        encoder, inputs = Encoder(int(self.shape[0])), int(self.shape[1])
-        sparse = new_sparse(encoder, inputs, len(examples.boards), self._recipe.batch)
+        encoder, inputs = Encoder(int(self.learner.shape[0])), int(self.learner.shape[1])
+        sparse = new_sparse(encoder, inputs, len(examples.boards), self._batch)
         fill = fill_sparse if is_shared else fill_sparse_alone
-        fill(int(encoder), examples.boards, self._recipe.batch, *sparse)
+        fill(int(encoder), examples.boards, self._batch, sparse)
         return Homework(examples, sparse)
 
     def learn(self, homework: Homework, ends: list[float], is_shared: bool) -> None:
         """Learn from examples in order, at rates that go from one end to the other; `is_shared` among all threads."""
-        (boards, targets), sparse = homework
+        examples, sparse = homework
         rates = self._rates(len(sparse.starts), *ends)
         learn = learn_batches if is_shared else learn_batches_alone
-        learn(
-            self.shape, self.weights, self.biases, self._means, self._squares, boards, targets, sparse,
-            self._recipe.batch, rates, self._rule, self._values, self._deltas,
-        )  # fmt: skip
+        learn(self.learner, *examples, sparse, self._batch, rates, self._rule)
 
     def _rates(self, batches: int, first_rate: float, last_rate: float) -> Floats:
         """The rate of each batch; Adam's make up for means that began with nothing."""

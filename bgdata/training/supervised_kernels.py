@@ -2,8 +2,7 @@
 
 A batch is learned in two phases. First every sample is an item of its own: its units and by how much they should give
 more. Then every block of units below is an item: the gradient of each of its weights is a sum over the samples of the
-batch in order, four at a time, and the weight is changed at once. Neither depends on how items are shared out. Few
-inputs of a position are not 0: the first layer is summed over those, and its gradients over the samples that have them.
+batch in order, four at a time, and the weight is changed at once. Neither depends on how items are shared out.
 """
 
 from __future__ import annotations
@@ -14,99 +13,82 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, possible_outcomes
-from bgdata.evaluation.encoder import Encoder
-from bgdata.evaluation.encoders import BASE_EXTRAS, EXTRAS, UNIT, fill_inputs
 from bgdata.game.codec import Boards
-from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
 from bgdata.training.learning import Floats, fill_errors, squash
+from bgdata.training.sparse_inputs import Sparse
 
-BLOCK = 32  # units of a layer whose weights one thread changes: any number gives the same
-_UNIT = np.float32(1 / UNIT)
-_NONE = np.float32(0)
+BLOCK = 32  # units of a layer whose weights one item changes: any number gives the same
+_NONE, _ONE = np.float32(0), np.float32(1)
 FIRST_LIMIT, LATER_LIMIT = np.float32(7.999), np.float32(15.998)  # of weights, so that int16 holds them: see learning
+BIAS_LIMIT = np.float32(60)  # which int32 holds
 
 
-class Sparse(NamedTuple):
-    """Inputs that are not 0 of the batches of a lesson, by sample and by input."""
+class Learner(NamedTuple):
+    """One network and what its way of learning remembers."""
 
-    counts: NDArray[np.int64]  # [sample] how many it has, filled up to a multiple of four
-    columns: NDArray[np.int32]  # [sample, item] which; ascending, then 0
-    values: Floats  # [sample, item] what they are; then 0
-    starts: NDArray[np.int64]  # [batch, input + 1] where the samples that have an input begin in the next two
-    samples: NDArray[np.int32]  # [batch, item] of the batch, from 0; ascending for each input
-    factors: Floats  # [batch, item] what the input is there
+    shape: NDArray[np.int64]  # its row of `Networks.shapes`
+    weights: Floats  # its own, as in `FloatNetworks`
+    biases: Floats
+    means: Floats  # of Adam: the mean gradient of each weight, then of each bias
+    squares: Floats  # and its mean square
+    values: Floats  # [layer, sample, unit] scratch: what units give
+    deltas: Floats  # and by how much they should give more
 
 
 class Rule(NamedTuple):
     """How a gradient changes a weight."""
 
-    is_adam: bool  # Kingma and Ba (2015), else plain descent
+    is_adam: bool  # Kingma and Ba (2015), by the mean over a batch; else plain descent, by the sum
     is_squared: bool  # half the squared error of chances instead of their cross-entropy
     first_decay: np.float32  # of Adam's mean gradient
     second_decay: np.float32  # of its mean square
     least: np.float32  # what is added to its root
 
 
-def most_used(encoder: Encoder) -> int:
-    """Room for the inputs that are not 0: at most one for each checker, and the extras; a multiple of four."""
-    return -(-(2 * CHECKERS + max(EXTRAS[encoder], BASE_EXTRAS)) // 4) * 4
-
-
-def new_sparse(encoder: Encoder, inputs: int, rows: int, batch: int) -> Sparse:
-    """Room for the inputs of so many rows in batches."""
-    most, batches = most_used(encoder), -(-rows // batch)
-    return Sparse(
-        np.empty(rows, np.int64),
-        np.empty((rows, most), np.int32),
-        np.empty((rows, most), np.float32),
-        np.empty((batches, inputs + 1), np.int64),
-        np.empty((batches, batch * most), np.int32),
-        np.empty((batches, batch * most), np.float32),
-    )
-
-
-@kernel(borrows=True)
-def fill_row(inputs: NDArray[np.int16], columns: NDArray[np.int32], values: Floats) -> int:
-    """Fills columns[item] and values[item] with the inputs that are not 0; returns how many, rounded up to fours."""
-    count = 0
-    for item in range(len(inputs)):
-        if inputs[item] != 0:
-            columns[count], values[count] = item, np.float32(inputs[item]) * _UNIT
-            count += 1
-    while count % 4:
-        columns[count], values[count] = 0, _NONE
-        count += 1
-    return count
-
-
-@kernel(borrows=True)
-def fill_by_input(
-    counts: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    values: Floats,
-    starts: NDArray[np.int64],
-    samples: NDArray[np.int32],
-    factors: Floats,
+@kernel(parallel=True)
+def learn_batches(
+    learner: Learner, boards: Boards, targets: Chances, sparse: Sparse, batch: int, rates: Floats, rule: Rule
 ) -> None:
-    """Fills starts[input], samples[item] and factors[item] of a batch: a counting sort of its rows by input."""
-    for item in range(len(starts)):
-        starts[item] = 0
-    for row in range(len(counts)):
-        for item in range(counts[row]):
-            starts[columns[row, item]] += values[row, item] != _NONE
-    total = 0
-    for item in range(len(starts)):
-        total, starts[item] = total + starts[item], total
-    for row in range(len(counts)):
-        for item in range(counts[row]):
-            if values[row, item] != _NONE:
-                place = starts[columns[row, item]]
-                samples[place], factors[place] = row, values[row, item]
-                starts[columns[row, item]] = place + 1
-    for item in range(len(starts) - 1, 0, -1):
-        starts[item] = starts[item - 1]
-    starts[0] = 0
+    """Fills the arrays of a learner: it learns targets[row, 0:5] of boards[row, slot], a batch after the other at
+    rates[batch], on all threads."""
+    blocks = (learner.values.shape[2] + BLOCK - 1) // BLOCK
+    for number in range(len(rates)):
+        first = number * batch
+        size = min(batch, len(boards) - first)
+        for sample in prange(size):
+            weigh_sample(learner, boards[first + sample], targets[first + sample], sparse, first + sample, sample, rule)
+        for block in prange(blocks):
+            change_block(learner, sparse, number, size, block * BLOCK, rates[number], rule, np.empty(BLOCK, np.float32))
+
+
+@kernel()
+def learn_batches_alone(
+    learner: Learner, boards: Boards, targets: Chances, sparse: Sparse, batch: int, rates: Floats, rule: Rule
+) -> None:
+    """Fills the same on the thread that calls, so that others can do something else."""
+    blocks, gradient = (learner.values.shape[2] + BLOCK - 1) // BLOCK, np.empty(BLOCK, np.float32)
+    for number in range(len(rates)):
+        first = number * batch
+        size = min(batch, len(boards) - first)
+        for sample in range(size):
+            weigh_sample(learner, boards[first + sample], targets[first + sample], sparse, first + sample, sample, rule)
+        for block in range(blocks):
+            change_block(learner, sparse, number, size, block * BLOCK, rates[number], rule, gradient)
+
+
+@kernel(borrows=True)
+def weigh_sample(
+    learner: Learner, board: Boards, target: Chances, sparse: Sparse, row: int, sample: int, rule: Rule
+) -> None:
+    """Fills values[layer, sample, unit] and deltas[layer, sample, unit] of a learner for board[slot], whose inputs are
+    in `row`."""
+    shape, weights, biases = learner.shape, learner.weights, learner.biases
+    last, count = shape[4] - 1, sparse.counts[row]
+    forward(shape, weights, biases, sparse.columns[row, :count], sparse.values[row, :count], learner.values, sample)
+    possible = 2 * possible_outcomes(board) + 1
+    fill_errors(target, possible, rule.is_squared, learner.values[last, sample], learner.deltas[last, sample])
+    backward(shape, weights, learner.values, learner.deltas, sample)
 
 
 @kernel(borrows=True)
@@ -187,49 +169,31 @@ def backward(shape: NDArray[np.int64], weights: Floats, values: Floats, deltas: 
 
 @kernel(borrows=True)
 def change_block(
-    shape: NDArray[np.int64],
-    weights: Floats,
-    biases: Floats,
-    means: Floats,
-    squares: Floats,
-    starts: NDArray[np.int64],
-    samples: NDArray[np.int32],
-    factors: Floats,
-    values: Floats,
-    deltas: Floats,
-    size: int,
-    begin: int,
-    rate: np.float32,
-    rule: Rule,
-    gradient: Floats,
+    learner: Learner, sparse: Sparse, number: int, size: int, begin: int, rate: np.float32, rule: Rule, gradient: Floats
 ) -> None:
     """Fills, of one network, the weights that lead from all inputs to BLOCK units of the first layer from `begin` on,
-    and from such units of any layer to the next, their biases, means and squares. gradient[0:BLOCK] is scratch."""
-    units, offset = shape[5], len(weights)
-    share = np.float32(1) / np.float32(size) if rule.is_adam else np.float32(1)
-    stop = min(begin + BLOCK, units)
-    if begin < stop:
-        part = gradient[: stop - begin]
-        for item in range(shape[1]):
-            if starts[item] < starts[item + 1] or rule.is_adam:
-                fill_first_gradient(samples, factors, deltas, starts[item], starts[item + 1], begin, part)
-                place = item * units + begin
-                change(weights, means, squares, place, place, part, share, rate, rule, FIRST_LIMIT)
+    and from such units of any layer to the next, and their biases, after batch `number`. gradient[0:BLOCK] is
+    scratch."""
+    shape, values, deltas = learner.shape, learner.values, learner.deltas
+    units, share = shape[5], _ONE / np.float32(size) if rule.is_adam else _ONE
+    starts, samples, factors = sparse.starts[number], sparse.samples[number], sparse.factors[number]
+    part = gradient[: min(max(units - begin, 0), BLOCK)]
+    for item in range(shape[1] if len(part) else 0):
+        if starts[item] < starts[item + 1] or rule.is_adam:
+            fill_first_gradient(samples, factors, deltas, starts[item], starts[item + 1], begin, part)
+            change(learner, learner.weights, 0, item * units + begin, part, share, rate, rule, FIRST_LIMIT)
     place, bias = shape[1] * units, 0
     for layer in range(shape[4]):
-        units = shape[5 + layer]
-        stop = min(begin + BLOCK, units)
-        if begin < stop:
-            part = gradient[: stop - begin]
+        units, above = shape[5 + layer], shape[6 + layer] if layer + 1 < shape[4] else 0
+        part = gradient[: min(max(units - begin, 0), BLOCK)]
+        if len(part):
             fill_bias_gradient(deltas, layer, size, begin, part)
-            limit = np.float32(1000)  # biases have room
-            change(biases, means, squares, bias + begin, offset + bias + begin, part, share, rate, rule, limit)
-            for unit in range(shape[6 + layer] if layer + 1 < shape[4] else 0):
+            change(learner, learner.biases, len(learner.weights), bias + begin, part, share, rate, rule, BIAS_LIMIT)
+            for unit in range(above):
                 fill_later_gradient(values, deltas, layer, size, unit, begin, part)
                 row = place + unit * units + begin
-                change(weights, means, squares, row, row, part, share, rate, rule, LATER_LIMIT)
-        bias += units
-        place += units * shape[6 + layer] if layer + 1 < shape[4] else 0
+                change(learner, learner.weights, 0, row, part, share, rate, rule, LATER_LIMIT)
+        place, bias = place + units * above, bias + units
 
 
 @kernel(borrows=True)
@@ -294,23 +258,24 @@ def fill_later_gradient(
 
 @kernel(borrows=True)
 def change(
-    weights: Floats,
-    means: Floats,
-    squares: Floats,
+    learner: Learner,
+    numbers: Floats,
+    offset: int,
     place: int,
-    moment: int,
     gradient: Floats,
     share: np.float32,
     rate: np.float32,
     rule: Rule,
     limit: np.float32,
 ) -> None:
-    """Fills weights[place + unit], and means and squares[moment + unit], by the rule; no weight is beyond the limit."""
-    row = weights[place : place + len(gradient)]
+    """Fills numbers[place + unit], weights or biases, and means and squares from `offset` + place on, by the rule and
+    `share` times gradient[unit]; no number is beyond the limit."""
+    row = numbers[place : place + len(gradient)]
     if rule.is_adam:
-        mean, square = means[moment : moment + len(gradient)], squares[moment : moment + len(gradient)]
+        mean = learner.means[offset + place : offset + place + len(gradient)]
+        square = learner.squares[offset + place : offset + place + len(gradient)]
         keep, keep_square = rule.first_decay, rule.second_decay
-        take, take_square = np.float32(1) - keep, np.float32(1) - keep_square
+        take, take_square = _ONE - keep, _ONE - keep_square
         for unit in range(len(gradient)):
             slope = share * gradient[unit]
             mean[unit] = keep * mean[unit] + take * slope
@@ -318,79 +283,6 @@ def change(
             row[unit] += rate * mean[unit] / (np.sqrt(square[unit]) + rule.least)
     else:
         for unit in range(len(gradient)):
-            row[unit] += rate * gradient[unit]
+            row[unit] += rate * share * gradient[unit]
     for unit in range(len(gradient)):
         row[unit] = min(max(row[unit], -limit), limit)
-
-
-def sparse_loop(
-    encoder: int,
-    boards: Boards,
-    batch: int,
-    counts: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    values: Floats,
-    starts: NDArray[np.int64],
-    samples: NDArray[np.int32],
-    factors: Floats,
-) -> None:
-    """Fills the arrays of a Sparse from boards[row, slot], `batch` rows at a time."""
-    n_inputs = starts.shape[1] - 1
-    for number in prange(len(starts)):
-        inputs = np.zeros(n_inputs, np.int16)
-        first, last = number * batch, min((number + 1) * batch, len(boards))
-        for row in range(first, last):
-            fill_inputs(encoder, boards[row], inputs)
-            counts[row] = fill_row(inputs, columns[row], values[row])
-        fill_by_input(
-            counts[first:last],
-            columns[first:last],
-            values[first:last],
-            starts[number],
-            samples[number],
-            factors[number],
-        )
-
-
-def batches_loop(
-    shape: NDArray[np.int64],
-    weights: Floats,
-    biases: Floats,
-    means: Floats,
-    squares: Floats,
-    boards: Boards,
-    targets: Chances,
-    sparse: Sparse,
-    batch: int,
-    rates: Floats,
-    rule: Rule,
-    values: Floats,
-    deltas: Floats,
-) -> None:
-    """Fills weights, biases and, for both one after the other, means and squares of one network: it learns
-    targets[row, 0:5] of boards[row, slot], a batch after the other at rates[batch]. values and deltas
-    [layer, sample, unit] are overwritten."""
-    layers, most = shape[4], shape[5:].max()
-    blocks = (most + BLOCK - 1) // BLOCK
-    for number in range(len(rates)):
-        first = number * batch
-        size = min(batch, len(boards) - first)
-        for sample in prange(size):
-            row = first + sample
-            count = sparse.counts[row]
-            forward(shape, weights, biases, sparse.columns[row, :count], sparse.values[row, :count], values, sample)
-            possible = 2 * possible_outcomes(boards[row]) + 1
-            outputs, errors = values[layers - 1, sample], deltas[layers - 1, sample]
-            fill_errors(targets[row], possible, rule.is_squared, outputs, errors)
-            backward(shape, weights, values, deltas, sample)
-        for block in prange(blocks):
-            gradient = np.empty(BLOCK, np.float32)
-            change_block(
-                shape, weights, biases, means, squares, sparse.starts[number], sparse.samples[number],
-                sparse.factors[number], values, deltas, size, block * BLOCK, rates[number], rule, gradient,
-            )  # fmt: skip
-
-
-# on all threads; or on the one that calls, so that others can do something else: with the same results
-fill_sparse, learn_batches = kernel(parallel=True)(sparse_loop), kernel(parallel=True)(batches_loop)
-fill_sparse_alone, learn_batches_alone = kernel()(sparse_loop), kernel()(batches_loop)
