@@ -77,7 +77,7 @@ class TaughtNetwork(Dataset[TaughtParameters]):
     columns = (
         Column("epoch", "INTEGER", "", "Epochs so far, 0 before the first"),
         Column("network", "VARCHAR", "", "race, crashed or contact"),
-        Column("rate", "DOUBLE", "", "Learning rate at the end of the epoch"),
+        Column("learning_rate", "DOUBLE", "per step", "Learning rate at the end of the epoch"),
         Column("positions", "BIGINT", "positions", "What the network has learned from in the epoch"),
         Column("train_cross_entropy", "DOUBLE", "nats", "Mean over a sample of what is learned, summed over chances"),
         Column("validation_cross_entropy", "DOUBLE", "nats", "The same of positions that are never learned from"),
@@ -88,7 +88,9 @@ class TaughtNetwork(Dataset[TaughtParameters]):
     key = ("epoch", "network")
     arrays = (
         *NETWORK.arrays[:3],
-        FlatArray("curve", "float64", "epoch, network, number", "The numbers of the learning curve, from `rate` on"),
+        FlatArray(
+            "curve", "float64", "epoch, network, number", "The numbers of the learning curve, from `learning_rate` on"
+        ),
         FlatArray("tests", "float64", "start or result, number", "Points per game against PubEval, standard error"),
     )
     parameters = TaughtParameters
@@ -96,6 +98,8 @@ class TaughtNetwork(Dataset[TaughtParameters]):
     smallest = TaughtParameters(
         epochs=2,
         batch=32,
+        rate=0.01,
+        hidden="12",
         name="tiny-taught",
         start=f"network/{NETWORK.slug(NETWORK.smallest)}",
         labels=f"{SELFPLAY_LABELS.name}/{SELFPLAY_LABELS.slug(SELFPLAY_LABELS.smallest)}",

@@ -211,7 +211,13 @@ SPOILERS: dict[str, list[Spoiler]] = {
     "supervised_learning_curve__errors_are_possible": [
         changed("supervised_learning_curve", change, epoch=1, network="contact")
         for change in (
-            *("rate = -1", "rate = null", "rate = 'nan'", "positions = -1", "positions = null"),
+            *(
+                "learning_rate = -1",
+                "learning_rate = null",
+                "learning_rate = 'nan'",
+                "positions = -1",
+                "positions = null",
+            ),
             *("train_cross_entropy = -0.1", "validation_cross_entropy = 'nan'", "validation_cross_entropy = null"),
             *("train_squared_error = 36.1", "validation_squared_error = -0.1", "train_squared_error = null"),
         )

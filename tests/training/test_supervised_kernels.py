@@ -158,9 +158,10 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
         teach(networks, 2, Examples(given.boards, (given.targets > 0.5).astype(np.float32)), SupervisedRecipe(
             batch=4, method="descent", rate=10.0))  # fmt: skip
     first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
-    assert first == pytest.approx(FIRST_LIMIT)
+    assert first <= FIRST_LIMIT
     assert later <= LATER_LIMIT
     assert max(first_bias, later_bias) <= 60
+    assert first == pytest.approx(FIRST_LIMIT) or later == pytest.approx(LATER_LIMIT)
 
 
 def test_sparse_is_room_for_the_batches() -> None:

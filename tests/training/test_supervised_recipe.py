@@ -41,7 +41,6 @@ def test_cycles_as_they_were_done_in_2012() -> None:
             cycles.note(0, error)
             assert cycles.level(0) == level
         cycles.note(0, 3.8)
-        cycles.note(0, 1.0)
     assert cycles.level(0) == 0
     assert cycles.level(1) == 0
     assert recipe.rate_after(0.81, 0) == pytest.approx(CYCLE[-1])  # the last fifth
