@@ -234,7 +234,7 @@ def test_targets_that_are_no_chances(untaught: Warehouse) -> None:
     path = next(untaught.versions("selfplay_labels")).folder / "chances.npy"
     values, size = np.load(path), path.stat().st_size
     path.chmod(0o644)
-    for row, chances in ((700, [np.nan, 0, 0, 0, 0]), (3, [0.5, 0.6, 0, 0, 0]), (0, [0.5, 0.1, 0, 0.51, 0])):
+    for row, chances in ((700, [np.nan, 0, 0, 0, 0]), (3, [0.5, 0.6, 0, 0, 0]), (0, [0.5, 0.1, 0, 0.6, 0])):
         spoiled = values.copy()
         spoiled[row] = chances
         np.save(path, spoiled)
