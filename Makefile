@@ -1,11 +1,18 @@
 # bgdata: the two commands a newcomer needs are `make build` and `make test`.
-# Everything is set up in .venv from requirements.lock (hashes checked) by uv, or by pip where uv cannot be had.
+# Everything is set up in .venv from requirements.lock (hashes checked) by uv, or by pip where uv cannot be had; what only
+# tests and checks need is added from requirements-dev.lock by those that need it.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+DEV    := $(VENV)/.ready-dev
 LOCK   := requirements.lock
+DEV_LOCK := requirements-dev.lock
 UV_VERSION := 0.13.8
+
+# the packages of a lock file
+install = if [ -x $(BIN)/uv ] && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1); then :; \
+          else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); fi
 
 .DEFAULT_GOAL := help
 .PHONY: help env build test bench check lock clean
@@ -19,26 +26,32 @@ $(READY): $(LOCK) requirements-uv.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if (3, 11) <= v < (3, 14) else f"bgdata needs Python 3.11 to 3.13, found {v[0]}.{v[1]}; try: make PYTHON=python3.12")'
 	@$(PYTHON) -m venv $(VENV) || { echo "could not make a virtual environment: install your system's python3-venv package"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock 2>/dev/null || echo "no uv for this machine: installing with pip (slower)"
-	@if [ -x $(BIN)/uv ] && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(LOCK); then :; \
-	 else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK); fi
+	@$(call install,$(LOCK))
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): $(READY) $(DEV_LOCK)
+	@$(call install,$(DEV_LOCK))
 	@touch $@
 
 build: $(READY)  ## build the default warehouse with the Prefect flow, and prove it against warehouse.lock
 	@$(BIN)/python -m pipelines.build
 
-test: $(READY)  ## run the tests
+test: $(DEV)  ## run the tests
 	@$(BIN)/python -m pytest
 
-bench: $(READY)  ## measure every row of the README's speed tables (makebearoff beside it where installed)
+bench: $(DEV)  ## measure every row of the README's speed tables (makebearoff beside it where installed)
 	@$(BIN)/python -m tests.benchmarks
 
-check: $(READY)  ## formatting, lint and types
+check: $(DEV)  ## formatting, lint and types
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
 
-lock:  ## resolve requirements.lock anew (needs uv)
-	@uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11 --group dev pyproject.toml -o $(LOCK)
-	@echo "uv==$(UV_VERSION)" | uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11 - -o requirements-uv.lock
+COMPILE = uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11
+
+lock:  ## resolve the requirements*.lock files anew (needs uv)
+	@$(COMPILE) --group install pyproject.toml -o $(LOCK)
+	@$(COMPILE) --group install --group dev pyproject.toml -c $(LOCK) -o $(DEV_LOCK)
+	@echo "uv==$(UV_VERSION)" | $(COMPILE) - -o requirements-uv.lock
 
 clean:  ## remove the environment and caches (the warehouse stays)
 	@rm -rf $(VENV) .bgdata .pytest_cache .mypy_cache .ruff_cache build *.egg-info

@@ -183,7 +183,7 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
     """Score PLAYER on benchmarks (1000 x mean loss a decision), or in whole games (points per game).
 
-    Without --set these are gnubg's files where they were imported, or else all sets of `bgdata decisions`.
+    Without --set these are gnubg's files where they were imported, and all sets of `bgdata decisions`.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
     gnubg or bgsage. Games are cubeless money games, every sequence of dice played from both sides.

@@ -23,7 +23,14 @@ HEAVY = ("dask", "duckdb", "numba", "pandas", "prefect", "pyarrow")
 
 # what a folder or module of ours may import of ours, itself included; its own package is always allowed
 MAY_IMPORT = {
-    "bgdata": {"bgdata.bearoff", "bgdata.datasets", "bgdata.game", "bgdata.store"},  # the public API
+    "bgdata": {
+        "bgdata.bearoff",
+        "bgdata.datasets",
+        "bgdata.game",
+        "bgdata.store",
+        "bgdata.warehouse",
+    },  # the public API
+    "bgdata.warehouse": {"bgdata.store", "bgdata.training"},  # the latter once `batches` is called
     "bgdata.players": {
         "bgdata.Folder",
         "bgdata.open_warehouse",
@@ -49,6 +56,9 @@ MAY_IMPORT = {
         "bgdata.bearoff",
         "bgdata.evaluation",
         "bgdata.play",
+        "bgdata.store.parquet",
+        "bgdata.store.table",
+        "bgdata.store.warehouse",
     },
     "bgdata.formats": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.bearoff.index"},
     "bgdata.store": {"bgdata.errors"},  # knows no backgammon
@@ -86,6 +96,7 @@ ONLY_IN = {
     "matplotlib": {"bgdata.commands"},
     "rich": {"bgdata.commands"},
     "psutil": {"bgdata.store"},
+    "torch": {"bgdata.training.feed_torch"},
 }
 
 
@@ -245,14 +256,20 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     assert heavy(loaded) == set()
 
 
+def test_batches_load_no_database(small_root: Path) -> None:
+    program = f"import bgdata\nnext(iter(bgdata.open_warehouse({str(small_root)!r}).batches('bgsage_rollouts')))\n"
+    assert heavy(run_python(program)) == {"numba"}
+
+
 def test_what_is_loaded_is_noticed(small_root: Path) -> None:
     program = f"import bgdata\nbgdata.open_warehouse({str(small_root)!r}).connect().close()"
     assert {"duckdb", "pyarrow"} <= heavy(run_python(program))
 
 
 def test_exceptions_live_in_one_file() -> None:
-    modules = [import_module(name) for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
-    assert len(modules) == len([name for name in SOURCES if name.startswith("bgdata.")])
+    names = [name for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
+    assert len(names) == len([name for name in SOURCES if name.startswith("bgdata.")])
+    modules = [import_module(name) for name in names if name != "bgdata.training.feed_torch"]  # needs PyTorch
     classes = {value for module in modules for value in vars(module).values() if inspect.isclass(value)}
     raised = {
         value for value in classes if issubclass(value, BaseException) and is_within(value.__module__, {"bgdata"})

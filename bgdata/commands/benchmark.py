@@ -119,9 +119,9 @@ def full_name(name: str, warehouse: Warehouse) -> str:
 
 
 def sets_there(warehouse: Warehouse) -> list[str]:
-    """The benchmarks that were imported, or else the sets made here. Raises MissingTableError where there are none."""
+    """The benchmarks that were imported, and the sets made here. Raises MissingTableError where there are none."""
     found = [f"{BENCHMARK.name}/{entry}" for entry in FILE_CLASSES if warehouse.find(BENCHMARK, ClassParameters(entry))]
-    found = found or [f"{ROLLED_OUT}/{variant}" for variant in warehouse.variants(ROLLED_OUT)]
+    found += [f"{ROLLED_OUT}/{variant}" for variant in warehouse.variants(ROLLED_OUT)]
     if not found:
         raise MissingTableError(
             f"expected a benchmark in {warehouse.root}, found none; "

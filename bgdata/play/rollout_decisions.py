@@ -1,7 +1,7 @@
 """Rolled-out decisions: the better plays of a roll, all with the same dice, and what each loses against the best.
 
-The same dice make differences between plays more certain than the plays themselves: their standard errors come from
-the differences, block by block.
+The same dice make differences between plays more certain where luck is not subtracted; where it is, most of what they
+share is gone already. Standard errors of losses come from the differences, block by block.
 """
 
 from __future__ import annotations

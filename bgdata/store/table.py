@@ -21,10 +21,6 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({self.folder})"
 
-    def __reduce__(self) -> tuple[type[Table], tuple[Path]]:
-        """Other processes map the arrays themselves."""
-        return Table, (self.folder,)
-
     @cached_property
     def manifest(self) -> Manifest:
         """The manifest. Raises ManifestFormatError when it cannot be read."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -61,10 +62,15 @@ class Feed:
         if epochs is not None and epochs < 1:
             raise UsageError(f"expected at least 1 epoch, got {epochs}")
         self.recipe, self.begin, self.epochs = recipe, begin, epochs
+        self._opened = partial(Feed, warehouse, recipe, begin=begin, epochs=epochs, from_parquet=from_parquet)
         self.shared = SharedBatches(warehouse, recipe, from_parquet)
         self.versions = self.shared.versions
         if begin.batch >= len(self):
             raise UsageError(f"expected a batch below {len(self)} in the state, got {begin.batch}")
+
+    def __reduce__(self) -> tuple[partial[Feed], tuple[()]]:
+        """Another process opens the feed anew."""
+        return self._opened, ()
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -75,7 +81,7 @@ class Feed:
         return self.part(0, 1)
 
     def __repr__(self) -> str:
-        guard = "no guard" if self.recipe.benchmarks is None else f"{self.guarded:,} left out for benchmarks"
+        guard = f"{self.guarded:,} left out for benchmarks" if self.recipe.benchmarks else "no benchmark to guard"
         return f"Feed({', '.join(self.versions)}: {self.row_count:,} rows of {self.recipe.split}, {guard})"
 
     @property
@@ -109,11 +115,11 @@ class Feed:
         """What goes on after a batch, as JSON of some kilobytes: give it to `Warehouse.batches` as `state`."""
         return state_of(self.recipe, Place(*divmod(batch.epoch * len(self) + batch.number + 1, len(self))))
 
-    def seen(self, last: Batch) -> dict[str, Any]:
-        """Which rows a run has seen that began with this feed and ended with a batch, exactly, for its manifest:
-        the recipe and two places, as JSON of some kilobytes. `listed_rows` lists them again."""
+    def seen(self, last: Batch, begin: Place = Place(0, 0)) -> dict[str, Any]:  # noqa: B008
+        """Which rows a run has seen, exactly, from the first batch, or from `begin`, to the last, for its manifest:
+        the recipe and two places, as JSON of some kilobytes. `listed_rows` lists the rows again."""
         after = self.state_after(last)
-        return {"feed": after["feed"], "begin": list(self.begin), "end": [after["epoch"], after["batch"]]}
+        return {"feed": after["feed"], "begin": list(begin), "end": [after["epoch"], after["batch"]]}
 
     def torch(self, rank: int = 0, ranks: int = 1) -> TorchBatches:
         """An IterableDataset of whole batches for `DataLoader(..., batch_size=None)`; see `feed_torch`."""

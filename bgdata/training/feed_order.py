@@ -5,7 +5,9 @@ The order follows from the key (seed, epoch, ...) alone, and any place in it is 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +73,8 @@ class Stream:
         self.spans = [span for span in spans if span.taken]
         self.count = sum(span.taken for span in self.spans)
         self._versions, self._choice, self._key, self._pool_blocks = versions, choice, key, pool_blocks
+        self._ordered_at: tuple[int, int] | None = None  # epoch and cycle
+        self._ordered: tuple[list[list[Span]], list[int]] = [], []
         self._at: tuple[int, int, int] | None = None  # epoch, cycle and number of the pool in memory
         self._pool, self._places = new_rows(0), np.zeros(0, np.int32)
 
@@ -79,20 +83,22 @@ class Stream:
         parts = []
         while begin < end:
             cycle, place = divmod(begin, self.count)
-            pools = self._pools(epoch, cycle)
-            ends = np.cumsum([sum(span.taken for span in pool) for pool in pools])
-            number = int(np.searchsorted(ends, place, side="right"))
+            pools, ends = self._order(epoch, cycle)
+            number = bisect_right(ends, place)
             self._fill(pools[number], (epoch, cycle, number))
-            start = int(ends[number]) - len(self._places)
-            stop = min(place + end - begin, int(ends[number]))
+            start, stop = ends[number] - len(self._places), min(place + end - begin, ends[number])
             parts.append(self._pool.take(self._places[place - start : stop - start]))
             begin += stop - place
         return joined(parts)
 
-    def _pools(self, epoch: int, cycle: int) -> list[list[Span]]:
-        """The blocks in the order of a cycle, by the pools that hold them."""
-        order = [self.spans[n] for n in shuffled((*self._key, epoch, cycle), len(self.spans)).tolist()]
-        return [order[n : n + self._pool_blocks] for n in range(0, len(order), self._pool_blocks)]
+    def _order(self, epoch: int, cycle: int) -> tuple[list[list[Span]], list[int]]:
+        """The blocks of a cycle by the pools that hold them, and the row after the last of each pool."""
+        if self._ordered_at != (epoch, cycle):
+            order = [self.spans[n] for n in shuffled((*self._key, epoch, cycle), len(self.spans)).tolist()]
+            pools = [order[n : n + self._pool_blocks] for n in range(0, len(order), self._pool_blocks)]
+            self._ordered = pools, list(accumulate(sum(span.taken for span in pool) for pool in pools))
+            self._ordered_at = epoch, cycle
+        return self._ordered
 
     def _fill(self, spans: Sequence[Span], at: tuple[int, int, int]) -> None:
         """Read a pool, unless it is the one in memory."""

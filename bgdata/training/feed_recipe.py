@@ -50,6 +50,8 @@ class FeedRecipe:
 
     def check(self) -> None:
         """Raise UsageError for a recipe that cannot be followed, UnknownEncoderError for unknown features."""
+        if not self.sources:
+            raise UsageError("expected a kind to read, got none")
         if self.split not in SPLITS:
             raise UsageError(f"expected a split among {', '.join(SPLITS)}, got {self.split}")
         if not 0 <= self.seed < 1 << 63:

@@ -43,8 +43,8 @@ class SharedBatches:
         recipe.check()
         self.recipe = recipe
         found = {name: digest for source in recipe.sources.values() for name, digest in source["versions"].items()}
-        self.versions = tuple(found)
-        tables = [open_version(warehouse, name, digest) for name, digest in found.items()]
+        self.versions = tuple(sorted(found))
+        tables = [open_version(warehouse, name, found[name]) for name in self.versions]
         self._rows = [LabelledRows(table, games_of(warehouse, table), from_parquet) for table in tables]
         self._guard = None if recipe.benchmarks is None else open_guard(warehouse, recipe.benchmarks)
         self._split = SPLITS.index(recipe.split)
@@ -90,10 +90,13 @@ class SharedBatches:
         return counted
 
     def _open_streams(self, counted: Sequence[Counts]) -> list[tuple[Stream, Fraction]]:
-        """The streams and their weights. A source that lacks a class leaves its part of that class to the others."""
+        """The streams and their weights, by name, whatever the order in which they were given.
+
+        A source that lacks a class leaves its part of that class to the others.
+        """
         streams: list[tuple[Stream, Fraction]] = []
-        sources = self.recipe.sources.values()
-        for number, (stratum, share) in enumerate((self.recipe.strata or {"": 1}).items()):
+        sources = [source for _, source in sorted(self.recipe.sources.items())]
+        for number, (stratum, share) in enumerate(sorted((self.recipe.strata or {"": 1}).items())):
             opened = [
                 (
                     self._open_stream(source["versions"], stratum, counted, number * len(sources) + n),
@@ -116,7 +119,7 @@ class SharedBatches:
 
     def _raise_empty(self, stratum: str, counts: Sequence[int]) -> None:
         """UsageError for the first source without rows."""
-        names = list(self.recipe.sources)
+        names = sorted(self.recipe.sources)
         where = ", ".join(names) if stratum else names[counts.index(0)]
         rows = f"rows of the class {stratum}" if stratum else "rows"
         left_out = f"; {self.guarded:,} were left out for benchmarks" if self.guarded else ""

@@ -122,14 +122,27 @@ def decode(count: int, repeats: int) -> float:
 
 def read_training(rows: int, whole: bool, repeats: int) -> float:
     """A training file read and checked; `whole`: imported as a version of a warehouse."""
-    from bgdata.formats.gnubg_training import read_gnubg_training, write_gnubg_training
+    from bgdata.formats.gnubg_training import read_gnubg_training
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "contact-train-data")
-        chances = np.tile(np.array([0.6, 0, 0, 0, 0], np.float32), (rows, 1))
-        write_gnubg_training(path, sample_boards(rows), chances)
+        path = training_file(Path(folder), rows)
         if not whole:
             return best_of(repeats, lambda: read_gnubg_training(path))
-        warehouse = bgdata.open_warehouse(Path(folder, "warehouse"))
-        kind = warehouse.kind("gnubg_training")
-        return best_of(repeats, lambda: warehouse.build(kind.name, kind.smallest, files=[path], force=True))
+        return best_of(repeats, lambda: import_labels(path))
+
+
+def training_file(folder: Path, rows: int) -> Path:
+    """A file of gnubg's training data."""
+    from bgdata.formats.gnubg_training import write_gnubg_training
+
+    path = folder / "contact-train-data"
+    write_gnubg_training(path, sample_boards(rows), np.tile(np.array([0.6, 0, 0, 0, 0], np.float32), (rows, 1)))
+    return path
+
+
+def import_labels(path: Path) -> bgdata.Warehouse:
+    """A warehouse beside a training file, into which it is imported."""
+    warehouse = bgdata.open_warehouse(path.parent / "warehouse")
+    kind = warehouse.kind("gnubg_training")
+    warehouse.build(kind.name, kind.smallest, files=[path], force=True)
+    return warehouse

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,13 @@ from bgdata.play.random_games import random_game_positions
 from tests.reference.networks import ENCODERS, base_inputs, inputs
 
 BOARDS = random_game_positions(60, seed=61).boards
+# by encoder: its revision, and the beginning of the SHA-256 of what it says of BOARDS
+VALUES = {
+    Encoder.TESAURO_196: (1, "e3c747499e6ab129"),
+    Encoder.TESAURO_198: (1, "4974f6cd77ab24bc"),
+    Encoder.RACE: (1, "fa090ed6770ffe25"),
+    Encoder.CONTACT: (1, "d63977f23b7177a6"),
+}
 each_encoder = pytest.mark.parametrize("encoder", Encoder)
 
 
@@ -34,6 +43,12 @@ def test_labels_and_numbers_are_frozen() -> None:
     assert [encoder_named(label) for label in ENCODERS] == list(Encoder)
     assert [input_count(encoder) for encoder in Encoder] == [196, 198, 256, 260]
     assert max(EXTRAS.values()) == MOST_EXTRAS == 68
+
+
+@each_encoder
+def test_values_change_with_the_revision_alone(encoder: Encoder) -> None:
+    digest = hashlib.sha256(encode(encoder, BOARDS).astype("<i2").tobytes()).hexdigest()
+    assert (encoder.revision, digest[:16]) == VALUES[encoder]
 
 
 @each_encoder

@@ -1,12 +1,17 @@
-"""A player that has learned for some seconds: weak, but its games and chances are sane."""
+"""A player that has learned for some seconds, weak but sane, and a warehouse of labels to learn from."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import bgdata
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.training.recipe import Recipe
 from bgdata.training.temporal_difference import Trainer
+from bgdata.warehouse import Warehouse
+from tests.training.labels import BOARDS, CONTACT, LABELS, sample_boards, write_labels
 
 TINY = Recipe(
     games=2000, batch=20, inputs="tesauro-196", race_inputs="tesauro-196",
@@ -20,6 +25,20 @@ def trained(recipe: Recipe, rounds: int | None = None) -> Trainer:
     for number in range(recipe.rounds if rounds is None else rounds):
         trainer.play_round(number)
     return trainer
+
+
+@pytest.fixture
+def labels_root(tmp_path: Path) -> Path:
+    """Folder of a warehouse with two labelled versions, one of half as many rows."""
+    write_labels(tmp_path, CONTACT, BOARDS)
+    write_labels(tmp_path, LABELS, sample_boards(25, seed=2))
+    return tmp_path
+
+
+@pytest.fixture
+def labels(labels_root: Path) -> Warehouse:
+    """That warehouse."""
+    return bgdata.open_warehouse(labels_root)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,38 @@
+"""Hashes of positions: against the twin, equal for flips, different otherwise, and the same for ever."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.errors import InvalidPositionError
+from bgdata.game.codec import flip_boards
+from bgdata.game.position import START
+from bgdata.game.position_hash import position_hashes
+from bgdata.play.random_games import random_game_positions
+from tests.reference.position_hash import position_hash
+
+BOARDS = np.unique(random_game_positions(100, seed=4).boards, axis=0)
+GOLDEN = ["0xecff4ec19ced9fcc", "0xf629657a249d739e", "0xb4ce4ddac06e7bf"]
+
+
+def test_hashes_agree_with_the_twin() -> None:
+    assert position_hashes(BOARDS).tolist() == [position_hash(board) for board in BOARDS.tolist()]
+
+
+def test_a_flip_has_the_same_hash_and_no_other_position() -> None:
+    flipped = flip_boards(BOARDS)
+    assert np.array_equal(position_hashes(flipped), position_hashes(BOARDS))
+    seen = {min(board.tobytes(), other.tobytes()) for board, other in zip(BOARDS, flipped, strict=True)}
+    assert len(np.unique(position_hashes(BOARDS))) == len(seen) > 5000
+
+
+def test_hashes_never_change() -> None:
+    """Splits would move with them."""
+    boards = np.array([START.board, np.eye(26, dtype=np.int8)[1], np.zeros(26)], np.int8)
+    assert [hex(value) for value in position_hashes(boards).tolist()] == GOLDEN
+
+
+def test_what_is_no_board_is_refused() -> None:
+    with pytest.raises(InvalidPositionError, match="expected boards as int8"):
+        position_hashes(np.zeros((2, 25), np.int8))

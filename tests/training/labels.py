@@ -1,0 +1,98 @@
+"""Versions with labels, written straight into a warehouse: what a feed reads of them is true, the rest is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.codec import Boards
+from bgdata.play.random_games import random_game_positions
+from bgdata.store.arrays import Array, save_array, values_digest
+from bgdata.store.manifest import FileEntry, Manifest
+from bgdata.training.feed import Batch, Feed
+from bgdata.warehouse import Warehouse
+
+CONTACT, LABELS = "gnubg_training/contact", "rollout_labels/some"
+
+
+def small_blocks(warehouse: Warehouse, kind: Any = CONTACT, **options: Any) -> Feed:
+    """A feed that reads 100 rows at a time, and has 300 of them in memory."""
+    feed = warehouse.batches(kind, **{"batch_size": 64, **options})
+    recipe = replace(feed.recipe, block_rows=100, pool_blocks=3)
+    return Feed(warehouse, recipe, begin=feed.begin, epochs=feed.epochs)
+
+
+def rows_of(batches: Iterable[Batch]) -> list[int]:
+    """The rows of all batches, in order."""
+    return [row for batch in batches for row in batch.rows.tolist()]
+
+
+def sample_boards(games: int, seed: int = 1) -> Boards:
+    """Different positions of random games."""
+    return np.unique(random_game_positions(games, seed).boards, axis=0)
+
+
+def sample_chances(count: int) -> Array:
+    """float32[count, 5] chances that tell the rows apart."""
+    win = (np.arange(1, count + 1) / (count + 1)).astype(np.float32)
+    rest = np.minimum(win, 1 - win)
+    return np.stack([win, rest / 2, rest / 8, rest / 4, rest / 16], axis=1).astype(np.float32)
+
+
+def write_labels(
+    root: Path, name: str, boards: Boards, chances: Array | None = None, games: Array | None = None, source: str = ""
+) -> str:
+    """Publish labelled positions as `kind/variant` of a warehouse, with the games of seed 5 if given; the version."""
+    arrays = {
+        "boards": boards,
+        "chances": sample_chances(len(boards)) if chances is None else chances,
+        "classes": position_classes(np.ascontiguousarray(boards)).astype(np.uint8),
+    }
+    return write_version(root, name, arrays if games is None else arrays | {"games": games}, source)
+
+
+def write_benchmark(root: Path, name: str, decisions: Boards, plays: Boards) -> str:
+    """Publish a benchmark: positions before the roll, and those after plays, the opponent on roll."""
+    return write_version(root, f"gnubg_benchmark/{name}", {"decisions_boards": decisions, "plays_boards": plays})
+
+
+def write_version(root: Path, name: str, arrays: Mapping[str, Array], source: str = "") -> str:
+    """Publish arrays as a version of `kind/variant`; its name."""
+    digest = values_digest(arrays)
+    folder = root / name / f"r1-{digest[:8]}"
+    folder.mkdir(parents=True)
+    for array, values in arrays.items():
+        save_array(folder / f"{array}.npy", values)
+    kind, variant = name.split("/")
+    Manifest(
+        dataset=kind,
+        variant=variant,
+        revision=1,
+        parameters={"seed": 5},
+        recipe_key="",
+        digest=digest,
+        inputs={"source": source} if source else {},
+        raw_files=[],
+        warnings=[],
+        rows=len(next(iter(arrays.values()))),
+        files=[FileEntry(f"{array}.npy", 0, "") for array in arrays],
+        statistics={},
+        licence="",
+        source="",
+        kernel_fingerprint="",
+        software={},
+        source_commit="",
+        created=f"{len(list(folder.parent.iterdir())):04}",  # later ones are current
+        seconds=0,
+        peak_memory_bytes=0,
+        machine="",
+    ).save(folder)
+    return f"{name}/{folder.name}"
+
+
+BOARDS = sample_boards(60)

@@ -1,0 +1,105 @@
+"""What a feed refuses, in one line: settings, kinds, empty splits, targets that are no chances."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, MissingTableError, UnknownEncoderError, UnknownKindError, UsageError
+from bgdata.game.position_hash import position_hashes
+from bgdata.play.splits import splits_of_hashes
+from bgdata.store.arrays import save_array
+from bgdata.warehouse import Warehouse
+from tests.training.labels import (
+    BOARDS,
+    CONTACT,
+    LABELS,
+    sample_chances,
+    small_blocks,
+    write_labels,
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"split": "exam"}, "expected a split among train, validation, test, got exam"),
+        ({"batch_size": 0}, "expected a batch_size of at least 1, got 0"),
+        ({"seed": -1}, "expected a seed from 0"),
+        ({"epochs": 0}, "expected at least 1 epoch, got 0"),
+        ({"features": "contact@2"}, "expected features of revision 1 of contact, got contact@2"),
+        ({"strata": ("prime",)}, "expected strata among contact, crashed, race, got prime"),
+        ({"strata": {"race": 0}}, "expected a weight above 0 for race, got 0"),
+        ({"strata": ("contact", "race"), "batch_size": 1}, "expected batches with a row of each of 2 shares"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(labels: Warehouse, options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        labels.batches(CONTACT, **options)
+
+
+def test_what_is_not_there_is_named(labels: Warehouse) -> None:
+    with pytest.raises(UsageError, match=r"has positions with chances: .*gnubg_training.*, got position_sample"):
+        labels.batches("position_sample")
+    with pytest.raises(UnknownKindError, match="got nothing"):
+        labels.batches("nothing")
+    with pytest.raises(MissingTableError, match="wildbg_training"):
+        labels.batches("wildbg_training")
+    with pytest.raises(MissingTableError, match="gnubg_training/race"):
+        labels.batches("gnubg_training/race")
+    with pytest.raises(UnknownEncoderError, match="got pixels"):
+        labels.batches(CONTACT, features="pixels")
+    with pytest.raises(UsageError, match="expected a weight above 0 for gnubg_training/contact, got nan"):
+        labels.batches({CONTACT: float("nan")})
+    with pytest.raises(UsageError, match="expected a kind to read, got none"):
+        labels.batches({})
+
+
+def test_an_empty_split_is_refused(tmp_path: Path) -> None:
+    splits = splits_of_hashes(position_hashes(BOARDS))
+    write_labels(tmp_path, CONTACT, BOARDS[splits == 0])
+    labels = bgdata.open_warehouse(tmp_path)
+    with pytest.raises(UsageError, match=r"expected rows in the split test of gnubg_training/contact, found none$"):
+        labels.batches(CONTACT, split="test")
+    write_labels(tmp_path, LABELS, BOARDS[(splits == 0)][:0])
+    with pytest.raises(UsageError, match="expected rows in the split train of rollout_labels/some, found none"):
+        labels.batches({CONTACT: 1, LABELS: 1})
+    races = np.isin(labels.open(*CONTACT.split("/")).array("classes"), (4, 6, 8))
+    write_labels(tmp_path, CONTACT, BOARDS[splits == 0][~races])
+    with pytest.raises(UsageError, match="expected rows of the class race in the split train"):
+        labels.batches(CONTACT, strata=("race",))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (np.nan, 0, 0, 0, 0),
+        (0.5, 0.2, np.nan, 0, 0),
+        (np.inf, 0, 0, 0, 0),
+        (1.01, 0, 0, 0, 0),
+        (0.5, -0.01, 0, 0, 0),
+        (0.3, 0.4, 0, 0, 0),
+        (0.5, 0.2, 0.3, 0, 0),
+        (0.6, 0, 0, 0.5, 0),
+        (0.5, 0, 0, 0.1, 0.2),
+    ],
+)
+def test_targets_that_are_no_chances_are_refused(tmp_path: Path, wrong: tuple[float, ...]) -> None:
+    chances = sample_chances(len(BOARDS))
+    chances[712] = wrong
+    version = write_labels(tmp_path, CONTACT, BOARDS, chances)
+    with pytest.raises(CheckFailedError, match=f"in row 712 of {version}, found .*; try: bgdata verify"):
+        small_blocks(bgdata.open_warehouse(tmp_path))
+
+
+def test_nothing_is_written(labels: Warehouse, labels_root: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in labels_root.rglob("*")}
+    assert len(before) > 8
+    list(labels.batches({CONTACT: 1, LABELS: 1}, features="race"))
+    save_array(labels_root / "other.npy", np.zeros(3))
+    after = {path: path.stat().st_mtime_ns for path in labels_root.rglob("*")}
+    assert {path for path in after if before.get(path) != after[path]} == {labels_root / "other.npy"}
