@@ -14,7 +14,6 @@ from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.taught_network import DATASET as TAUGHT
 from bgdata.datasets.taught_network import TaughtParameters, best_epoch, described
 from bgdata.errors import UsageError
-from bgdata.evaluation.named_network import KIND, find_network
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from bgdata.training.supervised_recipe import LOSSES, METHODS, SCHEDULES
@@ -64,7 +63,7 @@ def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option(
     "--start",
-    default=KIND,
+    default=NETWORK.name,
     show_default=True,
     metavar="PLAYER",
     help="Networks to start from: network or network/NAME.",
@@ -109,11 +108,12 @@ def chosen_parameters(
 ) -> TaughtParameters:
     """The recipe, with the versions that names stand for now. Raises UsageError, MissingTableError, or
     UnknownPlayerError."""
+    from bgdata.evaluation.named_network import find_network
     from bgdata.evaluation.network import open_networks
     from bgdata.training.feed_versions import benchmark_versions
     from bgdata.training.supervised_start import feature_names
 
-    known = [NETWORK.slug(each) for each in NETWORK.defaults] + warehouse.variants(KIND)
+    known = [NETWORK.slug(each) for each in NETWORK.defaults] + warehouse.variants(NETWORK.name)
     if name in known:
         raise UsageError(f"expected a name that no network has that learned by self-play, got {name}")
     table = find_network(start, warehouse)
@@ -130,7 +130,7 @@ def chosen_parameters(
 def pinned(warehouse: Warehouse, table: Table) -> str:
     """`KIND/NAME/VERSION` of a network, or `network/NAME` of one that only comes with the package."""
     kind, variant, version = table.folder.parts[-3:]
-    return f"{kind}/{variant}/{version}" if table.folder.is_relative_to(warehouse.root) else f"{KIND}/{variant}"
+    return f"{kind}/{variant}/{version}" if table.folder.is_relative_to(warehouse.root) else f"{NETWORK.name}/{variant}"
 
 
 def pinned_labels(warehouse: Warehouse, text: str) -> str:
