@@ -132,11 +132,12 @@ def number_of(expected: str, text: str) -> float:
 def open_roller(parameters: RollerParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
     """Who rolls out. Raises MissingTableError for a version of a network that is not there."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
+    from bgdata.evaluation.named_network import find_network
     from bgdata.evaluation.network_player import map_network_player
 
     table = inputs.get("network")
     if table is None:
-        table = warehouse.open(NETWORK.name, parameters.network, parameters.network_version or None)
+        table = find_network(f"{NETWORK.name}/{parameters.network}", warehouse, parameters.network_version or None)
     bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
     return map_network_player(table, bearoff)
 

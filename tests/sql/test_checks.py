@@ -199,6 +199,36 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("selfplay_labels", "turns_later = 1", game=4, turn=45)._replace(rows=2),  # beyond the last turn
         Spoiler("delete from selfplay_labels where game = 3 and turn = 2", {"game": 3, "turn": 1}, rows=45),
     ],
+    "supervised_learning_curve__epochs_follow_each_other": [
+        Spoiler(
+            "update supervised_learning_curve set epoch = 3 where epoch = 2 and network = 'race'",
+            {"epoch": 3, "network": "race"},
+            rows=3,
+        ),
+        Spoiler(
+            "update supervised_learning_curve set network = 'other' where epoch = 1 and network = 'race'",
+            {"epoch": 1, "network": "other"},
+            rows=2,
+        ),
+    ],
+    "supervised_learning_curve__errors_are_possible": [
+        changed("supervised_learning_curve", change, epoch=1, network="contact")
+        for change in (
+            *(
+                "learning_rate = -1",
+                "learning_rate = null",
+                "learning_rate = 'nan'",
+                "positions = -1",
+                "positions = null",
+            ),
+            *("train_cross_entropy = -0.1", "validation_cross_entropy = 'nan'", "validation_cross_entropy = null"),
+            *("train_squared_error = 36.1", "validation_squared_error = -0.1", "train_squared_error = null"),
+        )
+    ],
+    "supervised_learning_curve__kept_weights_are_the_best": [
+        changed("supervised_learning_curve", "is_best = not is_best", epoch=1, network="contact"),
+        changed("supervised_learning_curve", "is_best = null", epoch=1, network="contact"),
+    ],
     "turns__equities_are_possible": [
         changed("turns", change, game=3, turn=2, dataset="selfplay")
         for change in (
