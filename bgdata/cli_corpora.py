@@ -14,7 +14,7 @@ from bgdata.store.warehouse import Warehouse
 FORMATS = click.Choice(["text", "json"])
 
 
-@click.command()
+@click.command(short_help="Let a PLAYER play himself, and keep every turn.")
 @click.option(
     "--player",
     default="network",
@@ -90,7 +90,7 @@ def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-@click.command()
+@click.command(short_help="Roll out a POSITION, or the plays of a ROLL.")
 @click.argument("position")
 @click.argument("roll", required=False)
 @rollout_options
@@ -125,7 +125,7 @@ def rollout(
         print_rollout(player, position, roll, form, options)
 
 
-@click.command()
+@click.command(short_help="Label positions by rollouts, tables, or other engines.")
 @click.argument("source")
 @click.option(
     "--engine",
@@ -175,7 +175,7 @@ def label(context: click.Context, /, source: str, engine: str, threads: int | No
         label_positions(context.obj, source, engine, options, given)
 
 
-@click.command()
+@click.command(short_help="Label a CORPUS by outcomes and exact tables.")
 @click.argument("corpus")
 @click.option(
     "--table",
@@ -207,7 +207,7 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, threads: int | Non
         rescore_corpus(warehouse, corpus, table, combined=options["combined"], force=options["force"])
 
 
-@click.command()
+@click.command(short_help="Make a benchmark: decisions of a CORPUS, rolled out.")
 @click.argument("corpus")
 @click.option(
     "--class",
