@@ -7,6 +7,7 @@ from the well-known ideas of the field; no other program's definitions are follo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -90,6 +91,31 @@ def stuck_checkers() -> NDArray[np.int64]:
 
 
 _STUCK = stuck_checkers()
+_NONE, _TWO = np.int32(0), np.int32(2)
+
+
+class Totals(NamedTuple):
+    """Sums over the checkers of a side, those on the bar included but in the last two."""
+
+    checkers: int
+    pips: int
+    outside: int  # pips to the home board
+    to_pass: int  # pips past the other side's rearmost checker
+    timing: int
+    low: int  # checkers on the two lowest points
+
+
+def _by_slot(value: Callable[[int], int]) -> NDArray[np.int32]:
+    """int32[2, 26]: of the point that each slot is for the player on roll, and for the opponent."""
+    own = [value(point) for point in range(26)]
+    return np.array([own, own[::-1]], np.int32)
+
+
+_POINTS = _by_slot(lambda point: point)
+_OUTSIDE = _by_slot(lambda point: max(point - 6, 0))
+_FAR = _by_slot(lambda point: point - 6 if 7 <= point <= 17 else 0)
+_NEAR = _by_slot(lambda point: point - 2 if 3 <= point <= 6 else 0)
+_LOW = _by_slot(lambda point: int(1 <= point <= 2))
 
 
 def contact_inputs(boards: Boards) -> Inputs:
@@ -113,21 +139,22 @@ def fill_all_contact_inputs(boards: Boards, inputs: Inputs) -> None:
 def fill_contact_inputs(board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:64], in the order of CONTACT_INPUTS, from board[slot] of the player about to roll."""
     ours, theirs = side_sets(board)
-    our_pips, their_pips = side_pips(board, 1), side_pips(board, -1)
-    fill_side(board, 1, ours, theirs, our_pips, their_pips - our_pips, inputs, 0)
-    fill_side(board, -1, theirs, ours, their_pips, our_pips - their_pips, inputs, SIDE_INPUTS)
+    our_totals, their_totals = side_totals(board, 1, theirs), side_totals(board, -1, ours)
+    lead = their_totals.pips - our_totals.pips
+    fill_side(board, 1, ours, theirs, our_totals, lead, inputs, 0)
+    fill_side(board, -1, theirs, ours, their_totals, -lead, inputs, SIDE_INPUTS)
 
 
 @kernel()
 def fill_side(
-    board: Boards, side: int, us: SideSets, them: SideSets, pips: int, lead: int, inputs: Inputs, at: int
+    board: Boards, side: int, us: SideSets, them: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int
 ) -> None:
     """Fills inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead."""
-    checkers = fill_distances(board, side, us, them, pips, lead, inputs, at)
+    fill_distances(us, totals, lead, inputs, at)
     fill_anchors(us.own_made, lead, inputs, at + 8)
     fill_chances(board, side, us, them, inputs, at + 11)
     fill_blocks(us, them, bar_of(board, side), inputs, at + 19)
-    fill_shape(board, side, pips, checkers, inputs, at + 26)
+    fill_shape(board, side, totals, inputs, at + 26)
 
 
 @kernel()
@@ -142,39 +169,37 @@ def bar_of(board: Boards, side: int) -> int:
     return int(board[25]) if side > 0 else int(board[0])
 
 
-@kernel()
-def side_pips(board: Boards, side: int) -> int:
-    """Pip count of a side."""
-    base = 0 if side > 0 else 25
-    pips = 25 * bar_of(board, side)
-    for slot in range(1, 25):
-        pips += count_at(board, side, slot) * (base + side * slot)
-    return pips
-
-
-@kernel()
-def fill_distances(
-    board: Boards, side: int, us: SideSets, them: SideSets, pips: int, lead: int, inputs: Inputs, at: int
-) -> int:
-    """Fills inputs[at:at + 8], off_first to rearmost, of a side; returns its checkers left."""
-    base = 0 if side > 0 else 25
+@kernel(borrows=True)
+def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
+    """Sums over the checkers of a side (1: on roll, -1: opponent), `them` being the other one's."""
+    row = 0 if side > 0 else 1
+    front = np.int32(min(lowest(them.ahead), 25))  # their rearmost checker, in our numbering
+    checkers = pips = outside = to_pass = timing = low = _NONE
+    for slot in range(1, 25):  # 32 bits from 0 on: eight slots are added at once
+        count, point = max(np.int32(side * board[slot]), _NONE), _POINTS[row, slot]
+        spare = max(np.int32(count - _TWO), _NONE)
+        checkers = np.int32(checkers + count)
+        pips = np.int32(pips + count * point)
+        outside = np.int32(outside + count * _OUTSIDE[row, slot])
+        to_pass = np.int32(to_pass + count * max(np.int32(point - front), _NONE))
+        timing = np.int32(timing + count * _FAR[row, slot] + spare * _NEAR[row, slot])
+        low = np.int32(low + count * _LOW[row, slot])
     bar = bar_of(board, side)
-    front = min(lowest(them.ahead), 25)  # their rearmost checker, in our numbering
-    checkers, outside, to_pass = bar, 19 * bar, (25 - front) * bar
-    for slot in range(1, 25):
-        count, point = count_at(board, side, slot), base + side * slot
-        checkers += count
-        outside += count * max(point - 6, 0)
-        to_pass += count * max(point - front, 0)
-    off = 15 - checkers
+    passing = int(to_pass) + bar * (25 - int(front))
+    return Totals(int(checkers) + bar, int(pips) + 25 * bar, int(outside) + 19 * bar, passing, int(timing), int(low))
+
+
+@kernel()
+def fill_distances(us: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 8], off_first to rearmost, of a side."""
+    off = 15 - totals.checkers
     for part in range(3):
         inputs[at + part] = UNIT * min(max(off - 5 * part, 0), 5) // 5
-    inputs[at + 3] = min(pips >> 1, MOST)
+    inputs[at + 3] = min(totals.pips >> 1, MOST)
     inputs[at + 4] = min(max(lead, 0), MOST)
-    inputs[at + 5] = min(to_pass >> 1, MOST)
-    inputs[at + 6] = min(outside >> 1, MOST) if off == 0 else 0
+    inputs[at + 5] = min(totals.to_pass >> 1, MOST)
+    inputs[at + 6] = min(totals.outside >> 1, MOST) if off == 0 else 0
     inputs[at + 7] = 2 * max(25 - lowest(us.ahead), 0)
-    return checkers
 
 
 @kernel()
@@ -188,30 +213,25 @@ def fill_anchors(made: int, lead: int, inputs: Inputs, at: int) -> None:
 
 
 @kernel()
-def fill_shape(board: Boards, side: int, pips: int, checkers: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 3], timing to moment, of a side with `checkers` left."""
-    base = 0 if side > 0 else 25
-    timing = 0
-    for point in range(7, 18):
-        timing += count_at(board, side, base + side * point) * (point - 6)
-    for point in range(3, 7):
-        timing += max(count_at(board, side, base + side * point) - 2, 0) * (point - 2)
-    low = min(count_at(board, side, base + side) + count_at(board, side, base + 2 * side), 11)
-    inputs[at] = min(timing, MOST)
+def fill_shape(board: Boards, side: int, totals: Totals, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 3], timing to moment, of a side."""
+    low = min(totals.low, 11)
+    inputs[at] = min(totals.timing, MOST)
     inputs[at + 1] = low * low
-    inputs[at + 2] = min(moment(board, side, pips, max(checkers, 1)), MOST)
+    inputs[at + 2] = min(moment(board, side, totals.pips, max(totals.checkers, 1)), MOST)
 
 
 @kernel()
 def moment(board: Boards, side: int, pips: int, checkers: int) -> int:
     """Sum over a side's checkers behind their mean of the square of the pips between, by checkers, both cut."""
-    base = 0 if side > 0 else 25
-    mean = pips // checkers
-    total = bar_of(board, side) * (25 - mean) * (25 - mean)
+    row = 0 if side > 0 else 1
+    mean = np.int32(pips // checkers)
+    behind = np.int32(25 - mean)
+    total = np.int32(bar_of(board, side) * behind * behind)
     for slot in range(1, 25):
-        behind = max(base + side * slot - mean, 0)
-        total += count_at(board, side, slot) * behind * behind
-    return total // checkers
+        count, behind = max(np.int32(side * board[slot]), _NONE), max(np.int32(_POINTS[row, slot] - mean), _NONE)
+        total = np.int32(total + count * np.int32(behind * behind))
+    return int(total) // checkers
 
 
 @kernel()
