@@ -79,6 +79,15 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("game_scores", "turns = 12", number=3),
         changed("game_scores", "turns = null", number=3),
     ],
+    "game_scores__hedged_points_are_points_less_luck": [
+        changed("game_scores", change, number=3)
+        for change in (
+            "net_luck = 0.5",
+            "hedged_points = 0.5",
+            "net_luck = 0.5, hedged_points = outcome - 0.49",
+            "net_luck = 'nan', hedged_points = 0.5",
+        )
+    ],
     "game_scores__outcomes_are_one_to_three_points": [
         changed("game_scores", "outcome = 0", number=3),
         changed("game_scores", "outcome = -4", number=3),
