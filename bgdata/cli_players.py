@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from bgdata.commands.options import threads_option
 from bgdata.errors import UsageError
 from bgdata.store.warehouse import Warehouse
 
@@ -138,6 +139,46 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
 @click.command()
 @click.argument("player")
 @click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
+@click.option(
+    "--games", type=int, metavar="N", help="Against each opponent, and in self-play; 0: none.  [default: 4000]"
+)
+@click.option(
+    "--hedged-games", type=int, metavar="N", help="Games whose luck is measured too; 0: none.  [default: 1000]"
+)
+@click.option("--decisions", type=int, metavar="N", help="Bearoff decisions.  [default: 10000]")
+@click.option(
+    "--against", multiple=True, metavar="PLAYER", help="Another opponent, such as network/NAME or gnubg:1 (its 1-ply)."
+)
+@click.option("--no-programs", is_flag=True, help="Leave gnubg and bgsage out even where they are installed.")
+@click.option("--quick", is_flag=True, help="A first idea: 400 games, 40 hedged ones and 1000 decisions.")
+@threads_option
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
+@click.pass_obj
+def score(warehouse: Warehouse, /, player: str, ply: int, threads: int | None, form: str, **options: Any) -> None:
+    """Say how good PLAYER is, by all that can be measured here, each figure with a standard error: the table `scores`.
+
+    \b
+    Points per game against PubEval, as they are and less luck
+    Shares of gammons and backgammons in self-play
+    Error rates on all benchmarks of the warehouse, imported or made here
+    Points lost a bearoff decision, judged by the largest exact table
+    Head to head with the installed gnubg and bgsage, and with those given
+
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, gnubg or bgsage. What was
+    measured before is not measured again; stopped at any moment, the same command goes on.
+    """
+    from bgdata.commands.score import QUICK, Amount, print_scores
+    from bgdata.kernel import threads as run_on
+
+    given = {name: options[name] for name in Amount._fields if options[name] is not None}
+    amount = (QUICK if options["quick"] else Amount())._replace(**given)
+    with run_on(threads):
+        print_scores(warehouse, (player, ply), options["against"], amount, form, programs=not options["no_programs"])
+
+
+@click.command()
+@click.argument("player")
+@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
 @click.option("--decisions", default=10_000, show_default=True, type=int, metavar="N", help="How many decisions.")
 @click.option("--seed", default=1, show_default=True, type=int, metavar="N", help="Seed of the games they are from.")
 @click.option(
@@ -184,4 +225,4 @@ def luck(
     print_luck(games, form, games_only=games_only)
 
 
-COMMANDS = (eval_, hint, play, benchmark, referee, luck)
+COMMANDS = (eval_, hint, play, benchmark, score, referee, luck)

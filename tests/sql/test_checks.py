@@ -307,6 +307,25 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("referee_scores", change, decision=3)
         for change in ("n_plays = 1, rank = 0", "n_plays = null", "die1 = 0", "die2 = null")
     ],
+    "scores__figures_are_possible": [
+        *(
+            changed("scores", change, measure="points_per_game")
+            for change in ("value = 3.01", "value = null", "value = 'nan'", "value_error = -0.1", "sample_size = 0")
+        ),
+        changed("scores", "value = 1.01", measure="gammon_share"),
+        changed("scores", "value = -0.01", measure="backgammon_share"),
+        *(
+            Spoiler(
+                f"update scores set measure = '{measure}', value = -0.1 where measure = 'points_per_game'",
+                {"measure": measure},
+            )
+            for measure in ("error_rate", "bearoff_loss_without_tables")
+        ),
+    ],
+    "scores__figures_have_a_source": [
+        changed("scores", change, measure="gammon_share")
+        for change in ("source_version = null", "source_version = 'selfplay/pubeval-20-seed-3'")
+    ],
     "turns__plays_have_dice": [
         changed("turns", "die1 = null", game=0, turn=0, dataset="matches"),
         changed("turns", "die2 = 7", game=0, turn=0, dataset="matches"),
