@@ -73,14 +73,14 @@ def chosen(kind: Dataset[Any], options: dict[str, int | None]) -> Parameters:
     return parameters
 
 
-@main.command(name="list")
+@main.command(name="list", short_help="List the kinds of dataset, and the versions that are there.")
 @click.pass_obj
 def list_(warehouse: Warehouse) -> None:
     """List the dataset kinds and the versions in the warehouse."""
     report.print_kinds(warehouse)
 
 
-@main.command()
+@main.command(short_help="Explain a KIND: columns, parameters, checks, size.")
 @click.argument("kind")
 @parameter_options
 @click.pass_obj
@@ -90,7 +90,7 @@ def explain(warehouse: Warehouse, /, kind: str, **options: int | None) -> None:
     report.print_kind(declared, chosen(declared, options))
 
 
-@main.command()
+@main.command(short_help="Build a KIND, or the whole default warehouse.")
 @click.argument("kind", required=False)
 @parameter_options
 @threads_option
@@ -128,7 +128,7 @@ def build(
             warehouse.build(declared.name, parameters, progress=progress, force=force, executor=workers)
 
 
-@main.command(name="import")
+@main.command(name="import", short_help="Import FILES of other programs as a KIND.")
 @click.argument("kind")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--class", "class_", metavar="NAME", help="contact, crashed or race.  [default: from the file name]")
@@ -146,7 +146,7 @@ def import_(
     import_files(warehouse, kind, files, given, strict=flags["strict"], force=flags["force"])
 
 
-@main.command()
+@main.command(short_help="Download files that a SOURCE publishes.")
 @click.argument("source", type=click.Choice(["gnubg"]))
 @click.argument("names", nargs=-1)
 @click.option("--address", metavar="URL", help="A mirror that has the files side by side.")
@@ -163,7 +163,7 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
     fetching.fetch(warehouse, [file for file in files if not names or file.name in names])
 
 
-@main.command()
+@main.command(short_help="Look a bearoff position up in every table.")
 @click.argument("position_id")
 @gnubg_option
 @click.pass_obj
@@ -214,7 +214,7 @@ def query(warehouse: Warehouse, sql: str, form: str, output: Path | None, gnubg_
     run_query(warehouse, sql, form, output, gnubg_files)
 
 
-@main.command()
+@main.command(short_help="Prove the warehouse: hashes, values, checks, samples.")
 @click.argument("kind", required=False)
 @click.option(
     "--sample", default=1000, show_default=True, type=click.IntRange(0), metavar="ROWS", help="Rows to recompute."
@@ -231,7 +231,7 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int, seed: int, repai
         sys.exit(1)
 
 
-@main.command()
+@main.command(short_help="Build the default tables again, and compare.")
 @click.argument("kind", required=False)
 @click.option(
     "--check", is_flag=True, help="Build aside and compare with warehouse.lock; the warehouse is not touched."
@@ -254,7 +254,7 @@ def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, t
             rebuild_in_place(warehouse, kind, is_all=is_all)
 
 
-@main.command()
+@main.command(short_help="Compare two tables, or the warehouse with its lock.")
 @click.argument("before", required=False)
 @click.argument("after", required=False)
 @click.pass_obj
@@ -272,7 +272,7 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None) -> None:
         sys.exit(1)
 
 
-@main.command()
+@main.command(short_help="Write warehouse.lock from what is built.")
 @click.pass_obj
 def lock(warehouse: Warehouse) -> None:
     """Write warehouse.lock from the default variants in the warehouse."""
@@ -281,7 +281,7 @@ def lock(warehouse: Warehouse) -> None:
     write_lock(warehouse)
 
 
-@main.command()
+@main.command(short_help="Write the SQL catalog anew, for instance after a move.")
 @click.pass_obj
 def catalog(warehouse: Warehouse) -> None:
     """Write catalog.duckdb anew, for instance after the warehouse was moved."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from bgdata.commands.options import executor_option, threads_option
 from bgdata.store.warehouse import Warehouse
@@ -13,7 +14,7 @@ from bgdata.store.warehouse import Warehouse
 FORMATS = click.Choice(["text", "json"])
 
 
-@click.command()
+@click.command(short_help="Let a PLAYER play himself, and keep every turn.")
 @click.option(
     "--player",
     default="network",
@@ -89,7 +90,7 @@ def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-@click.command()
+@click.command(short_help="Roll out a POSITION, or the plays of a ROLL.")
 @click.argument("position")
 @click.argument("roll", required=False)
 @rollout_options
@@ -124,25 +125,57 @@ def rollout(
         print_rollout(player, position, roll, form, options)
 
 
-@click.command()
+@click.command(short_help="Label positions by rollouts, tables, or other engines.")
 @click.argument("source")
+@click.option(
+    "--engine",
+    type=click.Choice(["rollout", "lookahead", "tables", "gnubg", "bgsage"]),
+    default="rollout",
+    show_default=True,
+    help="Who says what a position is worth; gnubg and bgsage where they are installed.",
+)
+@click.option(
+    "--ply", type=click.IntRange(0, 4), help="Rolls that an engine looks ahead.  [default: lookahead 1, programs 0]"
+)
+@click.option(
+    "--least-change",
+    default=0.0,
+    metavar="POINTS",
+    help="With lookahead: keep only positions whose equity it changes by so much.",
+)
+@click.option(
+    "--pairs",
+    default=400_000,
+    show_default=True,
+    type=click.IntRange(0),
+    metavar="N",
+    help="With tables: pairs of layouts, 0 for every layout once, and a quarter more of an exact table.",
+)
 @rollout_options
 @threads_option
-@click.pass_obj
-def label(warehouse: Warehouse, /, source: str, network: str, threads: int | None, **options: Any) -> None:
-    """Roll out every position of a table SOURCE, such as positions/NAME, into the table rollout_labels.
+@click.pass_context
+def label(context: click.Context, /, source: str, engine: str, threads: int | None, **options: Any) -> None:
+    """Label every position of a table SOURCE, such as positions/NAME, by an engine.
+
+    \b
+      rollout    rollout_labels: played out many times, with standard errors
+      lookahead  lookahead_labels: the network a roll ahead, and at a glance
+      tables     bearoff_labels: pairs from a SOURCE such as bearoff_one_sided/10x15
+      gnubg, bgsage  engine_labels: the installed program; lookahead at ply 2, 3 too
 
     Stopped at any moment, the same command goes on from its last checkpoint, to the same labels on any number of
-    threads. Positions whose standard error cannot be reached are kept, with the one that they got to.
+    threads. Each position is labelled once, and belongs to the split of its game. Rollouts label every row, and keep
+    positions whose standard error cannot be reached with the one that they got to.
     """
-    from bgdata.commands.rollout import label_positions
+    from bgdata.commands.label import label_positions
     from bgdata.kernel import threads as run_on
 
+    given = {name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     with run_on(threads):
-        label_positions(warehouse, source, network, options)
+        label_positions(context.obj, source, engine, options, given)
 
 
-@click.command()
+@click.command(short_help="Label a CORPUS by outcomes and exact tables.")
 @click.argument("corpus")
 @click.option(
     "--table",
@@ -174,7 +207,7 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, threads: int | Non
         rescore_corpus(warehouse, corpus, table, combined=options["combined"], force=options["force"])
 
 
-@click.command()
+@click.command(short_help="Make a benchmark: decisions of a CORPUS, rolled out.")
 @click.argument("corpus")
 @click.option(
     "--class",

@@ -26,7 +26,7 @@ def player_options(function: Callable[..., None]) -> Callable[..., None]:
     )(function)
 
 
-@click.command(name="eval")
+@click.command(name="eval", short_help="Evaluate a POSITION: chances, equity, and who says so.")
 @click.argument("position")
 @player_options
 @click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
@@ -43,7 +43,7 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
     print_evaluation(map_player(warehouse, network, ply), position, form)
 
 
-@click.command()
+@click.command(short_help="Rank the plays of a POSITION and a ROLL.")
 @click.argument("position")
 @click.argument("roll", required=False)
 @player_options
@@ -94,7 +94,7 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
         save_game(game, name, player.label, save)
 
 
-@click.command()
+@click.command(short_help="Score a PLAYER on rolled-out decisions, or in whole games.")
 @click.argument("player")
 @click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
 @click.option(
@@ -136,7 +136,7 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
     play_series(warehouse, (player, ply), opponent, count, seed, form, with_luck=with_luck)
 
 
-@click.command()
+@click.command(short_help="How good a PLAYER is, by all that can be measured here.")
 @click.argument("player")
 @click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
 @click.option(
@@ -176,7 +176,7 @@ def score(warehouse: Warehouse, /, player: str, ply: int, threads: int | None, f
         print_scores(warehouse, (player, ply), options["against"], amount, form, programs=not options["no_programs"])
 
 
-@click.command()
+@click.command(short_help="Score a PLAYER on bearoffs that a table has solved.")
 @click.argument("player")
 @click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
 @click.option("--decisions", default=10_000, show_default=True, type=int, metavar="N", help="How many decisions.")
@@ -198,7 +198,7 @@ def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables
     judge_player(warehouse, player, ply, form, tables=not no_tables, **options)
 
 
-@click.command()
+@click.command(short_help="Luck and skill of a recorded MATCH, turn by turn.")
 @click.argument("match")
 @click.option("--player", default="network", show_default=True, metavar="PLAYER", help="Who says what a roll is worth.")
 @click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far he looks ahead.")

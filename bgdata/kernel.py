@@ -97,6 +97,11 @@ def read_only(values: Array) -> Array:
     return values
 
 
+def thread_count() -> int:
+    """How many threads kernels use that this thread calls."""
+    return int(numba.get_num_threads())
+
+
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
     """Run kernels on `count` threads inside the block (`None`: as many as there are cores)."""

@@ -56,6 +56,7 @@ MAY_IMPORT = {
         "bgdata.bearoff",
         "bgdata.evaluation",
         "bgdata.play",
+        "bgdata.store.executors",
         "bgdata.store.parquet",
         "bgdata.store.table",
         "bgdata.store.warehouse",

@@ -12,6 +12,7 @@ import numpy as np
 
 from bgdata.commands.report import progress_bars
 from bgdata.datasets._rollouts import DEFAULT_NETWORK, RollerParameters
+from bgdata.datasets._sources import find_source_recipe
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.rollout_labels import DATASET as LABELS
 from bgdata.datasets.rollout_labels import LabelParameters
@@ -63,11 +64,9 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
 def label_positions(warehouse: Warehouse, source: str, network: str, options: dict[str, Any]) -> None:
     """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
     or a network that is not there."""
-    roller = roller_parameters(warehouse, network, options)
-    parameters = LabelParameters(**roller, source=source, seed=options["seed"])
+    roller, recipe = roller_parameters(warehouse, network, options), find_source_recipe(warehouse, source)
+    parameters = LabelParameters(**roller, source=source, seed=options["seed"], source_recipe=recipe)
     LABELS.check_parameters(parameters)
-    kind, variant = source.split("/", 1)
-    warehouse.open(kind, variant)
     with progress_bars() as progress:
         table = warehouse.build(LABELS.name, parameters, progress=progress)
     click.echo(f"{table.folder}\n{describe_labels(table.manifest.rows, table.manifest.statistics, parameters)}")
@@ -75,14 +74,8 @@ def label_positions(warehouse: Warehouse, source: str, network: str, options: di
 
 def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of who rolls out and how, from the options of a command. Raises MissingTableError."""
-    name, version = DEFAULT_NETWORK, ""
-    if network:
-        table = find_network(f"{KIND}/{network}", warehouse)
-        is_known = network in [NETWORK.slug(each) for each in NETWORK.defaults]
-        name, version = network, "" if is_known else table.folder.name
     return {
-        "network": name,
-        "network_version": version,
+        **network_parameters(warehouse, network),
         "trials": options["trials"],
         "until": str(options["until"] or ""),
         "most_trials": options["most_trials"] if options["until"] else 0,
@@ -90,6 +83,15 @@ def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, 
         "turns": options["truncate"],
         "with_luck": int(not options["no_luck"]),
     }
+
+
+def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
+    """Which network an option names, and its version unless it comes with the package. Raises MissingTableError."""
+    if not network:
+        return {"network": DEFAULT_NETWORK, "network_version": ""}
+    table = find_network(f"{KIND}/{network}", warehouse)
+    is_known = network in [NETWORK.slug(each) for each in NETWORK.defaults]
+    return {"network": network, "network_version": "" if is_known else table.folder.name}
 
 
 def describe_labels(rows: int, found: Mapping[str, float], parameters: LabelParameters) -> str:

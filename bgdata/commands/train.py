@@ -1,4 +1,4 @@
-"""`bgdata train`: networks that learn, and pictures of how they did."""
+"""`bgdata train`: networks that learn from their own games, and pictures of how they did; `train_sl` has the rest."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 
 from bgdata.commands import report
 from bgdata.commands.options import threads_option
+from bgdata.commands.train_sl import sl
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters, described
 from bgdata.store.warehouse import Warehouse
@@ -86,9 +87,13 @@ def td(warehouse: Warehouse, /, name: str, threads: int | None, force: bool, **r
 def plot(warehouse: Warehouse, name: str | None, output: Path | None) -> None:
     """Draw the learning curve of the network NAME, or of the one that comes with bgdata, as PNG (needs matplotlib)."""
     from bgdata.commands.plot import draw_curve
+    from bgdata.commands.taught_plot import draw_taught_curve
     from bgdata.evaluation.named_network import KIND, find_network
 
     table = find_network(f"{KIND}/{name}" if name else KIND, warehouse)
     path = output or Path(f"{table.folder.parent.name}.png")
-    draw_curve(table, path)
+    (draw_curve if table.folder.parts[-3] == KIND else draw_taught_curve)(table, path)
     click.echo(f"wrote {path}")
+
+
+train.add_command(sl)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bgdata.datasets._race import RaceParameters
+from bgdata.datasets._sources import source_input
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.errors import InvalidParameterError, UsageError
@@ -97,10 +98,12 @@ class RollerParameters(Parameters):
 
 @dataclass(frozen=True)
 class RolloutParameters(RollerParameters):
-    """Whose positions are rolled out, by whom, how, and with which dice."""
+    """Whose positions are rolled out, by whom, how, and with which dice; `source_recipe` is what
+    `_sources.source_input` needs to know of the source."""
 
     source: str = "positions/unnamed"
     seed: int = 0
+    source_recipe: str = ""
 
     @property
     def slug(self) -> str:
@@ -111,26 +114,11 @@ class RolloutParameters(RollerParameters):
     def check(self) -> None:
         """Raises InvalidParameterError where no rollout could be made."""
         self.check_roller(self.seed)
-        self.source_input()
-
-    def source_input(self) -> tuple[str, Parameters]:
-        """(kind, parameters) of the source. Raises InvalidParameterError for one that has no positions."""
-        from bgdata.datasets import all_kinds
-
-        name, _, variant = self.source.partition("/")
-        kind = all_kinds().get(name)
-        if kind is None or not variant or "boards" not in [array.name for array in kind.arrays]:
-            raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {self.source}")
-        if kind.takes_files:
-            return name, kind.parameters(variant)
-        for known in (*kind.defaults, kind.smallest):
-            if kind.slug(known) == variant:
-                return name, known
-        raise InvalidParameterError(f"expected a default variant of {name}, got {variant}")
+        source_input(self.source, self.source_recipe, turns=False)
 
     def inputs(self) -> dict[str, tuple[str, Parameters]]:
         """What the rollouts are computed from, by role."""
-        return {"source": self.source_input(), **self.roller_inputs()}
+        return {"source": source_input(self.source, self.source_recipe, turns=False), **self.roller_inputs()}
 
 
 def number_of(expected: str, text: str) -> float:
@@ -144,11 +132,12 @@ def number_of(expected: str, text: str) -> float:
 def open_roller(parameters: RollerParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
     """Who rolls out. Raises MissingTableError for a version of a network that is not there."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
+    from bgdata.evaluation.named_network import find_network
     from bgdata.evaluation.network_player import map_network_player
 
     table = inputs.get("network")
     if table is None:
-        table = warehouse.open(NETWORK.name, parameters.network, parameters.network_version or None)
+        table = find_network(f"{NETWORK.name}/{parameters.network}", warehouse, parameters.network_version or None)
     bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
     return map_network_player(table, bearoff)
 

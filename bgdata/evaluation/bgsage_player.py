@@ -1,10 +1,12 @@
-"""bgsage as a player, through its public API: the optional extra `oracles`, never needed here.
+"""bgsage as a player and evaluator, through its public API: the optional extra `oracles`, never needed here.
 
-It counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere.
+It counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It evaluates
+positions after a play, seen by who moved: a position before the roll is the one after the opponent's play.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -13,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError
+from bgdata.evaluation.chances import Chances, turned_chances
+from bgdata.evaluation.evaluator import Evaluations, Source, answers_of_program
 from bgdata.game.codec import Boards, flip_boards
 
 MOST_PLY = 3
@@ -25,19 +29,28 @@ class BgsagePlayer:
         if not 0 <= ply <= MOST_PLY:
             raise UnknownPlayerError(f"expected --ply 0 to {MOST_PLY} for bgsage, got {ply}")
         try:
-            bgsage: Any = import_module("bgsage")
+            self._bgsage: Any = import_module("bgsage")
         except ImportError as error:
             raise UnknownPlayerError(
                 "expected bgsage in this environment, found none; try: pip install bgsage"
             ) from error
         self.ply = ply
         self.version = version("bgsage")
-        self._analyzer = bgsage.BgBotAnalyzer(eval_level=f"{ply + 1}ply", cubeful=False)
+        self._analyzer = self._bgsage.BgBotAnalyzer(eval_level=f"{ply + 1}ply", cubeful=False)
 
     @property
     def label(self) -> str:
         """bgsage-<ply>ply."""
         return f"bgsage-{self.ply}ply"
+
+    @property
+    def accuracy(self) -> Mapping[Source, str]:
+        """See evaluator.Evaluator: which bgsage, and how far it looked."""
+        return {Source.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See evaluator.Evaluator."""
+        return answers_of_program(boards, self._chances)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See player.Player."""
@@ -46,3 +59,8 @@ class BgsagePlayer:
             moves = self._analyzer.checker_play(board, die1, die2, jacoby=False).moves
             chosen[row] = max(moves, key=lambda move: move.cubeless_equity).board
         return flip_boards(chosen)
+
+    def _chances(self, boards: Boards) -> Chances:
+        asked = [{"board": board, "cube_owner": "centered"} for board in flip_boards(boards).tolist()]
+        found = self._bgsage.batch_post_move_evaluate(asked, f"{self.ply + 1}ply", jacoby=False) if asked else []
+        return turned_chances(np.array([each.probs.to_list() for each in found], np.float32).reshape(-1, 5))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
-from bgdata.errors import MissingTableError, UnknownPlayerError
+from bgdata.errors import BgdataError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.network_player import NetworkPlayer, map_network_player
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
-KIND = "network"
+KIND = "network"  # learned by self-play
+KINDS = (KIND, "taught_network")  # and from labels: both are players by the name network/NAME
 
 
 def network_name(name: str, warehouse: Warehouse) -> str:
@@ -24,20 +25,32 @@ def network_name(name: str, warehouse: Warehouse) -> str:
     return f"{KIND}/{kind.slug(kind.defaults[0])}" if name == KIND else name
 
 
-def find_network(name: str, warehouse: Warehouse) -> Table:
-    """The newest version of `network/NAME`, or the one that comes with bgdata where the warehouse has none.
+def find_network(name: str, warehouse: Warehouse, version: str | None = None) -> Table:
+    """The newest version of `network/NAME` of any kind of network, or the one named, or where the warehouse has none
+    the one that comes with bgdata.
 
     Raises UnknownPlayerError or MissingTableError.
     """
     variant = network_name(name, warehouse).partition("/")[2]
+    tables = [table for kind in KINDS if kind in warehouse.kinds for table in warehouse.versions(kind, variant)]
+    if tables:
+        kinds = {table.folder.parts[-3] for table in tables if version in (None, table.folder.name)} or {KIND}
+        found = [warehouse.open(kind, variant, version) for kind in sorted(kinds)]
+        return found[0] if len(found) == 1 else max(found, key=_created)
     kind = warehouse.kind(KIND)
-    if next(warehouse.versions(KIND, variant), None) is None:
-        folders = [kind.published(parameters) for parameters in kind.defaults if kind.slug(parameters) == variant]
-        if folders and folders[0]:
-            return Table(folders[0])
-        have = ", ".join(warehouse.variants(KIND)) or "none"
-        raise MissingTableError(f"no {name} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
-    return warehouse.open(KIND, variant)
+    folders = [kind.published(parameters) for parameters in kind.defaults if kind.slug(parameters) == variant]
+    if folders and folders[0] and version in (None, folders[0].name):
+        return Table(folders[0])
+    have = ", ".join(sorted({variant for kind in KINDS for variant in warehouse.variants(kind)})) or "none"
+    raise MissingTableError(f"no {name} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
+
+
+def _created(table: Table) -> str:
+    """When it was made; a damaged one comes last."""
+    try:
+        return table.manifest.created
+    except BgdataError:
+        return ""
 
 
 def open_network_player(

@@ -13,10 +13,9 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.game.position_hash import position_hashes
-from bgdata.play.splits import splits_of_games, splits_of_hashes
+from bgdata.play.splits import splits_of_hashes
 from bgdata.store.table import Table
 from bgdata.training.feed_guard import Guard
-from bgdata.training.feed_versions import Games
 
 ORDER_TOLERANCE = 0.0501  # rollouts are noisy: as imports and checks allow them
 # by class as gnubg numbers them: as its files name them
@@ -42,9 +41,9 @@ class Chosen(NamedTuple):
 class LabelledRows:
     """One version, mapped or as Parquet."""
 
-    def __init__(self, table: Table, games: Games | None, from_parquet: bool) -> None:
+    def __init__(self, table: Table, splits: NDArray[np.uint8] | None, from_parquet: bool) -> None:
         self.table = table
-        self.games = games
+        self.splits = splits  # where the version, or that of its positions, says
         self._reader = None
         if from_parquet:
             from bgdata.store.parquet import RowReader
@@ -67,10 +66,8 @@ class LabelledRows:
     def choose(self, block: Block, begin: int, split: int, guard: Guard | None) -> Chosen:
         """The rows of a split in a block that begins at this row, without those that are guarded."""
         hashes = position_hashes(block.boards)
-        if self.games is None:
-            splits = splits_of_hashes(hashes)
-        else:
-            splits = splits_of_games(self.games.seed, self.games.numbers[begin : begin + len(hashes)])
+        stated = self.splits
+        splits = splits_of_hashes(hashes) if stated is None else np.asarray(stated[begin : begin + len(hashes)])
         is_chosen = splits == split
         if guard is None:
             return Chosen(is_chosen, 0)

@@ -16,7 +16,7 @@ from bgdata.training.feed_guard import open_guard
 from bgdata.training.feed_order import Choice, Rows, Span, Stream, joined, shuffled
 from bgdata.training.feed_recipe import CLASSES, FeedRecipe, shared_out
 from bgdata.training.feed_rows import FILE_CLASSES, LabelledRows
-from bgdata.training.feed_versions import games_of, open_version
+from bgdata.training.feed_versions import open_version, splits_of
 
 MIX = 1 << 32  # in the place of a stream's number: the order inside a batch
 
@@ -45,7 +45,7 @@ class SharedBatches:
         found = {name: digest for source in recipe.sources.values() for name, digest in source["versions"].items()}
         self.versions = tuple(sorted(found))
         tables = [open_version(warehouse, name, found[name]) for name in self.versions]
-        self._rows = [LabelledRows(table, games_of(warehouse, table), from_parquet) for table in tables]
+        self._rows = [LabelledRows(table, splits_of(warehouse, table), from_parquet) for table in tables]
         self._guard = None if recipe.benchmarks is None else open_guard(warehouse, recipe.benchmarks)
         self._split = SPLITS.index(recipe.split)
         counted = [counts for n, rows in enumerate(self._rows) for counts in self._count(n, rows)]

@@ -1,8 +1,6 @@
-"""Versions that a feed reads: found by name, held to their digests, and whose games their rows are from."""
+"""Versions that a feed reads: found by name, held to their digests, and which of their rows train."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +11,6 @@ from bgdata.store.warehouse import Warehouse
 
 LABELLED = {"boards", "chances", "classes"}  # arrays of every kind that has labels
 DECISIONS = {"decisions_boards", "plays_boards"}  # and of every kind that players are scored on
-
-
-class Games(NamedTuple):
-    """The games of rows: their seed, and int32[rows] numbers."""
-
-    seed: int
-    numbers: NDArray[np.int32]
 
 
 def labelled_versions(warehouse: Warehouse, source: str) -> dict[str, str]:
@@ -56,19 +47,20 @@ def open_version(warehouse: Warehouse, version: str, digest: str) -> Table:
     return table
 
 
-def games_of(warehouse: Warehouse, table: Table) -> Games | None:
-    """The games that rows are from: as the version says, or the positions that it labels; None where nobody knows.
+def splits_of(warehouse: Warehouse, table: Table) -> NDArray[np.uint8] | None:
+    """uint8[rows]: places in `play.splits.SPLITS`, as the version says, or the positions that it labels; None where
+    neither does.
 
     Raises MissingTableError when the version of these positions is gone: without it the split would be another.
     """
-    if (table.folder / "games.npy").exists():
-        return Games(int(table.manifest.parameters["seed"]), table.array("games"))
+    if (table.folder / "splits.npy").exists():
+        return table.array("splits")
     source = table.manifest.inputs.get("source", "")
     name, _, digest = source.partition("@")
     kind, _, variant = name.partition("/")
-    if not source or "games" not in [array.name for array in warehouse.kind(kind).arrays]:
+    if not source or "splits" not in [array.name for array in warehouse.kind(kind).arrays]:
         return None
     for version in warehouse.versions(kind, variant):
         if version.manifest.digest == digest:
-            return games_of(warehouse, version)
+            return splits_of(warehouse, version)
     raise MissingTableError(f"expected {source}, whose games split {table.name}, found no such version")

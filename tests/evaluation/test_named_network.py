@@ -73,7 +73,9 @@ def test_wrong_names(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("network/", "network/A", "network/../x", "network/a/b"):
         with pytest.raises(UnknownPlayerError, match=f"expected network or network/NAME, got {name}"):
             open_player(name, 0, warehouse)
-    with pytest.raises(MissingTableError, match=r"no network/x in .* \(have: tiny\); try: bgdata train td x"):
+    with pytest.raises(
+        MissingTableError, match=r"no network/x in .* \(have: tiny, tiny-taught\); try: bgdata train td x"
+    ):
         open_player("network/x", 0, warehouse)
     with pytest.raises(UnknownPlayerError, match="expected a player among random, pubeval, gnubg, bgsage, got network"):
         open_player("network")

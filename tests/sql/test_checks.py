@@ -11,6 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.datasets import all_kinds
+from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEAD
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.store.checks import SQL, select_columns, sql_checks
 
@@ -38,6 +39,8 @@ def pair(table: str, change: str, on_roll: int = 5, opponent: int = 7) -> Spoile
 
 OWN_SET = DECISIONS.slug(DECISIONS.smallest)
 PAIR = "on_roll_index = 5 and opponent_index = 7"
+FIRST_ROW = "(select min(row) from lookahead_labels)"
+LABELLED = LOOKAHEAD.slug(LOOKAHEAD.smallest)
 SPOILERS: dict[str, list[Spoiler]] = {
     "benchmark_decisions__boards_have_26_integers": [
         changed("benchmark_decisions", "board = board[1:25]", decision=0, variant="contact"),
@@ -205,6 +208,36 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("selfplay_labels", "turns_later = 1", game=4, turn=45)._replace(rows=2),  # beyond the last turn
         Spoiler("delete from selfplay_labels where game = 3 and turn = 2", {"game": 3, "turn": 1}, rows=45),
     ],
+    "supervised_learning_curve__epochs_follow_each_other": [
+        Spoiler(
+            "update supervised_learning_curve set epoch = 3 where epoch = 2 and network = 'race'",
+            {"epoch": 3, "network": "race"},
+            rows=3,
+        ),
+        Spoiler(
+            "update supervised_learning_curve set network = 'other' where epoch = 1 and network = 'race'",
+            {"epoch": 1, "network": "other"},
+            rows=2,
+        ),
+    ],
+    "supervised_learning_curve__errors_are_possible": [
+        changed("supervised_learning_curve", change, epoch=1, network="contact")
+        for change in (
+            *(
+                "learning_rate = -1",
+                "learning_rate = null",
+                "learning_rate = 'nan'",
+                "positions = -1",
+                "positions = null",
+            ),
+            *("train_cross_entropy = -0.1", "validation_cross_entropy = 'nan'", "validation_cross_entropy = null"),
+            *("train_squared_error = 36.1", "validation_squared_error = -0.1", "train_squared_error = null"),
+        )
+    ],
+    "supervised_learning_curve__kept_weights_are_the_best": [
+        changed("supervised_learning_curve", "is_best = not is_best", epoch=1, network="contact"),
+        changed("supervised_learning_curve", "is_best = null", epoch=1, network="contact"),
+    ],
     "turns__equities_are_possible": [
         changed("turns", change, game=3, turn=2, dataset="selfplay")
         for change in (
@@ -266,6 +299,86 @@ SPOILERS: dict[str, list[Spoiler]] = {
             *("backgammon_share = 'nan'", "gammon_share = null"),
             *("turns_per_game = 12.9", "turns_per_game = 400.1", "turns_per_game = null"),
         )
+    ],
+    "bearoff_labels__chances_follow_each_other": [
+        changed("bearoff_labels", change, row=700)
+        for change in ("win = 1.01", "win = null", "win_gammon = win + 0.1", "lose_gammon = 1 - win + 0.1")
+    ],
+    "bearoff_labels__gammons_need_all_checkers": [
+        *(
+            changed("bearoff_labels", change, row=850)  # of the two-sided table
+            for change in (
+                *("win_gammon = 0.1, cubeless_equity = cubeless_equity + 0.1", "lose_gammon = null"),
+                *("lose_gammon = 0.1, cubeless_equity = cubeless_equity - 0.1", "win_backgammon = 0.1"),
+                *("cubeless_equity = cubeless_equity + 0.001", "label_source = 'outcome'", "label_source = null"),
+            )
+        ),
+        changed("bearoff_labels", "label_source = 'exact'", row=800),  # all 15 checkers of the one-sided table
+    ],
+    "bearoff_labels__positions_are_bearoffs": [
+        changed("bearoff_labels", change, row=700)
+        for change in (
+            *("board = board[1:25]", "board = list_prepend(1, board[2:])", "board = null", "class = 'contact'"),
+            *("board = [-x for x in board]", "board = [greatest(x, 0) for x in board]", "split = 'other'"),
+            "split = null",
+        )
+    ],
+    "engine_labels__answers_are_of_somebody": [
+        changed("engine_labels", change, row=1)
+        for change in (
+            *("engine = 'gnubg'", "engine = null", "ply = -1", "ply = null"),
+            *("cubeless_equity = cubeless_equity + 0.001", "cubeless_equity = null"),
+        )
+    ],
+    "engine_labels__chances_follow_each_other": [
+        changed("engine_labels", change, row=1)
+        for change in ("win = 1.01", "win = null", "win_gammon = win + 0.1", "lose_backgammon = lose_gammon + 0.1")
+    ],
+    "engine_labels__games_have_one_split": [
+        changed("engine_labels", "split = 'other'", row=1)._replace(row={"row": 1, "splits": 1}),
+        changed("engine_labels", "split = null", row=1)._replace(row={"row": 1, "splits": 0}),
+        Spoiler("update engine_labels set game = 3, split = if(row = 1, 'train', 'test')", {"game": 3, "splits": 2}),
+    ],
+    "lookahead_labels__chances_follow_each_other": [
+        Spoiler(f"update lookahead_labels set {change} where row = {FIRST_ROW}", {"variant": LABELLED})
+        for change in ("win = 1.01", "win = null", "win_gammon = win + 0.1", "lose_backgammon = lose_gammon + 0.1")
+    ],
+    "lookahead_labels__changes_are_of_equities": [
+        Spoiler(f"update lookahead_labels set {change} where row = {FIRST_ROW}", {"variant": LABELLED})
+        for change in (
+            *(
+                "change = change + 0.001",
+                "change = 'nan'",
+                "change = null",
+                "cubeless_equity = cubeless_equity + 0.001",
+            ),
+            *(
+                "static_equity = 3.01, change = cubeless_equity - 3.01",
+                "static_equity = null",
+                "label_source = 'rollout'",
+            ),
+            *(
+                "label_source = null",
+                "label_source = 'lookahead', network = 'x'",
+                "label_source = 'lookahead', network = null",
+            ),
+            "label_source = 'exact', static_equity = cubeless_equity - 0.5, change = 0.5",
+        )
+    ],
+    "lookahead_labels__games_have_one_split": [
+        Spoiler(
+            "update lookahead_labels set split = if(split = 'test', 'train', 'test') where row in (select max(row) "
+            "from lookahead_labels group by game having count(*) > 1 order by game limit 1)",
+            {"splits": 2},
+        ),
+        Spoiler(f"update lookahead_labels set game = null, split = 'other' where row = {FIRST_ROW}", {"splits": 1}),
+        Spoiler(f"update lookahead_labels set game = null, split = null where row = {FIRST_ROW}", {"splits": 0}),
+    ],
+    "lookahead_labels__positions_are_distinct": [
+        Spoiler(
+            f"insert into lookahead_labels from lookahead_labels where row = {FIRST_ROW}",
+            {"variant": LABELLED, "rows": 2},
+        ),
     ],
     "positions__boards_have_26_integers": [
         changed("positions", "board = board[1:25]", line=2),

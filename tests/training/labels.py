@@ -12,6 +12,7 @@ import numpy as np
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.play.random_games import random_game_positions
+from bgdata.play.splits import splits_of_games
 from bgdata.store.arrays import Array, save_array, values_digest
 from bgdata.store.manifest import FileEntry, Manifest
 from bgdata.training.feed import Batch, Feed
@@ -53,7 +54,12 @@ def write_labels(
         "chances": sample_chances(len(boards)) if chances is None else chances,
         "classes": position_classes(np.ascontiguousarray(boards)).astype(np.uint8),
     }
-    return write_version(root, name, arrays if games is None else arrays | {"games": games}, source)
+    return write_version(root, name, arrays if games is None else arrays | split_by(games), source)
+
+
+def split_by(games: Array) -> dict[str, Array]:
+    """The arrays that tell of games of seed 5."""
+    return {"games": games, "splits": splits_of_games(5, games)}
 
 
 def write_benchmark(root: Path, name: str, decisions: Boards, plays: Boards) -> str:

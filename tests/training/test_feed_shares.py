@@ -19,6 +19,7 @@ from tests.training.labels import (
     rows_of,
     sample_boards,
     small_blocks,
+    split_by,
     write_labels,
     write_version,
 )
@@ -82,7 +83,7 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
     games = np.arange(len(BOARDS), dtype=np.int32) // 20
     expected = splits_of_games(5, games)
     write_labels(tmp_path, CONTACT, BOARDS, games=games)
-    positions = {"boards": BOARDS, "classes": np.zeros(len(BOARDS), np.uint8), "games": games}
+    positions = {"boards": BOARDS, "classes": np.zeros(len(BOARDS), np.uint8), **split_by(games)}
     sample = write_version(tmp_path, "position_sample/some", positions)
     labels = bgdata.open_warehouse(tmp_path)
     digest = labels.open(*sample.split("/")).manifest.digest

@@ -1,0 +1,79 @@
+"""Pairs of bearoff layouts to learn from, decided by a seed: each layout on roll once before any is a second time.
+
+In half of the pairs, by chance, the opponent is about as far from the end, as in races between players; in the others
+he is anybody, which a player has to judge too when he looks at his plays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.layouts import pip_counts, pip_layers
+
+NEAR = 10  # an opponent about as far from the end has this share of the pips more or less: one tenth
+LEAST_PIPS = 2  # and at least so many
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Pairs(NamedTuple):
+    """Rows of the layouts that pairs were made from: ascending by both, no pair twice."""
+
+    on_roll: NDArray[np.int64]
+    opponent: NDArray[np.int64]
+
+
+def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> Pairs:
+    """`count` pairs of int8[n, points] layouts in index order, without the empty one; fewer where a pair would come
+    twice, which is rare but where there are hardly more pairs than that. Raises ValueError for no layouts."""
+    if len(layouts) < 2:
+        raise ValueError(f"expected layouts beside the empty one, got {len(layouts)} in all")
+    n = len(layouts) - 1
+    rounds, last = divmod(count, n)
+    chosen = np.sort(np.argsort(hashed(np.arange(n), seed, 0), kind="stable")[:last])
+    on_roll = np.concatenate([np.tile(np.arange(n), rounds), chosen]) + 1
+    place = np.repeat(np.arange(rounds + 1), [n] * rounds + [last])
+    bits = hashed(on_roll, seed, 1 + place.astype(np.uint64))
+    is_near = (bits & np.uint64(1)).astype(np.bool_)
+    opponent = np.where(is_near, near_layouts(layouts, on_roll, bits), 1 + below(bits, n))
+    codes = np.unique(on_roll * len(layouts) + opponent)
+    return Pairs(*np.divmod(codes, len(layouts)))
+
+
+def near_layouts(layouts: NDArray[np.int8], rows: NDArray[np.int64], bits: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """int64[k]: for each of int64[k] rows a layout of about as many pips, by 64 random bits."""
+    pips = pip_counts(layouts).astype(np.int64)
+    order, start = pip_layers(pips.astype(np.int16))
+    width = np.maximum(LEAST_PIPS, pips[rows] // NEAR)
+    first = start[np.maximum(pips[rows] - width, 1)]  # none of 0 pips
+    end = start[np.minimum(pips[rows] + width + 1, len(start) - 1)]
+    return np.asarray(order[first + below(bits, end - first)], np.int64)
+
+
+def below(bits: NDArray[np.uint64], counts: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """int64[k]: numbers from 0 to below counts, at most 2^32, from the upper 32 of 64 random bits."""
+    return ((bits >> np.uint64(32)) * np.asarray(counts).astype(np.uint64) >> np.uint64(32)).astype(np.int64)
+
+
+def hashed(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
+    """uint64[k]: bits that look random, by row, seed and stream: splitmix64's finisher (Steele, Lea and Flood, 2014),
+    once for each."""
+    with np.errstate(over="ignore"):
+        bits = np.zeros(len(rows), np.uint64)
+        for part in (np.uint64(seed), np.asarray(stream, np.uint64), rows.astype(np.uint64)):
+            bits = bits + (part + np.uint64(1)) * _STEP
+            bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            bits = bits ^ (bits >> np.uint64(31))
+    return bits
+
+
+def paired_boards(layouts: NDArray[np.int8], pairs: Pairs) -> NDArray[np.int8]:
+    """int8[k, 26]: boards of the player on roll, for layouts of at most 12 points, which never meet."""
+    points = layouts.shape[1]
+    boards = np.zeros((len(pairs.on_roll), 26), np.int8)
+    boards[:, 1 : points + 1] = layouts[pairs.on_roll]
+    boards[:, 25 - points : 25] = -layouts[pairs.opponent][:, ::-1]
+    return boards

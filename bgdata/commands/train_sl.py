@@ -1,0 +1,157 @@
+"""`bgdata train sl`: networks that learn from labelled positions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from bgdata.commands import report
+from bgdata.commands.options import threads_option
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.datasets.taught_network import DATASET as TAUGHT
+from bgdata.datasets.taught_network import TaughtParameters, best_epoch, described
+from bgdata.errors import UsageError
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+from bgdata.training.supervised_recipe import LOSSES, METHODS, SCHEDULES
+
+RECIPE = {  # what each parameter of the recipe does
+    "epochs": "Times that the labels are gone through.",
+    "rows": "Positions of an epoch, 0 for all: with many labels, more frequent tests.",
+    "batch": "Positions that are learned from at once.",
+    "method": f"{' or '.join(METHODS)}: steps by the size that gradients had, or by the gradient alone.",
+    "rate": "Learning rate at most: 0.0001 to 0.001 suit adam, 0.003 to 1 descent.",
+    "schedule": f"{', '.join(SCHEDULES)}: to 0 along a wave; up first; by the errors, and back; or not at all.",
+    "loss": f"{' or '.join(LOSSES)}: what is made smaller.",
+    "seed": "Seed of the order of the labels and of weights that are added.",
+    "hidden": "Hidden units of the contact network, such as 200.  [default: as many as it starts with]",
+    "crashed_hidden": "Hidden units of the crashed network.  [default: as many as it starts with]",
+    "race_hidden": "Hidden units of the race network.  [default: as many as it starts with]",
+    "validation_rows": "Positions at most that errors are measured on after each epoch.",
+    "test_games": "Games against PubEval in the end.",
+}
+CHOICES = {"method": METHODS, "schedule": SCHEDULES, "loss": LOSSES}
+
+
+def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
+    """An option for each parameter of a recipe, with its default."""
+    for field in reversed([field for field in fields(TaughtParameters) if field.name in RECIPE]):
+        kind = click.Choice(CHOICES[field.name]) if field.name in CHOICES else type(field.default)
+        function = click.option(
+            f"--{field.name.replace('_', '-')}",
+            field.name,
+            type=kind,
+            default=field.default,
+            show_default=field.default != "",
+            metavar=None if field.name in CHOICES else "UNITS" if field.default == "" else "N",
+            help=RECIPE[field.name],
+        )(function)
+    return function
+
+
+@click.command()
+@click.argument("name", default=TaughtParameters.name)
+@click.option(
+    "--labels",
+    multiple=True,
+    required=True,
+    metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
+    help="Positions to learn from; given several times, batches are mixed by the weights.  [required]",
+)
+@click.option(
+    "--start",
+    default=NETWORK.name,
+    show_default=True,
+    metavar="PLAYER",
+    help="Networks to start from: network or network/NAME.",
+)
+@click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions of benchmarks.")
+@recipe_options
+@threads_option
+@click.option("--force", is_flag=True, help="Train anew even what is there.")
+@click.pass_obj
+def sl(
+    warehouse: Warehouse, /, name: str, labels: tuple[str, ...], start: str, guard: bool, threads: int | None,
+    force: bool, **recipe: Any,
+) -> None:  # fmt: skip
+    """Teach the network NAME from labels, starting from another one: supervised learning.
+
+    Labels are versions of the warehouse that hold positions with chances: rollouts, self-play with its outcomes, or
+    training data of gnubg and wildbg once imported. Eight tenths are learned, one tenth is only tested on after every
+    epoch: each network keeps the weights that did best there. Writes a version of taught_network/NAME, which plays as
+    network/NAME. Stopped at any moment, the same command goes on from its last checkpoint, to the same result on any
+    number of threads.
+
+    \b
+    From the network that comes with bgdata; then a wider one from two kinds of labels, two thirds of the first:
+      bgdata train sl better --labels selfplay_labels/network-10000-seed-1-6x9 --epochs 10
+      bgdata train sl wide --labels rollout_labels:2 --labels selfplay_labels --hidden 240 --start network/better
+    gnubg's training files, where they are at hand:
+      bgdata import gnubg_training contact-train-data && bgdata train sl mine --labels gnubg_training
+    The recipe of 2012, but for batches of 16:
+      bgdata train sl cycled --labels gnubg_training --method descent --rate 1 --loss squared --schedule cycles \\
+        --batch 16 --epochs 200
+    """
+    from bgdata.kernel import threads as run_on
+
+    parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
+    with report.progress_bars() as progress, run_on(threads):
+        table = warehouse.build(TAUGHT.name, parameters, progress=progress, force=force)
+    click.echo(f"{table.folder}\n{result_text(table)}")
+
+
+def chosen_parameters(
+    warehouse: Warehouse, name: str, labels: tuple[str, ...], start: str, guard: bool, recipe: dict[str, Any]
+) -> TaughtParameters:
+    """The recipe, with the versions that names stand for now. Raises UsageError, MissingTableError, or
+    UnknownPlayerError."""
+    from bgdata.evaluation.named_network import find_network
+    from bgdata.evaluation.network import open_networks
+    from bgdata.training.feed_versions import benchmark_versions
+    from bgdata.training.supervised_start import feature_names
+
+    known = [NETWORK.slug(each) for each in NETWORK.defaults] + warehouse.variants(NETWORK.name)
+    if name in known:
+        raise UsageError(f"expected a name that no network has that learned by self-play, got {name}")
+    table = find_network(start, warehouse)
+    return TaughtParameters(
+        **recipe,
+        name=name,
+        start=pinned(warehouse, table),
+        labels=" ".join(pinned_labels(warehouse, text) for text in labels),
+        guard=" ".join(benchmark_versions(warehouse)) if guard else "",
+        features=feature_names(open_networks(table)),
+    )
+
+
+def pinned(warehouse: Warehouse, table: Table) -> str:
+    """`KIND/NAME/VERSION` of a network, or `network/NAME` of one that only comes with the package."""
+    kind, variant, version = table.folder.parts[-3:]
+    return f"{kind}/{variant}/{version}" if table.folder.is_relative_to(warehouse.root) else f"{NETWORK.name}/{variant}"
+
+
+def pinned_labels(warehouse: Warehouse, text: str) -> str:
+    """`KIND/VARIANT/VERSION:WEIGHT`, + between versions, that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for."""
+    from bgdata.training.feed_versions import labelled_versions
+
+    place, _, weight = text.partition(":")
+    try:
+        share = float(weight or 1)
+    except ValueError:
+        raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {text}") from None
+    return f"{'+'.join(labelled_versions(warehouse, place))}:{share:g}"
+
+
+def result_text(table: Table) -> str:
+    """What was learned, for people."""
+    statistics, curve = table.manifest.statistics, table.array("curve")
+    before, after = (
+        f"{statistics[f'{start}points_per_game']:+.3f} +/- {statistics[f'{start}standard_error']:.3f}"
+        for start in ("start_", "")
+    )
+    last = described(len(curve) - 1, curve)
+    kept = [f"{name} {best_epoch(curve, which)}" for which, name in enumerate(("race", "crashed", "contact"))]
+    return f"{last}\nkept epochs: {', '.join(kept)}; {after} points per game against PubEval, {before} before"

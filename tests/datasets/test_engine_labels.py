@@ -1,0 +1,189 @@
+"""Labels by programs: rows, provenance, what is asked again, and what is said where a program is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets import engine_labels
+from bgdata.datasets._sources import places_of
+from bgdata.datasets.engine_labels import DATASET, EngineParameters, asked
+from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
+from bgdata.datasets.position_sample import DATASET as SAMPLE
+from bgdata.errors import CheckFailedError, InvalidParameterError, UnknownPlayerError
+from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.gnubg_program import gnubg_version
+from bgdata.evaluation.player import open_player
+from bgdata.game.codec import Boards
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START
+from bgdata.kernel import threads
+from bgdata.store import job
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+from tests.oracles import needs_gnubg_tool
+
+SMALL = DATASET.smallest
+SAMPLED = f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}"
+PROGRAM = EngineParameters(SAMPLED, "gnubg", 1, "9.9")
+
+
+class Program:
+    """Somebody who answers by the number of checkers on the points, and counts what he is asked."""
+
+    label, version = "program", "9.9"
+    accuracy: Mapping[Source, str] = {}
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        self.asked.append(len(boards))
+        return Evaluations(answers(boards), np.full(len(boards), Source.PROGRAM, np.int8))
+
+
+def answers(boards: Boards) -> Chances:
+    """Chances a little out of order: what rounding does."""
+    win = (1 + np.abs(boards).sum(axis=1) % 7).astype(np.float32) / 8
+    return np.stack([win, win + np.float32(1e-7), win / 2, 1 - win + np.float32(1e-7), win * 0], axis=1)
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> Program:
+    """In the place of every program that is installed."""
+    found = Program()
+    monkeypatch.setattr("bgdata.evaluation.player.open_player", lambda *_: found)
+    return found
+
+
+def inputs_of(warehouse: Warehouse, parameters: EngineParameters) -> dict[str, Table]:
+    found = warehouse.find_inputs(DATASET, parameters)
+    assert found is not None
+    return found
+
+
+def test_answers_of_a_program(warehouse: Warehouse, program: Program) -> None:
+    table, source = warehouse.build(DATASET.name, PROGRAM), warehouse.open(*SAMPLED.split("/"))
+    assert program.asked == [len(source.array("boards"))]
+    assert table.folder.parent.name == SAMPLED.replace("/", "-").replace("_", "-") + "-by-gnubg-1ply"
+    boards, chances = np.asarray(source.array("boards")), table.array("chances")
+    assert chances == pytest.approx(answers(boards), abs=2e-7)
+    win, win_gammon, _, lose_gammon, _ = chances.T
+    assert (win_gammon <= win).all()
+    assert (lose_gammon <= np.float32(1) - win).all()
+    for name, values in places_of(source)._asdict().items():
+        assert np.array_equal(table.array(name), values)
+    with warehouse.connect() as connection:
+        query = f"from engine_labels where variant = '{table.folder.parent.name}'"
+        assert connection.sql(f"select distinct engine, ply {query}").fetchall() == [("gnubg 9.9", 1)]
+        rows = connection.sql(f"select row, board, win, split {query} order by row").fetchall()
+    assert [row[0] for row in rows] == list(range(len(boards)))
+    assert [row[1] for row in rows] == boards.tolist()
+    assert [row[2] for row in rows] == win.tolist()
+
+
+def test_a_killed_run_goes_on(warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = warehouse.build(DATASET.name, PROGRAM).manifest
+    program.asked.clear()
+    whole = program.evaluate_many
+
+    def evaluate_many(boards: Boards) -> Evaluations:
+        if len(program.asked) == 1:
+            program.asked.append(0)
+            raise KeyboardInterrupt
+        return whole(boards)
+
+    monkeypatch.setattr(engine_labels, "STEP", 8 * 40)  # a power of two less for each roll that it looks ahead
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(program, "evaluate_many", evaluate_many)
+    with pytest.raises(KeyboardInterrupt):
+        warehouse.build(DATASET.name, PROGRAM, force=True)
+    assert warehouse.build(DATASET.name, PROGRAM, force=True).manifest.digest == first.digest
+    assert program.asked[:3] == [40, 0, 40]
+    assert sum(program.asked) == first.rows
+
+
+def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, inputs = warehouse.build(DATASET.name, PROGRAM), inputs_of(warehouse, PROGRAM)
+    table.folder.chmod(0o755)
+    DATASET.check_sample(table, inputs, 500, np.random.default_rng(0))
+    wrong = np.array(table.array("chances"))
+    wrong[:, 0] += 0.01
+    (table.folder / "chances.npy").chmod(0o644)
+    np.save(table.folder / "chances.npy", wrong)
+    with pytest.raises(CheckFailedError, match=r"expected chances of .* in row \d+ of engine_labels/"):
+        DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
+    monkeypatch.setattr(program, "version", "10")  # nobody is left who could tell
+    DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
+    (table.folder / "games.npy").chmod(0o644)
+    np.save(table.folder / "games.npy", table.array("games") + 1)
+    with pytest.raises(CheckFailedError, match=r"expected games of the source in engine_labels/"):
+        DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
+
+
+def test_another_version_is_not_asked(warehouse: Warehouse, program: Program) -> None:
+    with pytest.raises(InvalidParameterError, match=r"expected version 9\.9 of gnubg, as it is here, got 9\.8"):
+        warehouse.build(DATASET.name, replace(PROGRAM, version="9.8"))
+    assert program.asked == []
+
+
+def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
+    """At ply 1 as `lookahead_labels` have it, on any number of threads."""
+    parameters = replace(SMALL, source=SAMPLED, ply=1)
+    table = warehouse.build(DATASET.name, parameters)
+    expected = warehouse.open(LOOKAHEADS.name, LOOKAHEADS.slug(LOOKAHEADS.smallest))
+    assert table.array("chances") == pytest.approx(np.asarray(expected.array("chances")), abs=1e-6)
+    assert table.array("engine").tobytes() == expected.array("network").tobytes()
+    small = warehouse.open(DATASET.name, DATASET.slug(SMALL)).manifest.digest
+    with threads(1):
+        assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == small
+    DATASET.check_sample(table, inputs_of(warehouse, parameters), 500, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"engine": "xg"}, "expected an engine among gnubg, bgsage and network, got 'xg'"),
+        ({"ply": -1}, "expected a ply of 0 to 4, got -1"),
+        ({"ply": 5}, "expected a ply of 0 to 4, got 5"),
+        ({"version": "1"}, "expected a version of a program, and none of a network, got '1' of network"),
+        ({"engine": "gnubg"}, "expected a version of a program, and none of a network, got '' of gnubg"),
+        ({"network": "../x"}, "expected the name of a network"),
+        ({"source": "positions"}, "expected a table of positions"),
+    ],
+)
+def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(replace(SMALL, **changes))
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
+    source = bgdata.open_warehouse(small_root).open("positions", "sample").array("boards")
+    parameters = EngineParameters("positions/sample", "gnubg", 0, gnubg_version())
+    found = asked(engine_labels.open_engine(parameters, {}, Warehouse(memory_path, {})), parameters, source)
+    assert found[source.tolist().index(list(START.board)), 0] == pytest.approx(0.52, abs=0.01)
+
+
+def test_bgsage_answers() -> None:
+    """As gnubg does, within what two networks differ by, where both are installed."""
+    try:
+        bgsage, gnubg = open_player("bgsage"), open_player("gnubg")
+    except UnknownPlayerError as error:
+        pytest.skip(str(error))
+    boards = np.array([START.board, *places_of_opening()], np.int8)
+    found, expected = (player.evaluate_many(boards) for player in (bgsage, gnubg))  # type: ignore[attr-defined]
+    assert found.chances == pytest.approx(expected.chances, abs=0.06)
+    assert (found.sources == Source.PROGRAM).all()
+
+
+def places_of_opening() -> list[tuple[int, ...]]:
+    """Positions after an opening play, the opponent on roll: of another shape than their flips."""
+    return [legal_plays(START, roll)[0].next_position.board for roll in ("31", "65", "66", "21")]

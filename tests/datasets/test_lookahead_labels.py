@@ -1,0 +1,257 @@
+"""Labels from looking ahead: rows, sources of all kinds, splits, what is resumed, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.commands.export_text import write_text
+from bgdata.datasets import lookahead_labels
+from bgdata.datasets._sources import find_source_recipe, places_of, source_input
+from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
+from bgdata.datasets.lookahead_labels import DATASET, LABEL_SOURCES, LookaheadParameters
+from bgdata.datasets.position_sample import DATASET as SAMPLE
+from bgdata.datasets.selfplay import DATASET as SELFPLAY
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.formats.gnubg_training import read_gnubg_training
+from bgdata.game.position_hash import position_hashes
+from bgdata.kernel import threads
+from bgdata.play.splits import SPLITS, splits_of_games, splits_of_hashes
+from bgdata.store import job
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+SMALL = DATASET.smallest
+CORPUS = f"{SELFPLAY.name}/{SELFPLAY.slug(SELFPLAY.smallest)}"
+
+
+def small_table(root: Path) -> Table:
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
+
+
+def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
+    found = warehouse.find_inputs(DATASET, SMALL)
+    assert found is not None
+    return found
+
+
+def test_rows_are_positions_of_the_source(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table, source = small_table(small_root), inputs_of(warehouse)["source"]
+    with warehouse.connect() as connection:
+        rows = connection.sql("select * exclude (variant, network) from lookahead_labels order by row").fetchall()
+        shown = connection.sql("select distinct network from lookahead_labels").fetchall()
+        sample = connection.sql("select game, turn, position_id, board, class, split from position_sample").fetchall()
+    assert shown == [(f"network/tiny/{warehouse.open('network', 'tiny').folder.name}",)]
+    assert [row[0] for row in rows] == list(range(len(source.array("boards"))))
+    assert [(*row[1:6], row[-1]) for row in rows] == sample
+    chances, static = table.array("chances"), table.array("static_chances")
+    assert [row[6:11] for row in rows] == [tuple(row) for row in chances.tolist()]
+    equities, static_equities = cubeless_equities(chances), cubeless_equities(static)
+    assert [row[11:14] for row in rows] == [
+        pytest.approx(values) for values in zip(equities, static_equities, equities - static_equities, strict=True)
+    ]
+    assert [row[14] for row in rows] == [LABEL_SOURCES[number] for number in table.array("sources")]
+
+
+def test_tables_answer_what_they_hold(warehouse: Warehouse) -> None:
+    table = warehouse.build(DATASET.name, replace(SMALL, table_points=6, table_checkers=6))
+    with warehouse.connect() as connection:
+        query = f"from lookahead_labels where variant = '{table.folder.parent.name}'"
+        found = connection.sql(f"select label_source, count(*), max(abs(change)) {query} group by all").fetchall()
+    largest = {source: change for source, _, change in found}
+    assert set(largest) == {"lookahead", "exact", "combined"}
+    assert largest["exact"] == largest["combined"] == 0 < largest["lookahead"]
+    assert {source: count for source, count, _ in found}["exact"] == table.manifest.statistics["exact"]
+
+
+def test_statistics(small_root: Path) -> None:
+    table = small_table(small_root)
+    found, sources = table.manifest.statistics, table.array("sources")
+    assert [found[name] for name in LABEL_SOURCES] == [(sources == number).sum() for number in range(4)]
+    changes = table.array("changes")[sources == 3]
+    assert found["mean_change"] == pytest.approx(changes.mean())
+    assert found["mean_absolute_change"] == pytest.approx(np.abs(changes).mean())
+    assert found["largest_absolute_change"] == pytest.approx(np.abs(changes).max())
+
+
+def test_only_what_changes_is_kept(warehouse: Warehouse) -> None:
+    every = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    is_large = np.abs(every.array("changes")) >= np.float32(0.05)
+    assert 5 < is_large.sum() < len(is_large) - 5
+    table = warehouse.build(DATASET.name, replace(SMALL, least_change="0.05"))
+    assert table.folder.parent.name == DATASET.slug(SMALL) + "-change-0-05"
+    for array in DATASET.arrays:
+        expected = every.array(array.name)
+        assert np.array_equal(table.array(array.name), expected if array.name == "network" else expected[is_large])
+    none = warehouse.build(DATASET.name, replace(SMALL, least_change="6"))
+    assert none.manifest.rows == 0
+    found = warehouse.find_inputs(DATASET, replace(SMALL, least_change="0.05"))
+    assert found
+    DATASET.check_sample(table, found, 30, np.random.default_rng(0))
+
+
+def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> None:
+    source = warehouse.open(*CORPUS.split("/"))
+    places = places_of(source)
+    boards = source.array("turn_boards")
+    assert len(places.rows) == len(np.unique(boards, axis=0)) < len(boards)
+    assert np.array_equal(boards[places.rows], places.boards)
+    first = {}
+    for row, board in enumerate(boards.tolist()):
+        first.setdefault(tuple(board), row)
+    assert sorted(first.values()) == places.rows.tolist()
+    first_turns = source.array("first_turns")
+    assert np.array_equal(first_turns[places.games] + places.turns, places.rows)
+    assert np.array_equal(places.splits, splits_of_games(SELFPLAY.smallest.seed, places.games))
+    assert len(set(places.splits.tolist())) == len(SPLITS)
+
+
+def test_lists_are_split_by_position(warehouse: Warehouse) -> None:
+    source = warehouse.open("positions", "sample")
+    places = places_of(source)
+    assert places.games.tolist() == places.turns.tolist() == [-1, -1]
+    assert np.array_equal(places.splits, splits_of_hashes(position_hashes(source.array("boards"))))
+    table = warehouse.build(DATASET.name, replace(SMALL, source="positions/sample"))
+    with warehouse.connect() as connection:
+        query = f"select game, turn from lookahead_labels where variant = '{table.folder.parent.name}'"
+        assert connection.sql(query).fetchall() == [(None, None)] * 2
+
+
+def test_records_of_matches_are_split_by_game(warehouse: Warehouse) -> None:
+    source = next(warehouse.versions("matches"))
+    places = places_of(source)
+    assert np.array_equal(places.splits, splits_of_games(0, places.games))
+    assert np.array_equal(source.array("turn_boards")[places.rows], places.boards)
+
+
+def test_variants_that_are_no_defaults_bring_their_parameters(warehouse: Warehouse) -> None:
+    parameters = replace(SAMPLE.smallest, most=3)
+    source = warehouse.build(SAMPLE.name, parameters)
+    name = f"{SAMPLE.name}/{SAMPLE.slug(parameters)}"
+    recipe = find_source_recipe(warehouse, name)
+    assert source_input(name, recipe) == (SAMPLE.name, parameters)
+    table = warehouse.build(DATASET.name, replace(SMALL, source=name, source_recipe=recipe))
+    assert np.array_equal(table.array("boards"), source.array("boards"))
+    again = f"{DATASET.name}/{table.folder.parent.name}"  # labels of labels
+    nested = find_source_recipe(warehouse, again)
+    assert source_input(again, nested)[1] == DATASET.parameters.from_manifest(table.manifest.parameters)
+    assert find_source_recipe(warehouse, SMALL.source) == find_source_recipe(warehouse, "positions/sample") == ""
+
+
+def test_sources_that_cannot_be_found(warehouse: Warehouse) -> None:
+    with pytest.raises(MissingTableError, match="no positions/none in"):
+        find_source_recipe(warehouse, "positions/none")
+    for name in ("positions", "nothing/x", "positions/../x"):
+        with pytest.raises(InvalidParameterError, match="expected a table of positions, such as positions/NAME, got "):
+            find_source_recipe(warehouse, name)
+    parameters = replace(SAMPLE.smallest, most=3)
+    warehouse.build(SAMPLE.name, parameters)
+    for path in (warehouse.root / "selfplay").glob("*/r*"):  # the corpus is gone
+        path.rename(path.with_name("aside"))
+    with pytest.raises(MissingTableError, match=r"expected position_sample/.* made from what is in"):
+        find_source_recipe(warehouse, f"{SAMPLE.name}/{SAMPLE.slug(parameters)}")
+
+
+def test_labels_do_not_depend_on_threads_or_steps(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = warehouse.open(DATASET.name, DATASET.slug(SMALL)).manifest.digest
+    for count, step in ((1, 7), (2, 50)):
+        monkeypatch.setattr(lookahead_labels, "STEP", step)
+        with threads(count):
+            assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
+
+
+def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = warehouse.open(DATASET.name, DATASET.slug(SMALL)).manifest
+    whole, sizes = lookahead_labels.looked_into, []
+
+    def looked_into(player: Any, boards: Any) -> dict[str, Any]:
+        sizes.append(len(boards))
+        if len(sizes) == 2:
+            raise KeyboardInterrupt
+        return whole(player, boards)
+
+    monkeypatch.setattr(lookahead_labels, "STEP", 40)
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(lookahead_labels, "looked_into", looked_into)
+    with pytest.raises(KeyboardInterrupt):
+        warehouse.build(DATASET.name, SMALL, force=True)
+    assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first.digest
+    assert sum(sizes) == first.rows + 40  # the step that was killed is done again, the one before is not
+
+
+@pytest.mark.parametrize("name", ["chances", "static_chances", "changes", "sources", "games", "boards", "splits"])
+def test_verify_looks_again(warehouse: Warehouse, name: str) -> None:
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    DATASET.check_sample(table, inputs_of(warehouse), 1000, np.random.default_rng(0))
+    values = np.load(table.folder / f"{name}.npy")
+    values[5] += 1
+    np.save(table.folder / f"{name}.npy", values)
+    with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of lookahead_labels/"):
+        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
+
+
+def test_verify_misses_rows(warehouse: Warehouse) -> None:
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    rows = np.load(table.folder / "rows.npy")
+    rows[5] = rows[4]
+    np.save(table.folder / "rows.npy", rows)
+    with pytest.raises(CheckFailedError, match=r"expected rows of 5 in row 5 of|expected \d+ of \d+ positions in"):
+        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
+
+
+def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:
+    table = small_table(small_root)
+    write_text(table, "gnubg-training", tmp_path / "train-data")
+    found = read_gnubg_training(tmp_path / "train-data")
+    assert np.array_equal(found.boards, table.array("boards"))
+    assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"source": "positions"}, "expected a table of positions, such as positions/NAME, got positions"),
+        ({"source": "nothing/x"}, "expected a table of positions"),
+        ({"source": "bearoff_error/3x3"}, "expected a table of positions"),
+        ({"source": "position_sample/x"}, "expected a default variant of position_sample, or parameters beside it"),
+        ({"source_recipe": "{"}, "expected the parameters of position_sample/.* as JSON, got {"),
+        ({"source_recipe": '{"colour": 1}'}, "expected the parameters of position_sample/.* as JSON, got"),
+        ({"source_recipe": "{}"}, "expected parameters of position_sample/.*, got those of network-10000"),
+        ({"least_change": "much"}, "expected a least change of 0 to 6 points, got 'much'"),
+        ({"least_change": "-1"}, "expected a least change of 0 to 6 points, got '-1'"),
+        ({"least_change": "nan"}, "expected a least change of 0 to 6 points, got 'nan'"),
+        ({"network": "../x"}, "expected the name of a network"),
+    ],
+)
+def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(replace(SMALL, **changes))
+
+
+def test_a_network_of_the_warehouse_is_named_by_its_version(warehouse: Warehouse) -> None:
+    version = warehouse.open("network", "tiny").folder.name
+    table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
+    assert np.array_equal(table.array("chances"), small_table(warehouse.root).array("chances"))
+    assert "network" in LookaheadParameters("positions/x").roller().roller_inputs()
+    with pytest.raises(MissingTableError, match="r1-00000000"):
+        warehouse.build(DATASET.name, replace(SMALL, network_version="r1-00000000"))
+
+
+def test_what_trains_and_what_tests(warehouse: Warehouse) -> None:
+    """A feed gives the rows of a split: those of the games of the corpus, or by position where there are none."""
+    of_list = warehouse.build(DATASET.name, replace(SMALL, source="positions/sample"))
+    every = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    for table in (every, of_list, warehouse.open("bearoff_labels", BEAROFFS.slug(BEAROFFS.smallest))):
+        name = "/".join(table.folder.parts[-3:-1])
+        for number, split in enumerate(SPLITS):
+            expected = np.flatnonzero(table.array("splits") == number).tolist()
+            if expected:
+                feed = bgdata.open_warehouse(warehouse.root).batches(name, split=split, guard=False, batch_size=1)
+                assert sorted(row for batch in feed for row in batch.rows.tolist()) == expected

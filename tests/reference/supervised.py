@@ -1,0 +1,84 @@
+"""Slow, obvious twins of supervised learning: dense NumPy in double precision, and losses by `math.log`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+
+from tests.reference.learning import loss, outputs
+from tests.reference.networks import Layers, inputs, possible
+
+Numbers = list[Any]  # arrays of float64
+LEAST = 1e-5
+
+
+def matrices(layers: Layers) -> Numbers:
+    """Weights [below, unit] and biases of each layer, one after the other."""
+    weights = [np.array(layers.first), *(np.array(rows).T for rows in layers.later)]
+    return [part for pair in zip(weights, map(np.array, layers.biases), strict=True) for part in pair]
+
+
+def gradients(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squared: bool) -> Numbers:
+    """Sum over positions of the downward slope of the loss, shaped as `matrices`."""
+    numbers = matrices(layers)
+    values = [np.array([inputs(layers.encoder, board) for board in boards]) / 64]
+    for place in range(0, len(numbers), 2):
+        values.append(0.5 + 0.5 * np.tanh((values[-1] @ numbers[place] + numbers[place + 1]) / 2))
+    allowed = np.array([possible(board) for board in boards])
+    delta = (np.array(targets) - values[-1]) * allowed
+    if squared:
+        delta = delta * values[-1] * (1 - values[-1])
+    found: Numbers = []
+    for place in range(len(numbers) - 2, -1, -2):
+        below = values[place // 2]
+        found = [below.T @ delta, delta.sum(axis=0), *found]
+        delta = (delta @ numbers[place].T) * below * (1 - below)
+    return found
+
+
+def taught(
+    layers: Layers, boards: Sequence[Sequence[int]], targets: Any, batch: int, rate: float, *, adam: bool, squared: bool
+) -> Numbers:
+    """The weights and biases after each batch was learned once, in order; shaped as `matrices`."""
+    numbers = matrices(layers)
+    means, squares = ([np.zeros_like(part) for part in numbers] for _ in range(2))
+    for step, first in enumerate(range(0, len(boards), batch), start=1):
+        chosen = slice(first, first + batch)
+        later = [rows.T.tolist() for rows in numbers[2::2]]
+        now = Layers(layers.encoder, numbers[0].tolist(), later, [biases.tolist() for biases in numbers[1::2]])
+        for place, slope in enumerate(gradients(now, boards[chosen], targets[chosen], squared)):
+            if adam:
+                mean = slope / len(boards[chosen])
+                means[place] = 0.9 * means[place] + 0.1 * mean
+                squares[place] = 0.999 * squares[place] + 0.001 * mean**2
+                size = sqrt(1 - 0.999**step) / (1 - 0.9**step)
+                numbers[place] = numbers[place] + rate * size * means[place] / (np.sqrt(squares[place]) + 1e-8)
+            else:
+                numbers[place] = numbers[place] + rate * slope
+    return numbers
+
+
+def cross_entropy(board: Sequence[int], chances: Sequence[float], target: Sequence[float]) -> float:
+    """Of one position, over the chances that its board allows."""
+    total = 0.0
+    for chance, wanted, counts in zip(chances, target, possible(board), strict=True):
+        if counts:
+            held = min(max(chance, LEAST), 1 - LEAST)
+            total -= wanted * log(held) + (1 - wanted) * log(1 - held)
+    return total
+
+
+def total_loss(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squared: bool) -> float:
+    """Sum of the losses of positions, by the twin of learning by self-play."""
+    return sum(
+        loss(layers, [value / 64 for value in inputs(layers.encoder, board)], possible(board), target, squared)
+        for board, target in zip(boards, targets, strict=True)
+    )
+
+
+def answers(layers: Layers, boards: Sequence[Sequence[int]]) -> list[list[float]]:
+    """What a network of floats says, before the rules."""
+    return [outputs(layers, [value / 64 for value in inputs(layers.encoder, board)]) for board in boards]
