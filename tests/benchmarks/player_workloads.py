@@ -86,6 +86,18 @@ def learning(inputs: str, hidden: str, repeats: int) -> float:
     return best_of(repeats, ten_rounds) / (10 * recipe.batch)
 
 
+def self_playing(with_luck: bool, games: int, repeats: int) -> float:
+    """Games of the networks of the package against themselves, every turn and its equity kept; seconds a game."""
+    from bgdata.evaluation.named_network import KIND, open_network_player
+    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.play.corpus import self_play
+
+    player = open_network_player(KIND, 0, bgdata.open_warehouse(WAREHOUSE))
+    assert isinstance(player, NetworkPlayer)  # at ply 0
+    self_play(player.brain, 2, 1, with_luck=with_luck)
+    return best_of(repeats, lambda: self_play(player.brain, games, 2, with_luck=with_luck)) / games
+
+
 def rollout(with_luck: bool, repeats: int) -> float:
     """A contact position rolled out by the networks of the package, 1,296 games to an exact table or the end."""
     from bgdata.evaluation.named_network import KIND, open_network_player
