@@ -163,43 +163,6 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
     fetching.fetch(warehouse, [file for file in files if not names or file.name in names])
 
 
-@main.command(short_help="Score a PLAYER on rolled-out decisions, or in whole games.")
-@click.argument("player")
-@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
-@click.option(
-    "--set", "sets", multiple=True, metavar="NAME", help="contact, crashed, race (imported) or rollout_decisions/NAME."
-)
-@click.option(
-    "--file", "files", multiple=True, type=click.Path(path_type=Path), help="A .bm file to import and score on."
-)
-@click.option("--games", type=int, metavar="N", help="Play so many games instead.  [default with --against: 40000]")
-@click.option("--against", metavar="PLAYER", help="Play games against this player.  [default with --games: pubeval]")
-@click.option(
-    "--against-ply", default=0, show_default=True, type=click.IntRange(0), help="How far that player looks ahead."
-)
-@click.option("--seed", default=2, show_default=True, help="Seed of the dice of these games.")
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
-@click.pass_obj
-def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
-    """Score PLAYER on benchmarks (1000 x mean loss a decision), or in whole games (points per game).
-
-    Without --set these are gnubg's files where they were imported, and all sets of `bgdata decisions`.
-
-    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
-    gnubg or bgsage. Games are cubeless money games, every sequence of dice played from both sides.
-    """
-    from bgdata.commands.benchmark import play_series, score_player
-
-    games, against, sets, files = (options[name] for name in ("games", "against", "sets", "files"))
-    if games is None and against is None:
-        score_player(warehouse, player, ply, sets, files, form)
-        return
-    if sets or files:
-        raise UsageError("expected either decisions (--set, --file) or games (--games, --against), got both")
-    opponent = against or "pubeval", options["against_ply"]
-    play_series(warehouse, (player, ply), opponent, 40_000 if games is None else games, options["seed"], form)
-
-
 @main.command(short_help="Look a bearoff position up in every table.")
 @click.argument("position_id")
 @gnubg_option

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from bgdata.commands.options import threads_option
+from bgdata.errors import UsageError
 from bgdata.store.warehouse import Warehouse
 
 FORMATS = click.Choice(["text", "json"])
@@ -92,6 +94,88 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
         save_game(game, name, player.label, save)
 
 
+@click.command(short_help="Score a PLAYER on rolled-out decisions, or in whole games.")
+@click.argument("player")
+@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
+@click.option(
+    "--set", "sets", multiple=True, metavar="NAME", help="contact, crashed, race (imported) or rollout_decisions/NAME."
+)
+@click.option(
+    "--file", "files", multiple=True, type=click.Path(path_type=Path), help="A .bm file to import and score on."
+)
+@click.option("--games", type=int, metavar="N", help="Play so many games instead.  [default with --against: 40000]")
+@click.option("--against", metavar="PLAYER", help="Play games against this player.  [default with --games: pubeval]")
+@click.option(
+    "--against-ply", default=0, show_default=True, type=click.IntRange(0), help="How far that player looks ahead."
+)
+@click.option("--seed", default=2, show_default=True, help="Seed of the dice of these games.")
+@click.option("--luck", "with_luck", is_flag=True, help="Measure their luck too: 20 times slower, several times surer.")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
+@click.pass_obj
+def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
+    """Score PLAYER on benchmarks (1000 x mean loss a decision), or in whole games (points per game).
+
+    Without --set these are gnubg's files where they were imported, and all sets of `bgdata decisions`.
+
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
+    gnubg or bgsage. Games are cubeless money games, every sequence of dice played from both sides. With --luck the luck
+    of every roll, judged by the network that comes with bgdata, is taken off their results.
+    """
+    from bgdata.commands.benchmark import play_series, score_player
+
+    games, against, sets, files = (options[name] for name in ("games", "against", "sets", "files"))
+    if games is None and against is None:
+        if options["with_luck"]:
+            raise UsageError("expected games (--games, --against) with --luck, got none")
+        score_player(warehouse, player, ply, sets, files, form)
+        return
+    if sets or files:
+        raise UsageError("expected either decisions (--set, --file) or games (--games, --against), got both")
+    opponent = against or "pubeval", options["against_ply"]
+    count, seed, with_luck = 40_000 if games is None else games, options["seed"], options["with_luck"]
+    play_series(warehouse, (player, ply), opponent, count, seed, form, with_luck=with_luck)
+
+
+@click.command(short_help="How good a PLAYER is, by all that can be measured here.")
+@click.argument("player")
+@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
+@click.option(
+    "--games", type=int, metavar="N", help="Against each opponent, and in self-play; 0: none.  [default: 4000]"
+)
+@click.option(
+    "--hedged-games", type=int, metavar="N", help="Games whose luck is measured too; 0: none.  [default: 1000]"
+)
+@click.option("--decisions", type=int, metavar="N", help="Bearoff decisions.  [default: 10000]")
+@click.option(
+    "--against", multiple=True, metavar="PLAYER", help="Another opponent, such as network/NAME or gnubg:1 (its 1-ply)."
+)
+@click.option("--no-programs", is_flag=True, help="Leave gnubg and bgsage out even where they are installed.")
+@click.option("--quick", is_flag=True, help="A first idea: 400 games, 40 hedged ones and 1000 decisions.")
+@threads_option
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
+@click.pass_obj
+def score(warehouse: Warehouse, /, player: str, ply: int, threads: int | None, form: str, **options: Any) -> None:
+    """Say how good PLAYER is, by all that can be measured here, each figure with a standard error: the table `scores`.
+
+    \b
+    Points per game against PubEval, as they are and less luck
+    Shares of gammons and backgammons in self-play
+    Error rates on all benchmarks of the warehouse, imported or made here
+    Points lost a bearoff decision, judged by the largest exact table
+    Head to head with the installed gnubg and bgsage, and with those given
+
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, gnubg or bgsage. What was
+    measured before is not measured again; stopped at any moment, the same command goes on.
+    """
+    from bgdata.commands.score import QUICK, Amount, print_scores
+    from bgdata.kernel import threads as run_on
+
+    given = {name: options[name] for name in Amount._fields if options[name] is not None}
+    amount = (QUICK if options["quick"] else Amount())._replace(**given)
+    with run_on(threads):
+        print_scores(warehouse, (player, ply), options["against"], amount, form, programs=not options["no_programs"])
+
+
 @click.command(short_help="Score a PLAYER on bearoffs that a table has solved.")
 @click.argument("player")
 @click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
@@ -141,4 +225,4 @@ def luck(
     print_luck(games, form, games_only=games_only)
 
 
-COMMANDS = (eval_, hint, play, referee, luck)
+COMMANDS = (eval_, hint, play, benchmark, score, referee, luck)

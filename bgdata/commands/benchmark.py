@@ -12,6 +12,7 @@ from bgdata.commands.query import run_query
 from bgdata.commands.report import progress_bars
 from bgdata.datasets._imports import FILE_CLASSES, ClassParameters
 from bgdata.datasets.benchmark_scores import ROLLED_OUT, ScoreParameters, check_benchmark
+from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.gnubg_benchmark import DATASET as BENCHMARK
 from bgdata.errors import MissingTableError
@@ -19,6 +20,7 @@ from bgdata.evaluation.named_network import KIND as NETWORK
 from bgdata.evaluation.named_network import network_name
 from bgdata.evaluation.player import open_player
 from bgdata.store.catalog import quoted
+from bgdata.store.progress import Progress
 from bgdata.store.warehouse import Warehouse
 
 SUMMARY = """
@@ -30,13 +32,14 @@ from benchmark_summary where player = {player} and ply = {ply} and benchmark in 
 
 RESULT = """
 select player, ply, opponent, opponent_ply, games, round(points_per_game, 4) as points_per_game,
-       round(standard_error, 4) as standard_error, round(100 * win_share, 2) as percent_won,
+       round(standard_error, 4) as standard_error, round(hedged_points_per_game, 4) as hedged_points_per_game,
+       round(hedged_standard_error, 4) as hedged_standard_error, round(100 * win_share, 2) as percent_won,
        round(100 * win_gammon_share, 2) as percent_gammons_won,
        round(100 * win_backgammon_share, 2) as percent_backgammons_won,
        round(100 * lose_gammon_share, 2) as percent_gammons_lost,
        round(100 * lose_backgammon_share, 2) as percent_backgammons_lost, round(turns_per_game, 1) as turns_per_game
 from game_summary where player = {player} and ply = {ply} and opponent = {opponent} and opponent_ply = {opponent_ply}
-     and games = {games} and seed = {seed}
+     and games = {games} and seed = {seed} and (hedged_standard_error is not null) = (1 = {luck})
 """
 
 
@@ -78,21 +81,22 @@ def version_of(warehouse: Warehouse, benchmark: str) -> str:
 
 
 def play_series(
-    warehouse: Warehouse, player: tuple[str, int], opponent: tuple[str, int], games: int, seed: int, form: str
+    warehouse: Warehouse,
+    player: tuple[str, int],
+    opponent: tuple[str, int],
+    games: int,
+    seed: int,
+    form: str,
+    *,
+    with_luck: bool = False,
 ) -> None:
     """Play games between two players, each a name and his plies, and print the result of the first.
 
     Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a network that is not there.
     """
-    name, opponent_name = (full_name(name, warehouse) for name, _ in (player, opponent))
-    versions = (
-        open_player(name, player[1], warehouse).version,
-        open_player(opponent_name, opponent[1], warehouse).version,
-    )
-    first, second = (name, player[1], versions[0]), (opponent_name, opponent[1], versions[1])
-    parameters = GameParameters(*first, *second, games, seed)
     with progress_bars() as progress:
-        table = warehouse.build("game_scores", parameters, progress=progress)
+        parameters = series_parameters(warehouse, player, opponent, games, seed, progress, with_luck=with_luck)
+        table = warehouse.build(GAMES.name, parameters, progress=progress)
     if form == "table":  # too wide for one, and a single row
         click.echo(result_text(parameters, table.manifest.statistics))
         return
@@ -100,8 +104,31 @@ def play_series(
     run_query(warehouse, RESULT.format(**wanted), form, None)
 
 
+def series_parameters(
+    warehouse: Warehouse,
+    player: tuple[str, int],
+    opponent: tuple[str, int],
+    games: int,
+    seed: int,
+    progress: Progress,
+    *,
+    with_luck: bool,
+) -> GameParameters:
+    """The recipe of games between two players, as they play here. Who judges luck is built first, as players may look
+    into his bearoff tables too. Raises as `play_series` does."""
+    GAMES.check_parameters(GameParameters(games=games, seed=seed))
+    for kind, needed in GAMES.inputs(GameParameters(luck=int(with_luck))).values():
+        warehouse.build(kind, needed, progress=progress)
+    names = [full_name(name, warehouse) for name, _ in (player, opponent)]
+    versions = [
+        open_player(name, ply, warehouse).version for name, (_, ply) in zip(names, (player, opponent), strict=True)
+    ]
+    first, second = (names[0], player[1], versions[0]), (names[1], opponent[1], versions[1])
+    return GameParameters(*first, *second, games, seed, int(with_luck))
+
+
 def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
-    """The result of a series in two lines."""
+    """The result of a series in two lines, and another without luck where it was measured."""
     percent = {name: f"{100 * value:.1f} %" for name, value in found.items() if name.endswith("_share")}
     return (
         f"{parameters.player} ({parameters.ply}-ply) against {parameters.opponent} ({parameters.opponent_ply}-ply): "
@@ -109,8 +136,15 @@ def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
         f"{parameters.games:,} games of {found['turns_per_game']:.1f} turns\n"
         f"won {percent['win_share']}, with a gammon or more {percent['win_gammon_share']}, with a backgammon "
         f"{percent['win_backgammon_share']}; lost a gammon or more {percent['lose_gammon_share']}, a backgammon "
-        f"{percent['lose_backgammon_share']}"
+        f"{percent['lose_backgammon_share']}" + (hedged_text(found) if parameters.luck else "")
     )
+
+
+def hedged_text(found: Mapping[str, float]) -> str:
+    """The line about the result without luck."""
+    points, error = found["hedged_points_per_game"], found["hedged_standard_error"]
+    factor = f", {found['standard_error'] / error:.1f} times less noise" if error else ""
+    return f"\nless luck: {points:+.4f} +/- {error:.4f} points per game{factor}"
 
 
 def full_name(name: str, warehouse: Warehouse) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bgdata.datasets._players import check_player_name, player_slug
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.datasets.selfplay import TABLES
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.warehouse import Warehouse
@@ -16,6 +18,7 @@ from bgdata.store.warehouse import Warehouse
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bgdata.evaluation.choices import Brain
     from bgdata.evaluation.player import Player
     from bgdata.play.games import Games
     from bgdata.store.arrays import Array
@@ -23,12 +26,15 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
 
 STEP = 1000  # games played at a time, between which a killed run goes on
+JUDGED_STEP = 250  # of games with luck: some seconds
 FEWEST = 4  # games: a standard error needs two pairs
+MOST_JUDGED = 50  # games that a verification judges again
 
 
 @dataclass(frozen=True)
 class GameParameters(Parameters):
-    """Who plays whom, how far each looks ahead, the versions as they say them, and which games of which seed."""
+    """Who plays whom, how far each looks ahead, the versions as they say them, which games of which seed, and whether
+    every roll's luck is measured, by the network of the package: 20 times as long where kernels play."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -38,6 +44,7 @@ class GameParameters(Parameters):
     opponent_version: str = "1"
     games: int = 40
     seed: int = 2
+    luck: int = 0
 
 
 class GameScores(Dataset[GameParameters]):
@@ -52,11 +59,14 @@ class GameScores(Dataset[GameParameters]):
         Column("outcome", "TINYINT", "points", "Points to the player, -3 to 3"),
         Column("turns", "INTEGER", "turns", "Rolls of both sides"),
         Column("begins", "BOOLEAN", "", "Whether the player rolled first"),
+        Column("net_luck", "DOUBLE", "points", "Luck of the player less that of the opponent, null if not measured"),
+        Column("hedged_points", "DOUBLE", "points", "outcome less net_luck, null if luck was not measured"),
     )
     key = ("number",)
     arrays = (
         FlatArray("outcomes", "int8", "game", "Points to the player, -3 to 3"),
         FlatArray("turns", "int32", "game", "Rolls of both sides"),
+        FlatArray("lucks", "float64", "game", "Luck of the player less that of the opponent, NaN if not measured"),
     )
     parameters = GameParameters
     defaults = ()
@@ -65,7 +75,8 @@ class GameScores(Dataset[GameParameters]):
     def slug(self, parameters: GameParameters) -> str:
         player = player_slug(parameters.player, parameters.ply)
         opponent = player_slug(parameters.opponent, parameters.opponent_ply)
-        return f"{player}-against-{opponent}-{parameters.games}-seed-{parameters.seed}"
+        luck = "-luck" if parameters.luck else ""
+        return f"{player}-against-{opponent}-{parameters.games}-seed-{parameters.seed}{luck}"
 
     def check_parameters(self, parameters: GameParameters) -> None:
         check_player_name(parameters.player)
@@ -74,29 +85,35 @@ class GameScores(Dataset[GameParameters]):
             raise InvalidParameterError(f"expected an even number of at least {FEWEST} games, got {parameters.games}")
         if not 0 <= parameters.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
+        if parameters.luck not in (0, 1):
+            raise InvalidParameterError(f"expected luck 0 or 1, got {parameters.luck}")
+
+    def inputs(self, parameters: GameParameters) -> Mapping[str, tuple[str, Parameters]]:
+        return {"network": (NETWORK.name, NETWORK.defaults[0]), **TABLES} if parameters.luck else {}
 
     def estimate(self, parameters: GameParameters) -> Estimate:
-        return Estimate(parameters.games, 12 * parameters.games, (1 << 28) + 8 * parameters.games)
+        return Estimate(parameters.games, 40 * parameters.games, (1 << 28) + 16 * parameters.games)
 
-    def compute(self, parameters: GameParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
-        from bgdata.play.games import play_games
-
-        players = open_players(parameters, job.warehouse)
-        count = parameters.games
-        state: dict[str, Array] = {"outcomes": np.zeros(count, np.int8), "turns": np.zeros(count, np.int32)}
-        starts = range(0, count, STEP)
-        sizes = [min(STEP, count - start) for start in starts]
+    def compute(self, parameters: GameParameters, inputs: Mapping[str, Table], job: Job) -> None:
+        players, judge = open_players(parameters, job.warehouse), open_judge(inputs)
+        count, step = parameters.games, JUDGED_STEP if judge else STEP
+        state: dict[str, Array] = {
+            "outcomes": np.zeros(count, np.int8),
+            "turns": np.zeros(count, np.int32),
+            "lucks": np.zeros(count),
+        }
+        starts = range(0, count, step)
+        sizes = [min(step, count - start) for start in starts]
         for start in job.steps(f"{self.name}/{self.slug(parameters)}", "games", starts, sizes, state):
-            games = play_games(*players, min(STEP, count - start), parameters.seed, start)
-            for name, values in state.items():
-                values[start : start + STEP] = getattr(games, name)
+            for name, values in played(players, judge, min(step, count - start), parameters.seed, start).items():
+                state[name][start : start + step] = values
         for name, values in state.items():
             job.save(name, values)
 
     def batches(self, parameters: GameParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         import pyarrow as pa
 
-        games = games_of(arrays)
+        games, lucks = games_of(arrays), np.asarray(arrays["lucks"])
         for start in range(0, len(games.numbers), self.row_group_rows):
             rows = slice(start, start + self.row_group_rows)
             yield pa.record_batch(
@@ -105,11 +122,13 @@ class GameScores(Dataset[GameParameters]):
                     "outcome": games.outcomes[rows],
                     "turns": games.turns[rows],
                     "begins": games.begins[rows],
+                    "net_luck": pa.array(lucks[rows], from_pandas=True),
+                    "hedged_points": pa.array(games.outcomes[rows] - lucks[rows], from_pandas=True),
                 }
             )
 
-    def statistics(self, parameters: GameParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        from bgdata.play.series import result_of
+    def statistics(self, parameters: GameParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+        from bgdata.play.series import pair_error, result_of
 
         games = games_of(arrays)
         result = result_of(games)
@@ -117,25 +136,19 @@ class GameScores(Dataset[GameParameters]):
         won = {name: float((games.outcomes >= least).mean()) for name, least in points.items()}
         points = {"lose_gammon_share": 2, "lose_backgammon_share": 3}
         lost = {name: float((games.outcomes <= -least).mean()) for name, least in points.items()}
-        return {
-            "points_per_game": result.points_per_game,
-            "standard_error": result.standard_error,
-            **won,
-            **lost,
-            "turns_per_game": result.mean_turns,
-        }
+        found = {"points_per_game": result.points_per_game, "standard_error": result.standard_error, **won, **lost}
+        if parameters.luck:
+            hedged = games.outcomes - np.asarray(arrays["lucks"])
+            found["hedged_points_per_game"] = float(hedged.mean())
+            found["hedged_standard_error"] = pair_error(games.numbers, hedged)
+        return found | {"turns_per_game": result.mean_turns}
 
     def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],  # noqa: ARG002
-        rows: int,
-        generator: np.random.Generator,
+        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
     ) -> None:
         """Play some games again, where both players are as they were and quick."""
         from bgdata.datasets import all_kinds
         from bgdata.evaluation.choices import KernelPlayer
-        from bgdata.play.games import play_games
 
         parameters = GameParameters.from_manifest(table.manifest.parameters)
         try:
@@ -144,15 +157,44 @@ class GameScores(Dataset[GameParameters]):
             return  # another version plays by now
         if not all(isinstance(player, KernelPlayer) for player in players):
             return
-        for number in generator.permutation(parameters.games)[:rows].tolist():
-            games = play_games(*players, 1, parameters.seed, number)
-            expected = int(games.outcomes[0]), int(games.turns[0])
-            found = int(table.array("outcomes")[number]), int(table.array("turns")[number])
-            if found != expected:
-                raise CheckFailedError(
-                    f"expected {expected[0]} points in {expected[1]} turns in game {number} of {table.name}, "
-                    f"found {found[0]} in {found[1]}"
+        judge = open_judge(inputs)
+        count = min(rows, MOST_JUDGED) if judge else rows
+        for number in generator.permutation(parameters.games)[:count].tolist():
+            expected, found = (
+                described(*(values[row] for values in arrays))
+                for arrays, row in (
+                    (played(players, judge, 1, parameters.seed, number).values(), 0),
+                    ((table.array(array.name) for array in self.arrays), number),
                 )
+            )
+            if found != expected:
+                raise CheckFailedError(f"expected {expected} in game {number} of {table.name}, found {found}")
+
+
+def played(players: tuple[Player, Player], judge: Brain | None, count: int, seed: int, first: int) -> dict[str, Array]:
+    """The arrays of games first, first + 1, ..., in the order in which they are declared."""
+    from bgdata.play.games import play_games
+    from bgdata.play.judged_games import play_judged_games
+
+    if judge:
+        games, lucks = play_judged_games(*players, judge, count, seed, first)
+    else:
+        games, lucks = play_games(*players, count, seed, first), np.full(count, np.nan)
+    return {"outcomes": games.outcomes, "turns": games.turns, "lucks": lucks}
+
+
+def described(outcome: float, turns: float, luck: float) -> str:
+    """A game for people, luck to the last bit."""
+    return f"{outcome} points in {turns} turns" + ("" if np.isnan(luck) else f" with luck of {float(luck)!r}")
+
+
+def open_judge(inputs: Mapping[str, Table]) -> Brain | None:
+    """The network among the inputs, with its tables, who says what luck is; None where it is not measured."""
+    from bgdata.evaluation.bearoff import BearoffEvaluator
+    from bgdata.evaluation.network_player import map_network_player
+
+    tables = dict(inputs)
+    return map_network_player(tables.pop("network"), BearoffEvaluator(**tables)).brain if tables else None
 
 
 def open_players(parameters: GameParameters, warehouse: Warehouse | None) -> tuple[Player, Player]:

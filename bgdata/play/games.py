@@ -7,6 +7,8 @@ game 2k + 1. What dice give to one side they give to the other in the same pair,
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import count as count_up
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +38,15 @@ class Games(NamedTuple):
     begins: NDArray[np.bool_]  # [n] whether the player named first began
 
 
+class LockstepTurn(NamedTuple):
+    """The same turn of many games: those that are not over before it."""
+
+    rows: NDArray[np.int64]  # [n] places of these games among all that were asked for
+    boards: Boards  # [n, 26] before the roll, seen by the player on roll
+    rolls: NDArray[np.int8]  # [n, 2]
+    outcomes: NDArray[np.int8]  # [n] points to the player named first, 0 where the game goes on
+
+
 def play_games(first_player: Player, second_player: Player, count: int, seed: int, first: int = 0) -> Games:
     """Plays the games first, first + 1, ... of a seed to the end, without the cube. The first roll is never a double.
 
@@ -52,7 +63,8 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
         return games
     for start in range(0, count, LOCKSTEP):
         rows = slice(start, start + LOCKSTEP)
-        fill_in_lockstep((first_player, second_player), seed, numbers[rows], games.outcomes[rows], games.turns[rows])
+        turns = turns_in_lockstep((first_player, second_player), seed, numbers[rows])
+        fill_results(turns, games.outcomes[rows], games.turns[rows])
     return games
 
 
@@ -117,39 +129,29 @@ def dice_at(stream: np.uint64, turn: int) -> tuple[int, int]:
     return dice_of(bits) if turn else opening_dice_of(bits)
 
 
-def fill_in_lockstep(
-    players: tuple[Player, Player],
-    seed: int,
-    numbers: NDArray[np.int64],
-    outcomes: NDArray[np.int8],
-    turns: NDArray[np.int32],
-) -> None:
-    """Fills outcomes[row] and turns[row] with game numbers[row] of a seed; all are at the same turn."""
-    rows = np.arange(len(numbers))
-    boards = np.tile(_START, (len(rows), 1))
-    turn = 0
-    while len(rows):
+def fill_results(turns: Iterable[LockstepTurn], outcomes: NDArray[np.int8], n_turns: NDArray[np.int32]) -> None:
+    """Fills outcomes[row] and n_turns[row] of every game from its turns; those of its last turn stay."""
+    for number, turn in enumerate(turns, start=1):
+        outcomes[turn.rows], n_turns[turn.rows] = turn.outcomes, number
+
+
+def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArray[np.int64]) -> Iterator[LockstepTurn]:
+    """Turn 0, 1, ... of games int64[n] `numbers` of a seed, until all are over."""
+    rows, boards = np.arange(len(numbers)), np.tile(_START, (len(numbers), 1))
+    for turn in count_up():
+        if not len(rows):
+            return
         games = numbers[rows]
-        chosen = _next_boards(players, seed, boards, games, turn)
-        turn += 1
+        rolls, chosen = np.empty((len(rows), 2), np.int8), np.empty_like(boards)
+        fill_rolls(seed, games, turn, rolls)
+        for side, player in enumerate(players):
+            asked = np.flatnonzero((games + turn) % 2 == side)
+            if len(asked):
+                chosen[asked] = _choices(player, boards[asked], rolls[asked], games[asked], turn)
         found = game_outcomes(chosen)  # for the opponent of whoever has played
-        is_over = found != 0
-        outcomes[rows[is_over]] = np.where((games + turn) % 2 == 0, found, -found)[is_over]
-        turns[rows[is_over]] = turn
-        rows, boards = rows[~is_over], chosen[~is_over]
-
-
-def _next_boards(
-    players: tuple[Player, Player], seed: int, boards: Boards, games: NDArray[np.int64], turn: int
-) -> Boards:
-    """int8[n, 26]: the boards of all these games after one more turn, seen by whoever is then on roll."""
-    rolls, chosen = np.empty((len(boards), 2), np.int8), np.empty_like(boards)
-    fill_rolls(seed, games, turn, rolls)
-    for side, player in enumerate(players):
-        asked = np.flatnonzero((games + turn) % 2 == side)
-        if len(asked):
-            chosen[asked] = _choices(player, boards[asked], rolls[asked], games[asked], turn)
-    return chosen
+        yield LockstepTurn(rows, boards, rolls, np.where((games + turn) % 2 == 0, -found, found).astype(np.int8))
+        goes_on = found == 0
+        rows, boards = rows[goes_on], chosen[goes_on]
 
 
 def _choices(player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDArray[np.int64], turn: int) -> Boards:

@@ -51,7 +51,7 @@ def result_of(games: Games) -> SeriesResult:
     return SeriesResult(
         count,
         float(games.outcomes.mean(dtype=np.float64)),
-        _standard_error(games.numbers // 2, games.outcomes),
+        pair_error(games.numbers, games.outcomes),
         int(won.sum()) / count,
         _kinds(won),
         _kinds(lost),
@@ -59,15 +59,16 @@ def result_of(games: Games) -> SeriesResult:
     )
 
 
-def _standard_error(pairs: NDArray[np.int64], outcomes: NDArray[np.int8]) -> float:
-    """Of the mean outcome, where games with the same pair number depend on each other: the spread of the pairs' sums
-    around what their number of games makes likely (the ratio estimator of cluster sampling)."""
-    _, place = np.unique(pairs, return_inverse=True)
-    sums, sizes = np.bincount(place, outcomes), np.bincount(place)
+def pair_error(numbers: NDArray[np.int64], points: NDArray[np.number]) -> float:
+    """Standard error of the mean of [n] points of the games with these numbers, of which 2k and 2k + 1 depend on each
+    other: the spread of the pairs' sums around what their number of games makes likely (the ratio estimator of cluster
+    sampling). Not a number for fewer than two pairs."""
+    _, place = np.unique(numbers // 2, return_inverse=True)
+    sums, sizes = np.bincount(place, points), np.bincount(place)
     if len(sums) < 2:
         return float("nan")
-    spread = sums - sizes * outcomes.mean(dtype=np.float64)
-    return float(np.sqrt((spread @ spread) * len(sums) / (len(sums) - 1)) / len(outcomes))
+    spread = sums - sizes * points.mean(dtype=np.float64)
+    return float(np.sqrt((spread @ spread) * len(sums) / (len(sums) - 1)) / len(points))
 
 
 def _kinds(counts: NDArray[np.int64]) -> WinKinds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,22 @@ def test_games(imports: Imports) -> None:
     ]
 
 
+def test_games_less_luck(network_root: Path, tmp_path: Path) -> None:
+    root = tmp_path / "warehouse"
+    shutil.copytree(network_root, root)
+    series = ("benchmark", "pubeval", "--against", "random", "--games", "4")
+    plain, judged = succeeds(root, *series), succeeds(root, *series, "--luck")
+    assert judged.startswith(plain.removesuffix("\n"))
+    assert re.fullmatch(
+        r"\nless luck: \+\d\.\d{4} \+/- \d\.\d{4} points per game, \d+\.\d times less noise\n",
+        judged.removeprefix(plain.removesuffix("\n")),
+    )
+    (row,) = json.loads(succeeds(root, *series, "--luck", "--format", "json"))
+    assert f"less luck: {row['hedged_points_per_game']:+.4f} +/- {row['hedged_standard_error']:.4f} " in judged
+    (row,) = json.loads(succeeds(root, *series, "--format", "json"))
+    assert (row["hedged_points_per_game"], row["hedged_standard_error"]) == (None, None)
+
+
 def test_a_network_is_scored_under_its_name(imports: Imports) -> None:
     name = f"network/{NETWORK.slug(NETWORK.defaults[0])}"
     path = imports.file("contact.bm", "".join(ROWS[:2]))
@@ -94,6 +111,7 @@ def test_wrong_games(imports: Imports) -> None:
     assert error(1, "network/x", "--games", "4") == error(1, "pubeval", "--against", "network/x") == message
     message = "expected either decisions (--set, --file) or games (--games, --against), got both"
     assert error(2, "pubeval", "--games", "4", "--set", "race") == message
+    assert error(2, "pubeval", "--luck") == "expected games (--games, --against) with --luck, got none"
     assert not root.exists()
 
 

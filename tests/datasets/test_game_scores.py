@@ -14,15 +14,18 @@ import bgdata
 from bgdata.datasets import game_scores
 from bgdata.datasets.game_scores import DATASET, GameParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UnknownPlayerError
+from bgdata.evaluation.choices import KernelPlayer
 from bgdata.evaluation.player import RandomPlayer, open_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
-from bgdata.play.series import result_of
+from bgdata.play.judged_games import play_judged_games
+from bgdata.play.series import pair_error, result_of
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
 SMALL = DATASET.smallest
+JUDGED = replace(SMALL, games=4, luck=1)
 
 
 def network_parameters(warehouse: Warehouse) -> GameParameters:
@@ -37,13 +40,18 @@ def test_rows_and_result_are_those_of_the_games(small_root: Path) -> None:
     games = play_games(PubEval(), RandomPlayer(), SMALL.games, SMALL.seed)
     result = result_of(games)
     with warehouse.connect() as connection:
-        rows = connection.sql("select number, outcome, turns, begins from game_scores").fetchall()
+        rows = connection.sql(
+            "select number, outcome, turns, begins, net_luck, hedged_points from game_scores"
+        ).fetchall()
         (found,) = [
             dict(zip(connection.sql("from game_summary").columns, row, strict=True))
             for row in connection.sql("from game_summary").fetchall()
         ]
     columns = games.numbers, games.outcomes, games.turns, games.begins
-    assert rows == list(zip(*(column.tolist() for column in columns), strict=True))
+    nothing = [None] * SMALL.games
+    assert rows == list(zip(*(column.tolist() for column in columns), nothing, nothing, strict=True))
+    assert np.isnan(table.array("lucks")).all()
+    assert [found[name] for name in found if name.startswith("hedged_")] == [None, None]
     expected = {"points_per_game": result.points_per_game, "standard_error": result.standard_error}
     assert expected.items() <= found.items()
     assert (found["win_share"], found["turns_per_game"]) == (result.win_share, result.mean_turns)
@@ -54,14 +62,72 @@ def test_rows_and_result_are_those_of_the_games(small_root: Path) -> None:
 
 def test_shares_add_up_to_the_points() -> None:
     """As chances do: a gammon includes backgammons."""
-    outcomes = np.array([1, 1, 2, -3, 3, -1, -2, -2], np.int8)
-    shares = DATASET.statistics(SMALL, {"outcomes": outcomes, "turns": np.full(8, 50, np.int32)})
+    outcomes = [1, 1, 2, -3, 3, -1, -2, -2]
+    shares = DATASET.statistics(SMALL, arrays_of(outcomes))
     assert [shares[name] for name in shares if name.endswith("_share")] == [4 / 8, 2 / 8, 1 / 8, 3 / 8, 1 / 8]
     won, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (
         shares[name] for name in shares if name.endswith("_share")
     )
     points = 2 * won - 1 + win_gammon + win_backgammon - lose_gammon - lose_backgammon
-    assert points == shares["points_per_game"] == outcomes.mean()
+    assert points == shares["points_per_game"] == np.mean(outcomes)
+
+
+def arrays_of(outcomes: list[int], lucks: Any = np.nan) -> dict[str, Any]:
+    """The arrays of some games."""
+    return {
+        "outcomes": np.array(outcomes, np.int8),
+        "turns": np.full(len(outcomes), 50, np.int32),
+        "lucks": np.broadcast_to(lucks, len(outcomes)),
+    }
+
+
+def test_hedged_results_by_hand() -> None:
+    """Pairs of 0.5 and 1 points a game."""
+    found = DATASET.statistics(replace(SMALL, luck=1), arrays_of([1, -1, 3, 1], [0.5, -1.5, 1, 1]))
+    assert found["hedged_points_per_game"] == 0.75
+    assert found["hedged_standard_error"] == pytest.approx(0.25)
+    assert not [name for name in DATASET.statistics(SMALL, arrays_of([1, -1, 3, 1])) if "hedged" in name]
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory, network_root: Path) -> Path:
+    """Folder of a warehouse with four games and their luck, judged by the default network and its tables."""
+    root = tmp_path_factory.mktemp("judged") / "warehouse"
+    shutil.copytree(network_root, root)
+    bgdata.open_warehouse(root).build(DATASET.name, JUDGED)
+    return root
+
+
+def test_luck_is_that_of_the_judge(judged: Path) -> None:
+    warehouse = bgdata.open_warehouse(judged)
+    table = warehouse.open(DATASET.name, "pubeval-0ply-against-random-0ply-4-seed-2-luck")
+    judge = open_player("network", 0, warehouse)
+    assert isinstance(judge, KernelPlayer)
+    games, lucks = play_judged_games(PubEval(), RandomPlayer(), judge.brain, 4, 2)
+    assert table.array("lucks").tolist() == lucks.tolist()
+    assert set(table.manifest.inputs) == {"network", "two_sided", "one_sided", "gammon"}
+    with warehouse.connect() as connection:
+        rows = connection.sql("select outcome, net_luck, hedged_points from game_scores").fetchall()
+        (summary,) = connection.sql("select hedged_points_per_game, hedged_standard_error from game_summary").fetchall()
+    hedged = games.outcomes - lucks
+    assert rows == list(zip(games.outcomes.tolist(), lucks.tolist(), hedged.tolist(), strict=True))
+    statistics = table.manifest.statistics
+    assert summary == (statistics["hedged_points_per_game"], statistics["hedged_standard_error"])
+    assert summary == (hedged.mean(), pair_error(games.numbers, hedged))
+
+
+def test_changed_luck_is_found(judged: Path) -> None:
+    warehouse = bgdata.open_warehouse(judged)
+    table = Changed(warehouse.open(DATASET.name, DATASET.slug(JUDGED)).folder)
+    inputs = warehouse.find_inputs(DATASET, JUDGED) or {}
+    DATASET.check_sample(table, inputs, 4, np.random.default_rng(0))
+    values = np.array(table.array("lucks"))
+    values[2] = np.nextafter(values[2], 9)
+    table.change("lucks", values)
+    with pytest.raises(
+        CheckFailedError, match=r"expected \d points in \d+ turns with luck of .* in game 2 of game_scores/"
+    ):
+        DATASET.check_sample(table, inputs, 4, np.random.default_rng(0))
 
 
 def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) -> None:
@@ -88,6 +154,7 @@ def test_games_do_not_depend_on_threads_or_steps(memory_path: Path, monkeypatch:
     [
         ({"games": 2}, "expected an even number of at least 4 games, got 2"),
         ({"games": 41}, "expected an even number of at least 4 games, got 41"),
+        ({"luck": 2}, "expected luck 0 or 1, got 2"),
         ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),
         ({"player": "a/b"}, "expected the name of a player, got 'a/b'"),
         ({"opponent": ""}, "expected the name of a player, got ''"),

@@ -1,4 +1,4 @@
-"""Runs the flow on the smallest tables, in a process of its own: `python -m tests.pipelines.flows FOLDER`.
+"""Runs the flows on the smallest tables, in a process of its own: `python -m tests.pipelines.flows FOLDER`.
 
 Starting Prefect's server takes seconds, so one process runs every case. A line names each case on both outputs, and a
 line of JSON ends it on standard output.
@@ -25,6 +25,7 @@ from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
 
 MARK = "=== "
+FEW = {"start": "network/tiny", "games": 20, "epochs": 1, "score-games": 4, "hedged-games": 0, "decisions": 20}
 
 
 def case(name: str, function: Callable[[], Any]) -> None:
@@ -74,7 +75,7 @@ def main(folder: Path) -> None:
 
     from prefect.settings import get_current_settings
 
-    from pipelines import SETTINGS, build
+    from pipelines import SETTINGS, build, train
 
     case("fresh", lambda: build.main(str(root)))
     case("one kind", lambda: build.build_warehouse(str(folder / "one"), kinds=["bearoff_gammon"]))
@@ -83,6 +84,11 @@ def main(folder: Path) -> None:
     other = write_locks(root)
     case("locked", lambda: build.main(str(root)))
     case("other lock", lambda: build.main(str(other)))
+    trained = shutil.copytree(root, folder / "trained")
+    few = [f"--{name}={value}" for name, value in FEW.items()]
+    for name in ("train", "train again"):
+        case(name, lambda: train.main(["mine", "--warehouse", str(trained), *few]))
+    case("train wrong", lambda: train.main(["tiny", "--warehouse", str(trained), *few]))
     case("settings", lambda: get_current_settings().to_environment_variables(include_secrets=True))
     case("environment", lambda: {name: os.environ[name] for name in SETTINGS})
     case("children", lambda: [child.pid for child in psutil.Process().children(recursive=True)])

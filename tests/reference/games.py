@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
@@ -52,15 +52,28 @@ def pubeval_chooser(contact: Sequence[int], race: Sequence[int]) -> Chooser:
 
 def play_game(choosers: tuple[Chooser, Chooser], seed: int, game: int) -> tuple[int, int]:
     """(points to the player named first, turns of both). He begins games with an even number."""
+    turns = list(played_turns(choosers, seed, game))
+    board, last = turns[-1][0], len(turns) - 1
+    points = points_lost(chosen_board(choosers, board, seed, game, last))
+    return (points if (game + last) % 2 == 0 else -points), len(turns)
+
+
+def played_turns(choosers: tuple[Chooser, Chooser], seed: int, game: int) -> Iterator[tuple[Board, tuple[int, int]]]:
+    """(board before the roll, seen by the player on roll; dice) of every turn."""
     board, turn = list(START.board), 0
     while True:
-        side = (game + turn) % 2
-        plays = legal_plays(Position.from_board(board), roll_of(*dice(seed, game, turn)))
-        board = choosers[side](board, [list(play.after_play.board) for play in plays], game, turn)
-        turn += 1
+        yield board, dice(seed, game, turn)
+        board = chosen_board(choosers, board, seed, game, turn)
         if not any(count > 0 for count in board[1:]):
-            return (points_lost(board) if side == 0 else -points_lost(board)), turn
+            return
+        turn += 1
         board = [board[25], *(-count for count in board[24:0:-1]), board[0]]
+
+
+def chosen_board(choosers: tuple[Chooser, Chooser], board: Board, seed: int, game: int, turn: int) -> Board:
+    """The board after a turn, still seen by the player who moved."""
+    plays = legal_plays(Position.from_board(board), roll_of(*dice(seed, game, turn)))
+    return choosers[(game + turn) % 2](board, [list(play.after_play.board) for play in plays], game, turn)
 
 
 def points_lost(board: Board) -> int:

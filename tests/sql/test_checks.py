@@ -82,6 +82,15 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("game_scores", "turns = 12", number=3),
         changed("game_scores", "turns = null", number=3),
     ],
+    "game_scores__hedged_points_are_points_less_luck": [
+        changed("game_scores", change, number=3)
+        for change in (
+            "net_luck = 0.5",
+            "hedged_points = 0.5",
+            "net_luck = 0.5, hedged_points = outcome - 0.49",
+            "net_luck = 'nan', hedged_points = 0.5",
+        )
+    ],
     "game_scores__outcomes_are_one_to_three_points": [
         changed("game_scores", "outcome = 0", number=3),
         changed("game_scores", "outcome = -4", number=3),
@@ -410,6 +419,25 @@ SPOILERS: dict[str, list[Spoiler]] = {
     "referee_scores__there_is_a_choice": [
         changed("referee_scores", change, decision=3)
         for change in ("n_plays = 1, rank = 0", "n_plays = null", "die1 = 0", "die2 = null")
+    ],
+    "scores__figures_are_possible": [
+        *(
+            changed("scores", change, measure="points_per_game")
+            for change in ("value = 3.01", "value = null", "value = 'nan'", "value_error = -0.1", "sample_size = 0")
+        ),
+        changed("scores", "value = 1.01", measure="gammon_share"),
+        changed("scores", "value = -0.01", measure="backgammon_share"),
+        *(
+            Spoiler(
+                f"update scores set measure = '{measure}', value = -0.1 where measure = 'points_per_game'",
+                {"measure": measure},
+            )
+            for measure in ("error_rate", "bearoff_loss_without_tables")
+        ),
+    ],
+    "scores__figures_have_a_source": [
+        changed("scores", change, measure="gammon_share")
+        for change in ("source_version = null", "source_version = 'selfplay/pubeval-20-seed-3'")
     ],
     "turns__plays_have_dice": [
         changed("turns", "die1 = null", game=0, turn=0, dataset="matches"),

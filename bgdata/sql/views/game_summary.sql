@@ -10,6 +10,8 @@ select manifest->'parameters'->>'player' as player,
        (manifest->>'rows')::bigint as games,
        (manifest->'statistics'->>'points_per_game')::double as points_per_game,
        (manifest->'statistics'->>'standard_error')::double as standard_error,
+       (manifest->'statistics'->>'hedged_points_per_game')::double as hedged_points_per_game,
+       (manifest->'statistics'->>'hedged_standard_error')::double as hedged_standard_error,
        (manifest->'statistics'->>'win_share')::double as win_share,
        (manifest->'statistics'->>'win_gammon_share')::double as win_gammon_share,
        (manifest->'statistics'->>'win_backgammon_share')::double as win_backgammon_share,
@@ -29,6 +31,8 @@ comment on column game_summary.seed is 'Seed of the dice';
 comment on column game_summary.games is 'Games, two with each sequence of dice';
 comment on column game_summary.points_per_game is 'Mean result of the player [points]';
 comment on column game_summary.standard_error is 'Standard error of points_per_game, pairs of games being the observations [points]';
+comment on column game_summary.hedged_points_per_game is 'Mean result of the player less net luck, null where luck was not measured [points]';
+comment on column game_summary.hedged_standard_error is 'Standard error of hedged_points_per_game, pairs of games being the observations [points]';
 comment on column game_summary.win_share is 'Share of games that the player won, whatever the size';
 comment on column game_summary.win_gammon_share is 'Share of games that he won by a gammon or backgammon';
 comment on column game_summary.win_backgammon_share is 'Share of games that he won by a backgammon';

@@ -1,0 +1,176 @@
+"""`bgdata score`: how good a player is, by everything that can be measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import floor, log10
+from typing import NamedTuple
+
+import click
+
+from bgdata.commands.benchmark import full_name, series_parameters, sets_there, version_of
+from bgdata.commands.query import run_query
+from bgdata.commands.referee import table_size
+from bgdata.commands.report import progress_bars
+from bgdata.datasets._measures import UNITS
+from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
+from bgdata.datasets.benchmark_scores import ScoreParameters
+from bgdata.datasets.game_scores import DATASET as GAMES
+from bgdata.datasets.game_scores import GameParameters
+from bgdata.datasets.referee_scores import DATASET as REFEREE
+from bgdata.datasets.referee_scores import RefereeParameters
+from bgdata.datasets.scores import DATASET as SCORES
+from bgdata.datasets.scores import ScoresParameters
+from bgdata.datasets.selfplay import DATASET as SELF_PLAY
+from bgdata.datasets.selfplay import PLAYERS as SELF_PLAYERS
+from bgdata.datasets.selfplay import SelfPlayParameters
+from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
+from bgdata.evaluation.named_network import KIND as NETWORK
+from bgdata.evaluation.player import open_player
+from bgdata.store.catalog import quoted
+from bgdata.store.dataset import Parameters
+from bgdata.store.progress import Progress
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+PUBEVAL = ("pubeval", 0)
+PROGRAMS = (("gnubg", 0), ("bgsage", 0))  # opponents where they are installed
+SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # as those commands have them, so that versions are shared
+
+
+class Amount(NamedTuple):
+    """How much is measured; no games are left out, and no hedged ones, with 0."""
+
+    games: int = 4000  # against each opponent, and against himself
+    hedged_games: int = 1000
+    decisions: int = 10_000  # in bearoffs
+
+
+QUICK = Amount(400, 40, 1000)
+Player = tuple[str, int]  # his name, and how far he looks ahead
+
+
+def print_scores(
+    warehouse: Warehouse, player: Player, against: Sequence[str], amount: Amount, form: str, *, programs: bool
+) -> None:
+    """Measure what is not measured yet, and print the table. Raises as `build_scores` does."""
+    opponents = [PUBEVAL, *map(opponent_of, against)]
+    with progress_bars() as progress:
+        table, left_out = build_scores(warehouse, player, opponents, amount, progress, programs=programs)
+    for line in left_out:
+        click.echo(f"left out: {line}", err=True)
+    if form == "table":
+        click.echo("\n".join(score_lines(warehouse, table)))
+    else:
+        run_query(warehouse, f"select * from {rows_sql(table)}", form, None)
+
+
+def opponent_of(text: str) -> Player:
+    """A player and how far he looks ahead, such as gnubg or gnubg:2. Raises UsageError."""
+    name, _, ply = text.partition(":")
+    if ":" in text and not (ply.isascii() and ply.isdigit()):
+        raise UsageError(f"expected a player such as gnubg or gnubg:2, got {text!r}")
+    return name, int(ply or 0)
+
+
+def build_scores(
+    warehouse: Warehouse,
+    player: Player,
+    opponents: Sequence[Player],
+    amount: Amount,
+    progress: Progress,
+    *,
+    programs: bool = True,
+) -> tuple[Table, list[str]]:
+    """The version of `scores` of a player, each of its sources built first where it is missing, and lines about what
+    could not be measured here.
+
+    Raises UnknownPlayerError, InvalidParameterError for amounts that cannot be, MissingTableError for a network that is
+    not there, and what building raises.
+    """
+    player, left_out = (full_name(player[0], warehouse), player[1]), list[str]()
+    check_amount(amount)
+    open_player(*player, warehouse)
+    wanted = list(all_opponents(warehouse, player, opponents, left_out, programs=programs))
+    found = []
+    for luck, games in ((True, amount.hedged_games), (False, amount.games)):  # who judges luck comes first
+        for each in wanted if games else ():
+            series = series_parameters(warehouse, player, each, games, SEEDS["games"], progress, with_luck=luck)
+            found.append(warehouse.build(GAMES.name, series, progress=progress))
+    for kind, parameters in other_recipes(warehouse, player, amount, left_out):
+        found.append(warehouse.build(kind, parameters, progress=progress))
+    sources = " ".join(sorted(table.name for table in found))
+    version = open_player(*player, warehouse).version
+    return warehouse.build(SCORES.name, ScoresParameters(*player, version, sources), progress=progress), left_out
+
+
+def check_amount(amount: Amount) -> None:
+    """Raises InvalidParameterError before anything is built."""
+    for games in {amount.games, amount.hedged_games} - {0}:
+        GAMES.check_parameters(GameParameters(games=games))
+    REFEREE.check_parameters(RefereeParameters(decisions=amount.decisions))
+
+
+def all_opponents(
+    warehouse: Warehouse, player: Player, given: Sequence[Player], left_out: list[str], *, programs: bool
+) -> Iterator[Player]:
+    """Those given but the player himself, each once, and the programs that are installed."""
+    named = dict.fromkeys((full_name(name, warehouse), ply) for name, ply in given)
+    for opponent in [*named, *(each for each in PROGRAMS if programs and each not in named)]:
+        try:
+            open_player(*opponent, warehouse)
+        except UnknownPlayerError as error:
+            if opponent in named:
+                raise
+            left_out.append(f"games against {opponent[0]}: {error}")
+            continue
+        if opponent != player:
+            yield opponent
+
+
+def other_recipes(
+    warehouse: Warehouse, player: Player, amount: Amount, left_out: list[str]
+) -> Iterator[tuple[str, Parameters]]:
+    """(kind, parameters) of what is measured without an opponent, as far as there is what it needs."""
+    name, ply = player
+    version = open_player(name, ply, warehouse).version
+    if ply or not SELF_PLAYERS.fullmatch(name):
+        left_out.append(f"self-play: expected network, pubeval or random without looking ahead, got {name} ({ply}-ply)")
+    elif amount.games:
+        yield SELF_PLAY.name, SelfPlayParameters(name, version, amount.games, SEEDS["self-play"])
+    try:
+        for entry in sets_there(warehouse):
+            yield BENCHMARKS.name, ScoreParameters(name, ply, entry, version, version_of(warehouse, entry))
+    except MissingTableError as error:
+        left_out.append(f"error rates: {error}")
+    try:
+        size = table_size(warehouse, "", "to judge bearoffs by")
+    except MissingTableError as error:
+        left_out.append(f"bearoffs: {error}")
+        return
+    for tables in (1, 0) if name.partition("/")[0] == NETWORK else (1,):
+        said = open_player(name, ply, warehouse, tables=bool(tables)).version
+        yield REFEREE.name, RefereeParameters(name, ply, said, tables, *size, amount.decisions, SEEDS["decisions"])
+
+
+def rows_sql(table: Table) -> str:
+    """SQL for the rows of this version; the view `scores` has the newest one."""
+    return f"read_parquet({quoted(str(table.folder.resolve() / 'table.parquet'))})"
+
+
+def score_lines(warehouse: Warehouse, table: Table) -> Iterator[str]:
+    """The rows for people, errors to two digits."""
+    recipe = ScoresParameters.from_manifest(table.manifest.parameters)
+    yield f"{recipe.player} ({recipe.ply}-ply), version {recipe.version}: {table.folder}"
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            f"select measure, against, value, value_error, unit, sample_size from {rows_sql(table)}"
+        ).fetchall()
+    rows.sort(key=lambda row: (list(UNITS).index(row[0]), row[1]))
+    width, other_width = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for measure, against, value, error, unit, size in rows:
+        digits = 4 if not error else min(max(1 - floor(log10(error)), 1), 8)
+        sign = "+" if measure.endswith("points_per_game") else ""
+        figure = f"{value:{sign}.{digits}f} +/- {error:.{digits}f}"
+        sampled = "games" if "game" in unit or unit == "points" else "decisions"
+        yield f"{measure:<{width}}  {against:<{other_width}}  {figure:>22}  {unit}, {size:,} {sampled}"

@@ -1,0 +1,209 @@
+"""How good a player is: the figures of his games, self-play, benchmarks and bearoffs in one table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bgdata.datasets._columns import text_arrays, text_column, text_declarations
+from bgdata.datasets._measures import READERS, UNITS, Measure, measures_of
+from bgdata.datasets._players import check_player_name, player_slug
+from bgdata.datasets._rollouts import warehouse_of
+from bgdata.datasets.game_scores import DATASET as GAMES
+from bgdata.datasets.selfplay import DATASET as SELF_PLAY
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+
+VERSION = re.compile(r"([a-z_]+)/([A-Za-z0-9-]+)(/r\d+-[0-9a-f]{8})?")
+TEXTS = ("measures", "against", "units", "sources")
+NUMBERS = {"figures": "float64", "errors": "float64", "sizes": "int64"}
+MOST_ROWS = 64  # of a player, or somewhat more: for estimates
+
+
+@dataclass(frozen=True)
+class ScoresParameters(Parameters):
+    """Who, how far he looks ahead, his version as he says it, and the versions that his figures are from:
+    `KIND/VARIANT/VERSION` with a space between, in order. `KIND/VARIANT` is the smallest variant, built first."""
+
+    player: str = "pubeval"
+    ply: int = 0
+    version: str = "2"
+    sources: str = f"{GAMES.name}/{GAMES.slug(GAMES.smallest)} {SELF_PLAY.name}/{SELF_PLAY.slug(SELF_PLAY.smallest)}"
+
+    def places(self) -> list[str]:
+        """The sources one by one. Raises InvalidParameterError for what cannot be one, and for another order."""
+        found = self.sources.split()
+        for place in found:
+            named = VERSION.fullmatch(place)
+            if not named or named[1] not in READERS:
+                raise InvalidParameterError(
+                    f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(READERS))}, got {place!r}"
+                )
+        if not found or self.sources != " ".join(sorted(set(found))):
+            raise InvalidParameterError(f"expected sources in order, each once, a space between, got {self.sources!r}")
+        return found
+
+
+class Scores(Dataset[ScoresParameters]):
+    """One row a measure."""
+
+    name = "scores"
+    revision = 1
+    summary = (
+        "How good players are: results of games, hedged ones, gammons, error rates, bearoffs; with standard errors."
+    )
+    source = "Computed: figures of other versions here, which say how they were found"
+    columns = (
+        Column("measure", "VARCHAR", "", "What was measured: " + ", ".join(UNITS)),
+        Column("against", "VARCHAR", "", "Opponent with his plies, set of decisions, or table that judges"),
+        Column("player_name", "VARCHAR", "", "Player"),
+        Column("ply", "INTEGER", "", "How many rolls it looked ahead, 0: at a glance"),
+        Column("player_version", "VARCHAR", "", "Version of the player as he says it"),
+        Column("value", "DOUBLE", "as unit says", "Mean of the sample"),
+        Column("value_error", "DOUBLE", "as unit says", "Standard error of value"),
+        Column("unit", "VARCHAR", "", "Unit of value and value_error"),
+        Column("sample_size", "BIGINT", "", "Games, or decisions"),
+        Column("source_version", "VARCHAR", "", "Where each game or decision is: dataset/variant/version"),
+    )
+    key = ("measure", "against")
+    arrays = (
+        *text_declarations("measures", "row", "What was measured"),
+        *text_declarations("against", "row", "Opponent with his plies, set of decisions, or table that judges"),
+        *text_declarations("units", "row", "Unit of the figure and its error"),
+        *text_declarations("sources", "row", "Versions that the figures are from"),
+        FlatArray("figures", "float64", "row", "Mean of the sample"),
+        FlatArray("errors", "float64", "row", "Standard error of the mean"),
+        FlatArray("sizes", "int64", "row", "Games, or decisions"),
+    )
+    parameters = ScoresParameters
+    defaults = ()
+    smallest = ScoresParameters()
+
+    def slug(self, parameters: ScoresParameters) -> str:
+        return player_slug(parameters.player, parameters.ply)
+
+    def check_parameters(self, parameters: ScoresParameters) -> None:
+        check_player_name(parameters.player)
+        self.inputs(parameters)
+
+    def inputs(self, parameters: ScoresParameters) -> Mapping[str, tuple[str, Parameters]]:
+        return {role_of(place): smallest_variant(place) for place in parameters.places() if place.count("/") == 1}
+
+    def estimate(self, parameters: ScoresParameters) -> Estimate:  # noqa: ARG002
+        return Estimate(MOST_ROWS, 200 * MOST_ROWS, 1 << 20)
+
+    def compute(self, parameters: ScoresParameters, inputs: Mapping[str, Table], job: Job) -> None:
+        found = list(rows_of(parameters, inputs, warehouse_of(job)))
+        job.progress.start(f"{self.name}/{self.slug(parameters)}", len(found), "measures")
+        job.progress.advance(len(found))
+        for name, values in arrays_of(found).items():
+            job.save(name, values)
+
+    def batches(self, parameters: ScoresParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        n = len(arrays["figures"])
+        texts = {name: text_column(arrays, name) for name in TEXTS}
+        yield pa.record_batch(
+            {
+                "measure": texts["measures"],
+                "against": texts["against"],
+                "player_name": pa.array([parameters.player] * n),
+                "ply": np.full(n, parameters.ply, np.int32),
+                "player_version": pa.array([parameters.version] * n),
+                "value": np.asarray(arrays["figures"]),
+                "value_error": np.asarray(arrays["errors"]),
+                "unit": texts["units"],
+                "sample_size": np.asarray(arrays["sizes"]),
+                "source_version": texts["sources"],
+            }
+        )
+
+    def statistics(self, parameters: ScoresParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+        names = zip(*(text_column(arrays, name).to_pylist() for name in ("measures", "against")), strict=True)
+        found: dict[str, float] = {}
+        for row, (measure, against) in enumerate(names):
+            name = re.sub(r"[^a-z0-9]+", "_", f"{measure}_against_{against}")
+            found[name] = float(arrays["figures"][row])
+            found[f"{name}_standard_error"] = float(arrays["errors"][row])
+        return found
+
+    def check_sample(
+        self,
+        table: Table,
+        inputs: Mapping[str, Table],
+        rows: int,  # noqa: ARG002
+        generator: np.random.Generator,  # noqa: ARG002
+    ) -> None:
+        """Read every figure again, where all its sources are still there."""
+        from bgdata.datasets import all_kinds
+
+        parameters = ScoresParameters.from_manifest(table.manifest.parameters)
+        try:
+            expected = arrays_of(rows_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds())))
+        except MissingTableError:
+            return
+        for name, values in expected.items():
+            if not np.array_equal(values, table.array(name)):
+                raise CheckFailedError(f"expected the {name} of {table.name} as its sources have them, found others")
+
+
+def rows_of(parameters: ScoresParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> list[Measure]:
+    """The measures of all sources, in order. Raises InvalidParameterError for one of somebody else and for two of the
+    same, and MissingTableError for a version that is not there."""
+    found: dict[tuple[str, str], Measure] = {}
+    for place in parameters.places():
+        table = inputs.get(role_of(place)) or warehouse.open(*place.split("/"))
+        for measure in measures_of(table, parameters.player, parameters.ply, parameters.version):
+            key = measure.measure, measure.against
+            if key in found:
+                raise InvalidParameterError(
+                    f"expected one source for {' against '.join(key)}, got {found[key].source} and {table.name}"
+                )
+            found[key] = measure
+    return [found[key] for key in sorted(found)]
+
+
+def arrays_of(rows: list[Measure]) -> dict[str, Array]:
+    """Every declared array."""
+    columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True))
+    measures, against, figures, errors, sizes, sources = columns
+    texts = measures, against, tuple(UNITS[measure] for measure in measures), sources
+    found: dict[str, Array] = {}
+    for name, column in zip(TEXTS, texts, strict=True):
+        found |= text_arrays(name, column)
+    for (name, dtype), column in zip(NUMBERS.items(), (figures, errors, sizes), strict=True):
+        found[name] = np.array(column, dtype)
+    return found
+
+
+def role_of(place: str) -> str:
+    """Role of a source among the inputs."""
+    return place.replace("/", "_").replace("-", "_")
+
+
+def smallest_variant(place: str) -> tuple[str, Parameters]:
+    """(kind, parameters) of the smallest variant of a kind. Raises InvalidParameterError for another variant."""
+    from bgdata.datasets import all_kinds
+
+    name, _, variant = place.partition("/")
+    kind = all_kinds()[name]
+    if kind.slug(kind.smallest) != variant:
+        raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, got {place}")
+    smallest: Parameters = kind.smallest
+    return name, smallest
+
+
+DATASET = Scores()

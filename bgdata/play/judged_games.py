@@ -1,0 +1,55 @@
+"""Games between two players less the luck of the dice, judged by somebody who knows what rolls are worth.
+
+That both sides get the same dice in a pair of `games` takes away little of their luck once the two games differ. What
+is left of a result without the luck of every roll (`roll_values`) is the hedged result: its mean is that of the
+results, whoever judges, as each roll's luck is 0 on average, and it varies the less the better he judges (Zare,
+"Hedging toward skill", GammonVillage 2000).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import UsageError
+from bgdata.evaluation.choices import NETWORK, Brain
+from bgdata.evaluation.player import Player
+from bgdata.play.corpus import fill_values, net_lucks
+from bgdata.play.games import LOCKSTEP, Games, LockstepTurn, check_numbers, fill_results, turns_in_lockstep
+
+
+def play_judged_games(
+    first_player: Player, second_player: Player, judge: Brain, count: int, seed: int, first: int = 0
+) -> tuple[Games, NDArray[np.float64]]:
+    """The games that `games.play_games` plays, and float64[count] points that the dice gave to the player named first:
+    his luck less that of the other one.
+
+    The same on any number of threads and in any batch. Judging takes most of the time, about 20 times that of playing
+    for players that kernels play. Raises UsageError for a judge without networks, and as `play_games` does.
+    """
+    check_numbers(count, seed, first)
+    if judge.kind != NETWORK:
+        raise UsageError("expected a judge with networks to say how lucky a roll is, got one that only chooses plays")
+    numbers = np.arange(first, first + count, dtype=np.int64)
+    games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
+    lucks = np.empty(count)
+    for start in range(0, count, LOCKSTEP):
+        rows = slice(start, start + LOCKSTEP)
+        turns = list(turns_in_lockstep((first_player, second_player), seed, numbers[rows]))
+        fill_results(turns, games.outcomes[rows], games.turns[rows])
+        lucks[rows] = _net_lucks(judge, numbers[rows], games.turns[rows], turns)
+    return games, lucks
+
+
+def _net_lucks(
+    judge: Brain, numbers: NDArray[np.int64], n_turns: NDArray[np.int32], turns: list[LockstepTurn]
+) -> NDArray[np.float64]:
+    """float64[games] from their turns, put in order of games first, as the judge takes them."""
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns, dtype=np.int64)])
+    boards, dice = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
+    for number, turn in enumerate(turns):
+        places = offsets[turn.rows] + number
+        boards[places], dice[places] = turn.boards, turn.rolls
+    values = np.empty((2, len(boards)), np.float32)
+    fill_values(judge, True, offsets, boards, dice, values)
+    return net_lucks(numbers % 2, offsets, values[1])

@@ -1,0 +1,114 @@
+"""The flow from games to a scored network: `python -m pipelines.train NAME`, each step a task that is skipped where
+its inputs did not change.
+
+    corpus    games of the start against himself             selfplay
+    labels    what it sees a roll ahead in their positions   lookahead_labels
+              how they ended, by bearoff tables              selfplay_labels
+    network   what learns from that                          taught_network
+    scores    how good it has become                         scores
+
+Publishing is no step: taking a network into the package is a command of its own (`python -m docs.ship`), for somebody
+who has looked at its scores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_markdown_artifact
+from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+
+import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
+from bgdata import open_warehouse
+from bgdata.commands import training_steps as steps
+from bgdata.commands.training_steps import Plan
+from bgdata.errors import BgdataError
+
+MEANINGS = {
+    "start": "network or network/NAME: plays the games, looks ahead in them, and is what learning starts from",
+    "games": "games of self-play",
+    "seed": "seed of these games",
+    "epochs": "times that the labels are gone through",
+    "hidden": "hidden units of the contact network, such as 200; as many as it starts with if not given",
+    "score_games": "games against each opponent in the end, and in self-play",
+    "hedged_games": "games whose luck is measured too",
+    "decisions": "bearoff decisions",
+}
+
+
+@task(retries=1, retry_delay_seconds=1)
+def corpus(root: str, plan: Plan) -> str:
+    """Games; returns dataset/variant/version, as every step does."""
+    return steps.build_corpus(open_warehouse(root), plan).name
+
+
+@task(retries=1, retry_delay_seconds=1)
+def lookahead(root: str, plan: Plan, games: str) -> str:
+    """What the start sees in their positions."""
+    return steps.build_lookahead(open_warehouse(root), plan, games).name
+
+
+@task(retries=1, retry_delay_seconds=1)
+def outcomes(root: str, games: str) -> str:
+    """How they ended."""
+    return steps.build_outcomes(open_warehouse(root), games).name
+
+
+@task(retries=1, retry_delay_seconds=1)
+def network(root: str, plan: Plan, labels: list[str]) -> str:
+    """A network that learned from the labels."""
+    return steps.build_network(open_warehouse(root), plan, labels).name
+
+
+@task(retries=1, retry_delay_seconds=1)
+def scores(root: str, plan: Plan, learned: str) -> str:
+    """How good it is."""
+    return steps.build_score(open_warehouse(root), plan, learned).name
+
+
+@flow(name="train-network")
+def train_network(root: str, plan: Plan) -> list[str]:
+    """From games to scores; returns the version of every step."""
+    games = corpus(root, plan)
+    labels = [lookahead(root, plan, games), outcomes(root, games)]  # the latter by tables that the former needs
+    learned = network(root, plan, labels)
+    scored = scores(root, plan, learned)
+    text = f"```\n{steps.scores_text(open_warehouse(root), scored)}\n```"
+    create_markdown_artifact(text, key="scores", description=f"How good {plan.name} is")
+    get_run_logger().info("scored %s", learned)
+    return [games, *labels, learned, scored]
+
+
+def parsed(arguments: Sequence[str]) -> tuple[str, Plan]:
+    """(folder of the warehouse, plan)."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines.train", description=__doc__.partition(":")[0])
+    parser.add_argument("name", metavar="NAME", help="what to call the network")
+    parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
+    for field in fields(Plan)[1:]:
+        kind, option = type(field.default), f"--{field.name.replace('_', '-')}"
+        letter = "N" if kind is int else "TEXT"
+        parser.add_argument(option, type=kind, default=field.default, metavar=letter, help=MEANINGS[field.name])
+    found = vars(parser.parse_args(arguments))
+    return found.pop("warehouse"), Plan(**found)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the flow and print the scores; returns the exit code."""
+    root, plan = parsed(arguments)
+    try:
+        # the heartbeat thread would hold every flow for a second
+        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+            *_, learned, scored = train_network(root, plan)
+        print(f"{learned}\n{steps.scores_text(open_warehouse(root), scored)}")
+    except BgdataError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

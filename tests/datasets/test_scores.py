@@ -1,0 +1,184 @@
+"""How good a player is, as a dataset kind: figures of other versions, and who they are of."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets import benchmark_scores, game_scores, referee_scores, selfplay
+from bgdata.datasets._measures import UNITS, game_measures, referee_measures, share_error
+from bgdata.datasets.scores import DATASET, ScoresParameters
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.evaluation.player import open_player
+from bgdata.store.dataset import Dataset
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+SMALL = DATASET.smallest
+SOURCES: list[Dataset[Any]] = [
+    benchmark_scores.DATASET,
+    game_scores.DATASET,
+    referee_scores.DATASET,
+    selfplay.DATASET,
+]
+
+
+def smallest(root: Path, kind: Dataset[Any]) -> Table:
+    return bgdata.open_warehouse(root).open(kind.name, kind.slug(kind.smallest))
+
+
+def of_versions(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
+    """The scores of PubEval from the smallest versions of some kinds."""
+    return ScoresParameters(sources=" ".join(sorted(smallest(root, kind).name for kind in kinds)))
+
+
+def test_rows_are_the_figures_of_the_sources(warehouse: Warehouse) -> None:
+    found = [smallest(warehouse.root, kind).manifest.statistics for kind in SOURCES]
+    benchmark, games, referee, self_play = found
+    table = warehouse.build(DATASET.name, of_versions(warehouse.root, SOURCES))
+    with warehouse.connect() as connection:
+        rows = connection.sql("select measure, against, value, value_error, sample_size from scores").fetchall()
+        same = connection.sql(
+            "select distinct variant, player_name, ply, player_version, source_version in "
+            "(select dataset || '/' || variant || '/' || version from versions) from scores"
+        ).fetchall()
+        units = dict(connection.sql("select measure, unit from scores").fetchall())
+    gammons, backgammons = self_play["gammon_share"], self_play["backgammon_share"]
+    contact = smallest(warehouse.root, SOURCES[0]).manifest.rows
+    assert rows == [
+        ("backgammon_share", "pubeval-0ply", backgammons, share_error(backgammons, 20), 20),
+        ("bearoff_loss", "bearoff_two_sided/3x3", referee["mean_loss"], referee["standard_error"], 20),
+        ("error_rate", "gnubg_benchmark/contact", benchmark["error_rate"], benchmark["standard_error"], contact),
+        ("gammon_share", "pubeval-0ply", gammons, share_error(gammons, 20), 20),
+        ("points_per_game", "random-0ply", games["points_per_game"], games["standard_error"], 40),
+    ]
+    assert same == [("pubeval-0ply", "pubeval", 0, "2", True)]
+    assert units == {name: unit for name, unit in UNITS.items() if name in units}
+    statistics = table.manifest.statistics
+    assert statistics["points_per_game_against_random_0ply"] == games["points_per_game"]
+    assert statistics["points_per_game_against_random_0ply_standard_error"] == games["standard_error"]
+    assert len(statistics) == 10
+    DATASET.check_sample(table, {}, 5, np.random.default_rng(0))
+
+
+def test_hedged_results_are_a_measure_of_their_own() -> None:
+    recipe = {"opponent": "gnubg", "opponent_ply": 1, "luck": 1}
+    found = {"points_per_game": 1.0, "standard_error": 0.5, "hedged_points_per_game": 0.9, "hedged_standard_error": 0.1}
+    assert game_measures(recipe, found) == [("hedged_points_per_game", "gnubg-1ply", 0.9, 0.1)]
+    assert game_measures(recipe | {"luck": 0}, found) == [("points_per_game", "gnubg-1ply", 1.0, 0.5)]
+
+
+def test_bearoffs_without_tables_are_a_measure_of_their_own() -> None:
+    found = {"mean_loss": 0.25, "standard_error": 0.125}
+    names = [referee_measures({"tables": tables, "points": 6, "checkers": 9}, found)[0][:2] for tables in (1, 0)]
+    assert [name for name, _ in names] == ["bearoff_loss", "bearoff_loss_without_tables"]
+    assert {against for _, against in names} == {"bearoff_two_sided/6x9"}
+
+
+def test_errors_of_shares() -> None:
+    """Never nothing; of many games that of a binomial distribution."""
+    assert share_error(0.0, 98) == pytest.approx((0.01 * 0.99 / 98) ** 0.5)
+    assert share_error(0.25, 1_000_000) == pytest.approx((0.25 * 0.75 / 1_000_000) ** 0.5, rel=1e-5)
+
+
+def test_a_network_without_tables_is_scored_under_its_version(warehouse: Warehouse) -> None:
+    """Without them it says another version of itself."""
+    versions = {}
+    sources = []
+    for tables in (1, 0):
+        player = open_player("network/tiny", 0, warehouse, tables=bool(tables))
+        versions[tables] = player.version
+        recipe = replace(referee_scores.DATASET.smallest, player="network/tiny", version=player.version, tables=tables)
+        sources.append(warehouse.build("referee_scores", recipe).name)
+    assert versions[0] != versions[1]
+    parameters = ScoresParameters("network/tiny", 0, versions[1], " ".join(sorted(sources)))
+    table = warehouse.build(DATASET.name, parameters)
+    assert table.folder.parent.name == "network-tiny-0ply"
+    measures = ("bearoff_loss", "bearoff_loss_without_tables")
+    expected = {f"{measure}_against_bearoff_two_sided_3x3" for measure in measures}
+    assert expected < set(table.manifest.statistics)
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        ("", "expected sources in order, each once, a space between, got ''"),
+        ("b a", "expected sources KIND/VARIANT/VERSION of benchmark_scores, .*, selfplay, got 'b'"),
+        ("positions/x/r1-01234567", "expected sources .*, got 'positions/x/r1-01234567'"),
+        ("game_scores/x/r1-0123456", "expected sources .*, got 'game_scores/x/r1-0123456'"),
+        ("selfplay/x/r1-01234567 game_scores/x/r1-01234567", "expected sources in order, .*, got 'selfplay/x"),
+        ("selfplay/x/r1-01234567 selfplay/x/r1-01234567", "expected sources in order, each once, .*, got 'selfplay/x"),
+        ("selfplay/x", "expected a version, such as selfplay/x/r1-0123abcd, got selfplay/x"),
+    ],
+)
+def test_wrong_sources(memory_path: Path, sources: str, message: str) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    with pytest.raises(InvalidParameterError, match=f"^{message}"):
+        warehouse.build(DATASET.name, replace(SMALL, sources=sources))
+    assert not warehouse.root.exists()
+
+
+def test_sources_of_somebody_else(warehouse: Warehouse) -> None:
+    parameters = of_versions(warehouse.root, [game_scores.DATASET])
+    name = re.escape(parameters.sources)
+    for changes, who in (
+        ({"version": "3"}, r"pubeval \(0-ply\) 3"),
+        ({"ply": 1}, r"pubeval \(1-ply\) 2"),
+        ({"player": "random"}, r"random \(0-ply\) 2"),
+    ):
+        message = rf"^expected results of {who}, got {name} of pubeval \(0-ply\) 2$"
+        with pytest.raises(InvalidParameterError, match=message):
+            warehouse.build(DATASET.name, replace(parameters, **changes))  # type: ignore[arg-type]
+
+
+def test_one_source_a_measure(warehouse: Warehouse) -> None:
+    names = [
+        warehouse.build("game_scores", replace(game_scores.DATASET.smallest, games=games)).name for games in (4, 6)
+    ]
+    message = (
+        "expected one source for points_per_game against random-0ply, got game_scores/.*-4-.* and game_scores/.*-6-"
+    )
+    with pytest.raises(InvalidParameterError, match=message):
+        warehouse.build(DATASET.name, ScoresParameters(sources=" ".join(names)))
+
+
+def test_sources_that_are_not_there(warehouse: Warehouse) -> None:
+    with pytest.raises(MissingTableError, match="no selfplay/x/r1-01234567 in "):
+        warehouse.build(DATASET.name, replace(SMALL, sources="selfplay/x/r1-01234567"))
+    with pytest.raises(InvalidParameterError, match="expected the name of a player, got 'a b'"):
+        warehouse.build(DATASET.name, replace(SMALL, player="a b"))
+
+
+class Changed(Table):
+    """A version with an array changed in memory."""
+
+    def change(self, name: str, values: Any) -> None:
+        self._arrays[name] = values
+
+
+@pytest.mark.parametrize("name", [array.name for array in DATASET.arrays])
+def test_changed_figures_are_found(small_root: Path, name: str) -> None:
+    table = Changed(smallest(small_root, DATASET).folder)
+    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL) or {}
+    DATASET.check_sample(table, inputs, 0, np.random.default_rng(0))
+    values = np.array(table.array(name))
+    values[1] += 1
+    table.change(name, values)
+    with pytest.raises(
+        CheckFailedError, match=f"expected the {name} of scores/pubeval-0ply/.* as its sources have them"
+    ):
+        DATASET.check_sample(table, inputs, 0, np.random.default_rng(0))
+
+
+def test_figures_whose_source_is_gone_are_not_read_again(warehouse: Warehouse) -> None:
+    table = Changed(warehouse.build(DATASET.name, of_versions(warehouse.root, [game_scores.DATASET])).folder)
+    table.change("sizes", np.array(table.array("sizes")) + 1)
+    shutil.rmtree(warehouse.root / "game_scores")
+    DATASET.check_sample(table, {}, 1, np.random.default_rng(0))

@@ -1,0 +1,82 @@
+"""The flow that trains: every step builds a version, and none is built twice."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import bgdata
+from bgdata.commands.training_steps import Plan
+from pipelines.train import MEANINGS, parsed
+from tests.pipelines.conftest import Run
+
+STEPS = ("selfplay", "lookahead_labels", "selfplay_labels", "taught_network", "scores")
+NOTES = r"[a-z_]+/[\w-]+: (built|already built) |epoch \d, |left out: error rates: |going on with "
+
+
+@pytest.mark.prefect
+def test_each_step_is_a_version(flows: Run) -> None:
+    case = flows.cases["train"]
+    assert case.result == 0, case.errors
+    learned, first, *rows = case.output.splitlines()
+    warehouse = bgdata.open_warehouse(flows.folder / "trained")
+    tables = {name: list(warehouse.versions(name)) for name in STEPS}
+    (outcomes,) = [
+        table for table in tables["selfplay_labels"] if table.name.startswith("selfplay_labels/network-tiny-")
+    ]
+    assert learned == tables["taught_network"][0].name
+    assert re.fullmatch(r"network/mine \(0-ply\), version \w+: .*/scores/network-mine-0ply/r1-\w+", first)
+    assert {tuple(row.split()[:2]) for row in rows} >= {
+        ("points_per_game", "pubeval-0ply"),
+        ("points_per_game", "network-tiny-0ply"),
+        ("gammon_share", "network-mine-0ply"),
+        ("bearoff_loss", "bearoff_two_sided/6x6"),
+    }
+    (labels,) = tables["lookahead_labels"]
+    assert labels.manifest.inputs["source"].startswith("selfplay/network-tiny-20-seed-1@")
+    parameters = tables["taught_network"][0].manifest.parameters
+    assert parameters["labels"] == f"{labels.name}:1 {outcomes.name}:1"
+    assert (parameters["start"].rpartition("/")[0], parameters["epochs"]) == ("network/tiny", 1)
+
+
+@pytest.mark.prefect
+def test_a_step_whose_inputs_did_not_change_is_skipped(flows: Run) -> None:
+    again = flows.cases["train again"]
+    assert (again.result, again.output) == (0, flows.cases["train"].output)
+    assert ": built " not in again.errors
+    for step in STEPS:
+        assert f"{step}/" in flows.cases["train"].errors
+        assert re.search(rf"^{step}/[\w-]+: already built ", again.errors, re.MULTILINE), step
+
+
+@pytest.mark.prefect
+def test_a_failing_step_says_one_line(flows: Run) -> None:
+    wrong = flows.cases["train wrong"]
+    assert (wrong.result, wrong.output) == (1, "")
+    assert wrong.errors.splitlines()[-1] == (
+        "error: expected a name that no network has that learned by self-play, got tiny"
+    )
+
+
+@pytest.mark.prefect
+def test_nothing_but_our_own_notes_is_printed(flows: Run) -> None:
+    for name in ("train", "train again"):
+        for line in flows.cases[name].errors.splitlines():
+            assert re.match(NOTES, line), (name, line)
+
+
+def test_arguments() -> None:
+    assert parsed(["mine"]) == ("warehouse", Plan("mine"))
+    options = ["--warehouse", "w", "--start", "network/a", "--games", "7", "--hidden", "40-20", "--hedged-games", "0"]
+    expected = Plan("mine", start="network/a", games=7, hidden="40-20", hedged_games=0)
+    assert parsed(["mine", *options]) == ("w", expected)
+    assert ["name", *MEANINGS] == list(vars(expected))
+
+
+@pytest.mark.parametrize("arguments", [[], ["a", "b"], ["a", "--games", "many"], ["a", "--nothing"]])
+def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        parsed(arguments)
+    assert raised.value.code == 2
+    assert "python -m pipelines.train" in capsys.readouterr().err
