@@ -46,7 +46,8 @@ bench: $(DEV)  ## measure every row of the README's speed tables (makebearoff be
 check: $(DEV)  ## formatting, lint and types
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
 
-COMPILE = uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11
+# extras stay named, which pip needs where it takes the place of uv
+COMPILE = uv pip compile --quiet --universal --no-strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11
 
 lock:  ## resolve the requirements*.lock files anew (needs uv)
 	@$(COMPILE) --group install pyproject.toml -o $(LOCK)
