@@ -92,7 +92,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None) -> None:
 
     table = find_network(f"{KIND}/{name}" if name else KIND, warehouse)
     path = output or Path(f"{table.folder.parent.name}.png")
-    (draw_curve if table.folder.parts[-3] == KIND else draw_taught_curve)(table, path)
+    (draw_curve if table.manifest.dataset == KIND else draw_taught_curve)(table, path)
     click.echo(f"wrote {path}")
 
 
