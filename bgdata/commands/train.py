@@ -12,6 +12,7 @@ import click
 from bgdata.commands import report
 from bgdata.commands.options import threads_option
 from bgdata.commands.train_sl import sl
+from bgdata.datasets._networks import pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters, described
 from bgdata.store.warehouse import Warehouse
@@ -54,11 +55,17 @@ def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
 
 @train.command()
 @click.argument("name", default=NetworkParameters.name)
+@click.option(
+    "--start",
+    default="",
+    metavar="PLAYER",
+    help="Networks to go on from: network or network/NAME, with as many hidden units or fewer.  [default: new ones]",
+)
 @recipe_options
 @threads_option
 @click.option("--force", is_flag=True, help="Train anew even what is there or comes with bgdata.")
 @click.pass_obj
-def td(warehouse: Warehouse, /, name: str, threads: int | None, force: bool, **recipe: Any) -> None:
+def td(warehouse: Warehouse, /, name: str, start: str, threads: int | None, force: bool, **recipe: Any) -> None:
     """Train the network NAME by temporal differences: self-play, PubEval as the test.
 
     Writes network/NAME into the warehouse, first the bearoff tables that it needs. Stopped at any moment, the same
@@ -69,10 +76,14 @@ def td(warehouse: Warehouse, /, name: str, threads: int | None, force: bool, **r
     A try of some seconds, and a player that beats PubEval after some minutes:
       bgdata train td tiny --games 800 --hidden 20 --crashed-hidden 20 --race-hidden 20 --row-games 200
       bgdata train td small --games 40000 --hidden 40 --crashed-hidden 40 --race-hidden 40 --last-rate 0.02
+    On from the network that comes with bgdata, with more hidden units:
+      bgdata train td wide --start network --hidden 400 --crashed-hidden 200 --rate 0.02 --last-rate 0.001
     """
+    from bgdata.evaluation.named_network import find_network
     from bgdata.kernel import threads as run_on
 
-    parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name})
+    place = pinned(warehouse, find_network(start, warehouse)) if start else ""
+    parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
     with report.progress_bars() as progress, run_on(threads):
         table = warehouse.build(NETWORK.name, parameters, progress=progress, force=force)
     click.echo(f"{table.folder}\n{described(table.array('curve')[-1].tolist())}")

@@ -10,6 +10,7 @@ import click
 
 from bgdata.commands import report
 from bgdata.commands.options import threads_option
+from bgdata.datasets._networks import pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.taught_network import DATASET as TAUGHT
 from bgdata.datasets.taught_network import TaughtParameters, best_epoch, described
@@ -125,12 +126,6 @@ def chosen_parameters(
         guard=" ".join(benchmark_versions(warehouse)) if guard else "",
         features=feature_names(open_networks(table)),
     )
-
-
-def pinned(warehouse: Warehouse, table: Table) -> str:
-    """`KIND/NAME/VERSION` of a network, or `network/NAME` of one that only comes with the package."""
-    kind, variant, version = table.folder.parts[-3:]
-    return f"{kind}/{variant}/{version}" if table.folder.is_relative_to(warehouse.root) else f"{NETWORK.name}/{variant}"
 
 
 def pinned_labels(warehouse: Warehouse, text: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bgdata.datasets._networks import check_place, known_variant, opened
 from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
+    from bgdata.training.learning import FloatNetworks
     from bgdata.training.temporal_difference import Trainer
 
 PUBLISHED = Path(__file__).parents[1] / "evaluation" / "networks"  # <name>/<version>/, see docs/ship.py
@@ -37,9 +39,13 @@ DEVIATIONS = 5  # standard errors that some of the test games may be away from a
 @dataclass(frozen=True)
 class NetworkParameters(Recipe, Parameters):
     """A recipe of temporal-difference learning, and how often its result is scored: a row of the learning curve every
-    `row_games`, from `test_games` games against PubEval."""
+    `row_games`, from `test_games` games against PubEval.
+
+    `start` is `network/NAME/VERSION`, or `network/NAME` for one that comes with bgdata; empty for new networks.
+    """
 
     name: str = "td"
+    start: str = ""
     row_games: int = 20_000
     test_games: int = 4_000
 
@@ -105,6 +111,7 @@ class Network(Dataset[NetworkParameters]):
         row_games=200,
         test_games=20,
         name="tiny",
+        trace=0.0,
     )
 
     def slug(self, parameters: NetworkParameters) -> str:
@@ -120,12 +127,17 @@ class Network(Dataset[NetworkParameters]):
                 f"expected at least {parameters.batch} games a row and 2 test games, "
                 f"got {parameters.row_games} and {parameters.test_games}"
             )
+        if parameters.start:
+            check_place(parameters.start)
+            self.inputs(parameters)
 
     def inputs(self, parameters: NetworkParameters) -> Mapping[str, tuple[str, Parameters]]:
         tables: dict[str, tuple[str, Parameters]] = {"two_sided": ("bearoff_two_sided", TwoSidedParameters(POINTS, 6))}
         if parameters.tables:
             race = RaceParameters(POINTS)
             tables |= {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
+        if parameters.start.count("/") == 1:
+            tables["start"] = known_variant(parameters.start)
         return tables
 
     def published(self, parameters: NetworkParameters) -> Path | None:
@@ -141,7 +153,8 @@ class Network(Dataset[NetworkParameters]):
         from bgdata.training.learning_curve import COLUMNS, Tally, bearoff_sample, curve_row
         from bgdata.training.temporal_difference import Trainer
 
-        trainer, tally = Trainer(parameters, teaching_tables(inputs)), Tally(np.zeros(4, np.int64))
+        networks = networks_to_start(parameters, inputs.get("start"), job) if parameters.start else None
+        trainer, tally = Trainer(parameters, teaching_tables(inputs), networks), Tally(np.zeros(4, np.int64))
         sample = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED)
         curve = np.zeros((parameters.rows, len(COLUMNS)))
         state: dict[str, Array] = {**weights_of(trainer), "curve": curve, "tally": tally.counts}
@@ -208,6 +221,23 @@ def teaching_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
     from bgdata.evaluation.bearoff import map_tables
 
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
+
+
+def networks_to_start(parameters: NetworkParameters, start: Table | None, job: Job) -> FloatNetworks:
+    """The networks that learning goes on from. Raises MissingTableError, CorruptFileError, and InvalidParameterError
+    for those of other inputs, or with more hidden units."""
+    from bgdata.evaluation.network import open_networks
+    from bgdata.training.supervised_start import encoders_of, started_networks
+
+    assert job.warehouse is not None  # every build has one
+    networks = open_networks(opened(parameters.start, start, job.warehouse))
+    if encoders_of(networks) != parameters.encoders():
+        labels = ", ".join(encoder.label for encoder in encoders_of(networks))
+        raise InvalidParameterError(
+            f"expected a recipe with the inputs {labels} (race, crashed, contact) of {parameters.start}, got "
+            f"{', '.join(encoder.label for encoder in parameters.encoders())}"
+        )
+    return started_networks(networks, parameters.layers(), parameters.seed)
 
 
 def weights_of(trainer: Trainer) -> dict[str, Array]:

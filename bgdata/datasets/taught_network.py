@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bgdata.datasets._networks import PLACE, check_place, known_variant, opened
 from bgdata.datasets._race import RaceParameters
 from bgdata.datasets._rollouts import DEFAULT_NETWORK, warehouse_of
 from bgdata.datasets.network import DATASET as NETWORK
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bgdata.training.supervised import Teacher
 
 CLASSES = ("race", "crashed", "contact")
-PLACE = re.compile(r"[a-z0-9_]+/[A-Za-z0-9-]+(/r\d+-[0-9a-f]{8})?")
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,7 @@ class TaughtNetwork(Dataset[TaughtParameters]):
         if parameters.test_games < 2:
             raise InvalidParameterError(f"expected at least 2 test games, got {parameters.test_games}")
         for place in (parameters.start, *parameters.guard.split()):
-            if not PLACE.fullmatch(place):
-                raise InvalidParameterError(f"expected KIND/VARIANT/VERSION, got {place!r}")
+            check_place(place)
         self.inputs(parameters)
 
     def inputs(self, parameters: TaughtParameters) -> Mapping[str, tuple[str, Parameters]]:
@@ -212,28 +210,9 @@ class TaughtNetwork(Dataset[TaughtParameters]):
             )
 
 
-def known_variant(place: str) -> tuple[str, Parameters]:
-    """(kind, parameters) of a default or smallest variant, or an imported one. Raises InvalidParameterError."""
-    from bgdata.datasets import all_kinds
-
-    name, _, variant = place.partition("/")
-    kind = all_kinds().get(name)
-    if kind is not None and kind.takes_files:
-        return name, kind.parameters(variant)
-    for known in (*kind.defaults, kind.smallest) if kind else ():
-        if kind is not None and kind.slug(known) == variant:
-            return name, known
-    raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, or a default variant, got {place}")
-
-
 def label_role(place: str) -> str:
     """Role of labels among the inputs."""
     return f"labels_{place.replace('/', '_')}"
-
-
-def opened(place: str, table: Table | None, warehouse: Warehouse) -> Table:
-    """The input, or else the version that `KIND/VARIANT/VERSION` names. Raises MissingTableError."""
-    return table or warehouse.open(*place.split("/"))
 
 
 def open_teacher(

@@ -26,7 +26,7 @@ class Recipe:
     hidden: str = "120"  # layers of the contact network
     crashed_hidden: str = "120"
     race_hidden: str = "80"
-    trace: float = 0.0  # lambda: 0 learns from the next position, 1 from the outcome
+    trace: float = 0.5  # lambda: 0 learns from the next position (and its errors swing), 1 from the outcome
     rate: float = 0.1
     last_rate: float = 0.1
     batch: int = 200  # games a round

@@ -38,17 +38,20 @@ def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], se
                 f"expected at least the {have} hidden units of the {name} network to start from, "
                 f"got {'-'.join(map(str, wanted))}"
             )
-    encoders = tuple(Encoder(row[0]) for row in networks.shapes.tolist())
-    started = new_networks(encoders, chosen(hidden, sizes), seed)
+    started = new_networks(encoders_of(networks), chosen(hidden, sizes), seed)
     for which, layers in enumerate(found):
         copy_layers(layers, started, which)
     return started
 
 
+def encoders_of(networks: Networks) -> tuple[Encoder, ...]:
+    """The inputs of each network."""
+    return tuple(Encoder(row[0]) for row in networks.shapes.tolist())
+
+
 def feature_names(networks: Networks) -> str:
     """The inputs of each network with their revisions, such as "race@1 contact@1 contact@1"."""
-    encoders = [Encoder(row[0]) for row in networks.shapes.tolist()]
-    return " ".join(f"{encoder.label}@{encoder.revision}" for encoder in encoders)
+    return " ".join(f"{encoder.label}@{encoder.revision}" for encoder in encoders_of(networks))
 
 
 def check_features(networks: Networks, features: str) -> None:

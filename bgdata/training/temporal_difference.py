@@ -28,11 +28,12 @@ NETWORKS = 3
 class Trainer:
     """A run of a recipe: networks that `play_round` after round makes better, in place."""
 
-    def __init__(self, recipe: Recipe, tables: BearoffArrays) -> None:
+    def __init__(self, recipe: Recipe, tables: BearoffArrays, networks: FloatNetworks | None = None) -> None:
+        """From networks that are given, or else from new ones."""
         recipe.check()
         self.recipe = recipe
         self.tables = tables
-        self.networks: FloatNetworks = new_networks(recipe.encoders(), recipe.layers(), recipe.seed)
+        self.networks = networks or new_networks(recipe.encoders(), recipe.layers(), recipe.seed)
         self.record: Record = new_record(recipe.batch)
         self._targets: Chances = np.zeros((recipe.batch, MOST_TURNS, 5), np.float32)
 
