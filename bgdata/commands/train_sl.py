@@ -17,7 +17,7 @@ from bgdata.datasets.taught_network import TaughtParameters, best_epoch, describ
 from bgdata.errors import UsageError
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
-from bgdata.training.supervised_recipe import LOSSES, METHODS, SCHEDULES
+from bgdata.training.supervised_recipe import CHOICES, DEVICES, LOSSES, METHODS, SCHEDULES, TRAINERS
 
 RECIPE = {  # what each parameter of the recipe does
     "epochs": "Times that the labels are gone through.",
@@ -33,8 +33,10 @@ RECIPE = {  # what each parameter of the recipe does
     "race_hidden": "Hidden units of the race network.  [default: as many as it starts with]",
     "validation_rows": "Positions at most that errors are measured on after each epoch.",
     "test_games": "Games against PubEval in the end.",
+    "average": "Keep averages of weights: such a share of them stays after each batch, 0.999 say; 0 for none.",
+    "trainer": f"{' or '.join(TRAINERS)}: on processor cores, the same anywhere; or PyTorch, for larger networks.",
+    "device": f"{' or '.join(DEVICES)}: what PyTorch computes on; cuda is a GPU.",
 }
-CHOICES = {"method": METHODS, "schedule": SCHEDULES, "loss": LOSSES}
 
 
 def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -125,7 +127,18 @@ def chosen_parameters(
         labels=" ".join(pinned_labels(warehouse, text) for text in labels),
         guard=" ".join(benchmark_versions(warehouse)) if guard else "",
         features=feature_names(open_networks(table)),
+        platform=found_platform(recipe["trainer"], recipe["device"]),
     )
+
+
+def found_platform(trainer: str, device: str) -> str:
+    """What PyTorch computes on here; empty for the kernels, which are the same anywhere. Raises MissingExtraError, and
+    UsageError for a device that is not there."""
+    if trainer != "torch":
+        return ""
+    from bgdata.training.supervised_torch import platform_name
+
+    return platform_name(device)
 
 
 def pinned_labels(warehouse: Warehouse, text: str) -> str:

@@ -16,7 +16,14 @@ from bgdata.formats.gnubg_training import write_gnubg_training
 from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
-CHOSEN = {"name", "start", "labels", "guard", "features"}  # parameters that follow from what the warehouse holds
+CHOSEN = {
+    "name",
+    "start",
+    "labels",
+    "guard",
+    "features",
+    "platform",
+}  # parameters that follow from what the warehouse holds
 SMALL = ("--epochs", "2", "--batch", "32", "--rate", "0.01", "--hidden", "12", "--test-games", "20")
 TINY = ("train", "sl", "mine", "--start", "network/tiny", *SMALL, "--no-guard")
 

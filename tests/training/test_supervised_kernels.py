@@ -17,8 +17,9 @@ from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from bgdata.training.learning import FloatNetworks
 from bgdata.training.sparse_inputs import Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
-from bgdata.training.supervised import Examples, Pupil
+from bgdata.training.supervised_examples import Examples
 from bgdata.training.supervised_kernels import FIRST_LIMIT, LATER_LIMIT
+from bgdata.training.supervised_pupil import KernelPupil
 from bgdata.training.supervised_recipe import SupervisedRecipe
 from tests.evaluation.networks import random_floats
 from tests.reference.networks import unpacked
@@ -40,9 +41,9 @@ def examples(which: int, count: int, seed: int = 4) -> Examples:
 
 def teach(
     networks: FloatNetworks, which: int, given: Examples, recipe: SupervisedRecipe, shared: bool = False
-) -> Pupil:
+) -> KernelPupil:
     """Let one network learn the examples once, at the rate of the recipe."""
-    pupil = Pupil(networks, which, recipe)
+    pupil = KernelPupil(networks, which, recipe)
     pupil.learn(pupil.prepared(given, shared), [recipe.rate, recipe.rate], shared)
     return pupil
 
@@ -146,7 +147,7 @@ def test_any_number_of_threads(method: str) -> None:
         networks = random_floats(2)  # 33 units
         with threads(count):
             pupil = teach(networks, 2, examples(2, 100), recipe, shared)
-        results.append([values.tobytes() for values in (*networks, *pupil.learner[3:5])])
+        results.append([values.tobytes() for values in (*networks, pupil.means, pupil.squares)])
     assert results[0] == results[1] == results[2]
     assert results[0][1] != random_floats(2).weights.tobytes()
 
