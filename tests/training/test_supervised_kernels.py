@@ -23,7 +23,7 @@ from bgdata.training.supervised_pupil import KernelPupil
 from bgdata.training.supervised_recipe import SupervisedRecipe
 from tests.evaluation.networks import random_floats
 from tests.reference.networks import unpacked
-from tests.reference.supervised import gradients, matrices, taught, total_loss
+from tests.reference.supervised import gradients, matrices, taught, taught_averages, total_loss
 
 BOARDS = random_game_positions(30, seed=17).boards
 CLASSES = np.array([network_of(number) for number in position_classes(BOARDS)])
@@ -136,6 +136,29 @@ def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, method: 
             assert is_steep.mean() <= (0.01 if method == "adam" else 0)
         for other in {0, 1, 2} - {which}:
             assert unpacked(networks, other) == unpacked(before, other)
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.9])
+def test_averages_of_weights(keep: float) -> None:
+    """Six batches: the plain mean of the first two or all of them, and no other weights than without averages."""
+    recipe = SupervisedRecipe(batch=7, method="descent", rate=0.05, average=keep)
+    for which in range(3):
+        before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
+        given = examples(which, 40)
+        pupil = KernelPupil(networks, which, recipe, averages)
+        for shared, part in ((False, slice(0, 14)), (True, slice(14, 40))):
+            some = Examples(given.boards[part], given.targets[part])
+            pupil.learn(pupil.prepared(some, shared), [0.05, 0.05], shared)
+        boards, targets = given.boards.tolist(), given.targets.tolist()
+        wanted = taught_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
+        old = matrices(unpacked(before, which))
+        for start, found, expected in zip(old, matrices(unpacked(averages, which)), wanted, strict=True):
+            assert np.abs(found - expected).max() <= 0.02 * np.abs(expected - start).max() + 1e-6
+        teach(plain, which, given, recipe=SupervisedRecipe(batch=7, method="descent", rate=0.05))
+        assert np.array_equal(plain.weights, networks.weights)
+        assert not np.array_equal(averages.weights, networks.weights)
+        for other in {0, 1, 2} - {which}:
+            assert unpacked(averages, other) == unpacked(before, other)
 
 
 @pytest.mark.parametrize("method", ["descent", "adam"])
