@@ -1,4 +1,4 @@
-"""Networks taught in PyTorch, and averages of weights: the same digest twice and after a kill, as good as by kernels."""
+"""Networks taught in PyTorch, and averages of weights: one digest, also after a kill, and as good as by kernels."""
 
 from __future__ import annotations
 
