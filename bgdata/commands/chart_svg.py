@@ -15,6 +15,7 @@ from typing import NamedTuple
 WIDTH, HEIGHT = 420, 280  # in units of the picture
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 30, 42  # margins
 _TICKS = 5  # about so many on an axis
+_MOST_TICKS = 8  # for which there is room
 _STEPS = (1, 2, 5, 10)
 
 # colours of the page's style, in light and in dark
@@ -115,7 +116,8 @@ def round_step(step: float) -> float:
 
 
 def place_axis(chart: Chart) -> Axis:
-    """An axis that ends with the last place; a logarithmic one has ticks at 1, 2 and 5 times powers of ten."""
+    """An axis that ends with the last place; a logarithmic one has ticks at 1, 2 and 5 times powers of ten, or at
+    these alone where there are many."""
     least, most = chart.places[0], chart.places[-1]
     if not chart.is_logarithmic:
         step = max(round_step((most - least) / _TICKS or 1.0), 1)
@@ -124,7 +126,9 @@ def place_axis(chart: Chart) -> Axis:
     powers = range(floor(log10(least)), ceil(log10(most)) + 1)
     ticks = [factor * 10.0**power for power in powers for factor in _STEPS[:3]]
     inside = [tick for tick in ticks if least <= tick <= most]
-    return Axis(least, most, inside[:: len(inside) // (_TICKS + 2) + 1])
+    return Axis(
+        least, most, inside if len(inside) <= _MOST_TICKS else [tick for tick in inside if log10(tick) % 1 == 0]
+    )
 
 
 def _x(chart: Chart, axis: Axis, place: float) -> float:

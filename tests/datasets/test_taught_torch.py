@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,14 @@ import pytest
 
 from bgdata.datasets.taught_network import CLASSES, DATASET
 from bgdata.errors import CheckFailedError, MissingExtraError, UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.network import open_networks
 from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.store.warehouse import Warehouse
+from bgdata.training.feed import open_feed
 from tests.datasets.killer import Killer
 
 TINY = DATASET.smallest.with_changes({"epochs": 4})
@@ -64,21 +70,27 @@ def test_pytorch_learns_as_well_as_kernels(untaught: Warehouse, loss: str, avera
         errors, expected = torch[:, which, 2:4], kernels[:, which, 2:4]
         assert np.abs(errors - expected).max() < CROSS_ENTROPY
         learned = expected[0] - expected[-1]
-        assert (learned > 0.02).all()
+        assert (learned > 0.01).all()
         assert np.abs(errors[0] - errors[-1] - learned).max() < SHARE * learned.min()
 
 
 def test_what_is_tested_and_kept_are_the_averages(untaught: Warehouse) -> None:
-    """At a rate that throws weights about, their averages do better; with next to nothing kept they are the weights."""
-    restless = {"rate": 0.05, "schedule": "constant"}
-    lowest, digests = {}, {}
-    for average in (0.0, 1e-9, 0.99):
-        table = untaught.build(DATASET.name, TINY.with_changes({**restless, "average": average}))
-        lowest[average] = np.asarray(table.array("curve"))[1:, :, 3].min(axis=0)
-        digests[average] = np.asarray(table.array("weights")).tobytes()
-    assert (lowest[0.99] < lowest[0.0] - 0.01).all()
-    assert np.abs(lowest[1e-9] - lowest[0.0]).max() < 1e-4
-    assert len(set(digests.values())) >= 2
+    """At a rate that throws the weights for contact about, their averages do better; those that keep next to nothing
+    are the weights. The player has what was tested."""
+    last = {}
+    for average in (0.0, 1e-9, 0.9):
+        recipe = TINY.with_changes({"rate": 0.1, "schedule": "constant", "average": average})
+        table = untaught.build(DATASET.name, recipe)
+        curve = np.asarray(table.array("curve"))[:, 2]
+        last[average] = curve[-1, 3]
+        validation = open_feed(untaught, TINY.labels, split="validation", seed=TINY.seed).batch(0, 0)
+        found = evaluations(open_networks(table), NO_TABLES, validation.boards)
+        rows = found.sources == 5
+        errors = cubeless_equities(found.chances[rows]) - cubeless_equities(validation.targets[rows])
+        kept = curve[:, 3].argmin()
+        assert float((errors.astype(float) ** 2).mean()) == pytest.approx(curve[kept, 5], rel=1e-6)
+    assert last[0.9] < last[0.0] - 0.05
+    assert last[1e-9] == pytest.approx(last[0.0], abs=1e-3)
 
 
 def refused(warehouse: Warehouse, error: type[Exception], message: str, **change: Any) -> None:
@@ -89,8 +101,6 @@ def refused(warehouse: Warehouse, error: type[Exception], message: str, **change
 
 
 def test_without_pytorch(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "bgdata.training.supervised_torch", raising=False)
     refused(untaught, MissingExtraError, r"^expected PyTorch for the trainer torch; try: pip install bgdata\[torch\]$")
