@@ -73,7 +73,7 @@ def format_page(table: Table, warehouse: Warehouse) -> str:
         "</div>",
         *section("Final figures", figures(manifest, curve)),
         *section("Recipe", recipe_rows(manifest)),
-        *section("Learned from", lineage_rows(ancestors(warehouse, manifest))),
+        *section("Lineage", lineage_rows(ancestors(warehouse, manifest))),
         *(section("Labels", label_rows(warehouse, manifest)) if is_taught else ()),
         f"<h2>Command line</h2>\n<pre>{escape(recipe_command(manifest))}</pre>",
         *section("Version", version_rows(manifest)),
@@ -131,7 +131,7 @@ def figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
     if manifest.dataset == NETWORK.name:
         yield ("figure", "value", "unit", "meaning")
         for column in NETWORK.columns:
-            yield (column.name, f"{statistics[column.name]:.6g}", column.unit, column.meaning)
+            yield (column.name, cell(statistics[column.name]), column.unit, column.meaning)
         return
     yield ("network", "kept epoch", "cross-entropy", "before", "equity off by", "before")
     for which in reversed(range(len(CLASSES))):
@@ -159,7 +159,7 @@ def recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
 
 
 def lineage_rows(found: Iterable[Ancestor]) -> Iterator[Sequence[str]]:
-    """The networks that it goes on from, the last one first."""
+    """The network and those that it goes on from, the first of them last."""
     yield ("network", "learned", "points per game", "standard error")
     yield from found
 
@@ -195,7 +195,9 @@ def cell(value: object) -> str:
     """A value in few letters."""
     if isinstance(value, bool):
         return "yes" if value else ""
-    return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:.6g}"
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def section(title: str, rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -79,6 +79,11 @@ def page_of(root: Path, folder: Path, *arguments: str) -> Page:
     return page
 
 
+def number_of(text: str) -> float:
+    """The number in a cell."""
+    return float(text.replace(",", ""))
+
+
 def test_colours_are_all_defined(small_root: Path, tmp_path: Path) -> None:
     style = page_of(small_root, tmp_path, "tiny").text.partition("</style>")[0]
     light, _, dark = style.partition("@media")
@@ -92,7 +97,7 @@ def test_a_network_that_learned_by_self_play(small_root: Path, tmp_path: Path, w
     assert len(page.pictures()) == 3
     rows = page.sections["Table"]
     assert rows[0] == [column.name for column in NETWORK.columns]
-    assert [[float(text) for text in row] for row in rows[1:]] == [
+    assert [[number_of(text) for text in row] for row in rows[1:]] == [
         pytest.approx(row, rel=1e-5, abs=1e-9) for row in np.asarray(table.array("curve")).tolist()
     ]
     statistics = table.manifest.statistics
@@ -101,8 +106,8 @@ def test_a_network_that_learned_by_self_play(small_root: Path, tmp_path: Path, w
     assert {row[0]: row[1] for row in page.sections["Recipe"][1:]} == {
         name: str(value) for name, value in table.manifest.parameters.items() if name not in ("name", "start")
     }
-    assert page.sections["Learned from"][1][:2] == [table.name, "400 games of self-play"]
-    assert len(page.sections["Learned from"]) == 2
+    assert page.sections["Lineage"][1][:2] == [table.name, "400 games of self-play"]
+    assert len(page.sections["Lineage"]) == 2
     assert dict(page.sections["Version"])["digest of the values"] == table.manifest.digest
     assert "Labels" not in page.sections
 
@@ -118,7 +123,7 @@ def test_a_network_that_learned_from_labels(small_root: Path, tmp_path: Path, wa
     for name in ("contact", "crashed", "race"):
         assert float(figures[name][1]) == pytest.approx(statistics[f"{name}_cross_entropy"], abs=1e-5)
         assert float(figures[name][4]) == pytest.approx(statistics[f"start_{name}_equity_error"], abs=1e-5)
-    assert [row[0] for row in page.sections["Learned from"][1:]] == [table.name, start.name]
+    assert [row[0] for row in page.sections["Lineage"][1:]] == [table.name, start.name]
     assert page.sections["Labels"][1:] == [
         [labels.name.rpartition("/")[0], f"{labels.manifest.rows:,}", "100 %", labels.manifest.digest]
     ]
@@ -132,7 +137,7 @@ def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
     succeeds(warehouse.root, "train", "sl", "two", *two, *SMALL)
     tables = {name: warehouse.open(TAUGHT.name, name) for name in ("one", "two")}
     page = page_of(warehouse.root, tmp_path, "two")
-    names = [row[0] for row in page.sections["Learned from"][1:]]
+    names = [row[0] for row in page.sections["Lineage"][1:]]
     assert names == [tables["two"].name, tables["one"].name, warehouse.open("network", "tiny").name]
     shares = {row[0].partition("/")[0]: row[2] for row in page.sections["Labels"][1:]}
     assert shares["selfplay_labels"] == "66.7 %"
@@ -145,7 +150,7 @@ def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
         assert f"already built ({table.folder.name})" in again.stderr
     shutil.rmtree(warehouse.root / TAUGHT.name / "one")
     page = page_of(warehouse.root, tmp_path, "two")
-    assert page.sections["Learned from"][2:] == [[tables["one"].name, "not in this warehouse", "", ""]]
+    assert page.sections["Lineage"][2:] == [[tables["one"].name, "not in this warehouse", "", ""]]
 
 
 def test_command_lines_of_self_play(warehouse: Warehouse) -> None:
