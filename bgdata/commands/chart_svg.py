@@ -13,7 +13,8 @@ from math import ceil, floor, isfinite, log10
 from typing import NamedTuple
 
 WIDTH, HEIGHT = 420, 280  # in units of the picture
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 30, 42  # margins
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 48, 42  # margins
+_LEGEND = 124  # between two entries
 _TICKS = 5  # about so many on an axis
 _MOST_TICKS = 8  # for which there is room
 _STEPS = (1, 2, 5, 10)
@@ -176,18 +177,18 @@ def _points(rows: Sequence[tuple[float, float]], values: Axis) -> str:
 
 
 def _legend(chart: Chart) -> Iterator[str]:
-    """What the lines are, at the upper right; nothing for a single line."""
+    """What the lines are, in a row below the title; nothing for a single line without a mark."""
     styles = [f"first{' dashed' if len(chart.lines) > 1 else ''}", "second"]
     rows = [(style, line.label) for style, line in zip(styles, chart.lines, strict=False)] * (len(chart.lines) > 1)
     if chart.mark is not None:
         rows.append(("mark", chart.mark_label))
     for number, (style, label) in enumerate(rows):
-        y = _TOP + 12 + 16 * number
+        x, y = _LEFT + _LEGEND * number, 32
         if style == "mark":
-            yield f'<circle class="mark" cx="{WIDTH - 28}" cy="{y}" r="5"/>'
+            yield f'<circle class="mark" cx="{x + 12}" cy="{y}" r="5"/>'
         else:
-            yield f'<polyline class="{style}" points="{WIDTH - 40},{y} {WIDTH - 16},{y}"/>'
-        yield _text(WIDTH - 46, y + 4, label, "end")
+            yield f'<polyline class="{style}" points="{x},{y} {x + 24},{y}"/>'
+        yield _text(x + 30, y + 4, label, "start")
 
 
 def tick_text(tick: float) -> str:

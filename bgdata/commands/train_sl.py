@@ -87,7 +87,7 @@ def sl(
     training data of gnubg and wildbg once imported. Eight tenths are learned, one tenth is only tested on after every
     epoch: each network keeps the weights that did best there. Writes a version of taught_network/NAME, which plays as
     network/NAME. Stopped at any moment, the same command goes on from its last checkpoint, to the same result on any
-    number of threads.
+    number of threads. With PyTorch that holds for one version of it and one kind of processor, which the recipe names.
 
     \b
     From the network that comes with bgdata; then a wider one from two kinds of labels, two thirds of the first:
@@ -95,6 +95,8 @@ def sl(
       bgdata train sl wide --labels rollout_labels:2 --labels selfplay_labels --hidden 240 --start network/better
     gnubg's training files, where they are at hand:
       bgdata import gnubg_training contact-train-data && bgdata train sl mine --labels gnubg_training
+    A large network by PyTorch (pip install bgdata[torch]) on a GPU, with averages of its weights:
+      bgdata train sl large --labels rollout_labels --hidden 1024 --trainer torch --device cuda --average 0.999
     The recipe of 2012, but for batches of 16:
       bgdata train sl cycled --labels gnubg_training --method descent --rate 1 --loss squared --schedule cycles \\
         --batch 16 --epochs 200
