@@ -11,7 +11,7 @@ import numpy as np
 from bgdata.datasets._columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_texts, class_column, position_columns
 from bgdata.datasets._games import slices, turn_places
 from bgdata.datasets._rollouts import RollerParameters, number_of, open_roller, warehouse_of
-from bgdata.datasets.position_sample import chosen_rows, corpus_of
+from bgdata.datasets.position_sample import chosen_rows, corpus_of, file_classes
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 
 STEP = 8192  # turns whose plays are evaluated at a time
 MOST_PLAYS = 20  # of a turn
+CLASSES = ("contact", "crashed", "race")  # bearoffs are races here
 
 
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters):
-    """A corpus, how many turns of each class are taken from it at most, how many of the best plays of each, how many
-    points they may lose at a glance, as text, and which network says so, with which bearoff tables: one that comes with
-    bgdata, or else the version in the warehouse."""
+    """A corpus, of which classes how many turns each are taken from it at most, how many of the best plays of each, how
+    many points they may lose at a glance, as text, and which network says so, with which bearoff tables: one that comes
+    with bgdata, or else the version in the warehouse."""
 
+    classes: str = "contact crashed race"
     most: int = 2000
     plays: int = 4
     within: str = "0.16"
@@ -45,6 +47,15 @@ class PlaySampleParameters(SelfPlayParameters):
     network_version: str = ""
     table_points: int = 6
     table_checkers: int = 6
+
+    def numbers(self) -> list[int]:
+        """The classes as files number them. Raises InvalidParameterError."""
+        from bgdata.game.classes import PositionClass
+
+        names = self.classes.split()
+        if not names or self.classes != " ".join(name for name in CLASSES if name in names):
+            raise InvalidParameterError(f"expected some of {' '.join(CLASSES)} in this order, got {self.classes!r}")
+        return [int(PositionClass[name.upper()]) for name in names]
 
     def roller(self) -> RollerParameters:
         """The network and its tables, as rollouts name them."""
@@ -103,7 +114,10 @@ class PlaySample(Dataset[PlaySampleParameters]):
 
     def slug(self, parameters: PlaySampleParameters) -> str:
         corpus, within = SELFPLAY.slug(corpus_of(parameters)), parameters.within.replace(".", "-")
-        return f"{corpus}-most-{parameters.most}-plays-{parameters.plays}-within-{within}-by-{parameters.network}"
+        classes = "" if parameters.classes == " ".join(CLASSES) else f"{parameters.classes.replace(' ', '-')}-of-"
+        return (
+            f"{classes}{corpus}-most-{parameters.most}-plays-{parameters.plays}-within-{within}-by-{parameters.network}"
+        )
 
     def check_parameters(self, parameters: PlaySampleParameters) -> None:
         SELFPLAY.check_parameters(corpus_of(parameters))
@@ -112,6 +126,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         if not 1 <= parameters.plays <= MOST_PLAYS:
             raise InvalidParameterError(f"expected 1 to {MOST_PLAYS} plays of a turn, got {parameters.plays}")
         parameters.window()
+        parameters.numbers()
         parameters.roller().check_roller(0)
 
     def inputs(self, parameters: PlaySampleParameters) -> Mapping[str, tuple[str, Parameters]]:
@@ -127,7 +142,9 @@ class PlaySample(Dataset[PlaySampleParameters]):
 
         corpus, brain = inputs["games"], open_roller(parameters.roller(), inputs, warehouse_of(job)).brain
         boards, dice = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("dice"))
-        rows = chosen_rows(boards, np.asarray(corpus.array("turn_classes")), parameters.most)
+        classes = np.asarray(corpus.array("turn_classes"))
+        rows = chosen_rows(boards, classes, parameters.most)
+        rows = rows[np.isin(file_classes(classes[rows]), parameters.numbers())]
         job.progress.start(f"{self.name}/{self.slug(parameters)}", len(rows), "turns")
         parts = []
         for start in range(0, len(rows), STEP):

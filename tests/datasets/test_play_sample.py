@@ -68,15 +68,27 @@ def test_rows_are_the_best_plays_of_their_turns(small_root: Path) -> None:
     assert table.manifest.statistics["turns"] == ranks.count(1) > 40
 
 
+def test_some_classes_only(warehouse: Warehouse) -> None:
+    parameters = SMALL.with_changes({"classes": "contact crashed"})
+    table, whole = warehouse.build(DATASET.name, parameters), small(warehouse.root)
+    assert table.folder.parent.name.startswith("contact-crashed-of-pubeval-20-seed-3-most-20-")
+    corpus = warehouse.open("selfplay", "pubeval-20-seed-3")
+    places = np.asarray(corpus.array("first_turns"))[whole.array("games")] + np.asarray(whole.array("turns"))
+    kept = np.isin(np.asarray(corpus.array("turn_classes"))[places], [9, 10])
+    assert 0 < kept.sum() < len(kept)
+    for name in ("boards", "ranks", "losses"):
+        assert np.array_equal(table.array(name), np.asarray(whole.array(name))[kept])
+
+
 def test_sql_shows_the_same(small_root: Path) -> None:
     with bgdata.open_warehouse(small_root).connect() as connection:
         found = connection.sql("select board, class, rank, split from play_sample order by game, turn, rank").fetchall()
         apart = connection.sql(
             "select count(*) from play_sample p join position_sample s using (game) where p.split <> s.split"
-        ).fetchone()
+        ).fetchall()
     assert [row[0] for row in found] == small(small_root).array("boards").tolist()
     assert {row[1] for row in found} <= {"contact", "crashed", "race", "over"}
-    assert apart == (0,)
+    assert apart == [(0,)]
 
 
 def test_they_can_be_labelled(warehouse: Warehouse) -> None:
@@ -103,6 +115,9 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     ("changes", "message"),
     [
         ({"most": 0}, "expected at least 1 turn of each class, got 0"),
+        ({"classes": ""}, "expected some of contact crashed race in this order, got ''"),
+        ({"classes": "race contact"}, "expected some of contact crashed race in this order, got 'race contact'"),
+        ({"classes": "contact over"}, "expected some of contact crashed race in this order, got 'contact over'"),
         ({"plays": 0}, "expected 1 to 20 plays of a turn, got 0"),
         ({"plays": 21}, "expected 1 to 20 plays of a turn, got 21"),
         ({"within": "much"}, "expected a loss in points that plays may have, got 'much'"),
