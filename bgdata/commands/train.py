@@ -27,7 +27,6 @@ RECIPE = {  # what each parameter of the recipe does; `name` is an argument
     "crashed_hidden": "Hidden units of the crashed network.",
     "race_hidden": "Hidden units of the race network.",
     "trace": "Lambda: 0 learns from the next position, 1 from the end of the game.",
-    "explore": "Share of turns in which the second best play is tried, so that it is learned about too.",
     "rate": "Learning rate at first.",
     "last_rate": "Learning rate at the end; it falls like 1 / (1 + c x) with the games played.",
     "batch": "Games that are played with the same weights, and then learned from.",

@@ -27,7 +27,6 @@ class Recipe:
     crashed_hidden: str = "120"
     race_hidden: str = "80"
     trace: float = 0.5  # lambda: 0 learns from the next position (and its errors swing), 1 from the outcome
-    explore: float = 0.0  # share of turns in which the second best play is tried
     rate: float = 0.1
     last_rate: float = 0.1
     batch: int = 200  # games a round
@@ -42,8 +41,6 @@ class Recipe:
                 raise InvalidParameterError(f"expected {name} of at least 1, got {getattr(self, name)}")
         if not 0 <= self.trace <= 1:
             raise InvalidParameterError(f"expected a trace from 0 to 1, got {self.trace}")
-        if not 0 <= self.explore <= 1:
-            raise InvalidParameterError(f"expected to explore in a share of turns from 0 to 1, got {self.explore}")
         if not 0 < self.last_rate <= self.rate <= 1:
             raise InvalidParameterError(f"expected 0 < last rate <= rate <= 1, got {self.last_rate} and {self.rate}")
         if not 0 <= self.seed < 1 << 63:

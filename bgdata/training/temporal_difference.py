@@ -2,9 +2,7 @@
 
 A round is a batch of whole games of the networks against themselves, all with the same weights, followed by learning
 from every position of it in a random order. Targets are lambda-returns; where a bearoff table knows the answer, the
-answer is the target. Now and then the second best play is tried: what is thought worse than it is would else never be
-reached, nor learned. What follows it is learned, but what came before learns from the best play (Watkins, 1989).
-Everything follows from the recipe: the same networks on any number of threads, and after a kill.
+answer is the target. Everything follows from the recipe: the same networks on any number of threads, and after a kill.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ class Trainer:
         """
         recipe, record = self.recipe, self.record
         first = number * recipe.batch
-        play_record(rounded_networks(self.networks), self.tables, recipe.explore, recipe.seed, first, record)
+        play_record(rounded_networks(self.networks), self.tables, recipe.seed, first, record)
         targets_of(record, recipe.trace, self._targets)
         boards = record.boards.reshape(-1, 26)
         order, ends = learning_order(boards, record.turns, recipe.seed, number)

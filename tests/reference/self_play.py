@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -18,13 +17,10 @@ Evaluator = Callable[[Sequence[Board]], tuple[list[Chances], list[float]]]
 
 
 class Replay(NamedTuple):
-    """One game: boards before every turn, the chances of who is on roll after it, those after the best play, whether
-    another was tried, points to who rolled first."""
+    """One game: boards before every turn, the chances of who is on roll after it, points to who rolled first."""
 
     boards: list[Board]
     chances: list[Chances]
-    aims: list[Chances]
-    is_tried: list[bool]
     outcome: int
 
 
@@ -33,10 +29,9 @@ def flipped(board: Sequence[int]) -> Board:
     return [board[25], *(-count for count in board[24:0:-1]), board[0]]
 
 
-def replay(evaluate: Evaluator, seed: int, game: int, most_turns: int, explore: float = 0.0) -> Replay:
-    """A game against himself of whoever makes the opponent's equity as low as can be, the first of equals; in a share
-    of the turns he makes his second best play, unless it is worse by more than a fifth of a point."""
-    board, boards, chances, aims, is_tried = list(START.board), [], [], [], []
+def replay(evaluate: Evaluator, seed: int, game: int, most_turns: int) -> Replay:
+    """A game against himself of whoever makes the opponent's equity as low as can be, the first of equals."""
+    board, boards, chances = list(START.board), [], []
     while len(boards) < most_turns:
         turn = len(boards)
         rolls = [(a, b) for a in range(1, 7) for b in range(1, 7) if turn or a != b]
@@ -46,51 +41,35 @@ def replay(evaluate: Evaluator, seed: int, game: int, most_turns: int, explore: 
         after = [flipped(play.after_play.board) for play in plays]
         found, equities = evaluate(after)
         best = equities.index(min(equities))
-        aims.append(found[best])
-        is_tried.append(False)
-        if len(plays) > 1 and (stream_bits(seed, game, turn) & 0xFFFFFFFF) / 2**32 < explore:
-            others = [*equities[:best], math.inf, *equities[best + 1 :]]
-            second = others.index(min(others))
-            if equities[second] - equities[best] <= 0.2:
-                best, is_tried[-1] = second, True
         chances.append(found[best])
         board = after[best]
         if not any(count < 0 for count in board[1:25]) and not board[0]:
             points = points_lost(flipped(board))
-            return Replay(boards, chances, aims, is_tried, points if turn % 2 == 0 else -points)
-    return Replay(boards, chances, aims, is_tried, 0)
+            return Replay(boards, chances, points if turn % 2 == 0 else -points)
+    return Replay(boards, chances, 0)
 
 
-def lambda_returns(
-    values: Sequence[Chances],
-    aims: Sequence[Chances],
-    is_known: Sequence[bool],
-    is_tried: Sequence[bool],
-    trace: float,
-) -> list[Chances]:
+def lambda_returns(values: Sequence[Chances], known: Sequence[bool], trace: float) -> list[Chances]:
     """What the position before each turn should be worth to the player on roll there.
 
     values[k] are the chances before turn k, of the player on roll there, the last of them after the last turn; where
-    they are known they are what the position is worth. aims[k] are those after the best play, where another was tried.
-    Else the value n turns later counts trace^(n - 1) (1 - trace), and the one where the game ends, is known first, or
-    goes another way than the best, all that is left.
+    they are `known` they are what the position is worth. Else the value n turns later counts trace^(n - 1) (1 - trace),
+    and the one where the game ends, or is known first, all that is left.
     """
     last = len(values) - 1
     return [
-        list(values[turn])
-        if turn > 0 and is_known[turn]
-        else lambda_return(aims, [a or b for a, b in zip(is_known, is_tried, strict=True)], trace, turn, last)
+        list(values[turn]) if turn > 0 and known[turn] else lambda_return(values, known, trace, turn, last)
         for turn in range(last)
     ]
 
 
-def lambda_return(aims: Sequence[Chances], is_end: Sequence[bool], trace: float, turn: int, last: int) -> Chances:
+def lambda_return(values: Sequence[Chances], known: Sequence[bool], trace: float, turn: int, last: int) -> Chances:
     """The lambda-return of one turn: a weighted mean of all later values, each seen by its player on roll."""
-    end = next(later for later in range(turn + 1, last + 1) if is_end[later] or later == last)
+    end = next(later for later in range(turn + 1, last + 1) if known[later] or later == last)
     total, left = [0.0] * 5, 1.0
     for later in range(turn + 1, end + 1):
         weight = left if later == end else left * (1 - trace)
-        seen = aims[later] if (later - turn) % 2 == 0 else turned(aims[later])
+        seen = values[later] if (later - turn) % 2 == 0 else turned(values[later])
         total = [sum_ + weight * value for sum_, value in zip(total, seen, strict=True)]
         left *= trace
     return total

@@ -65,8 +65,6 @@ def test_wrong_layers(text: str) -> None:
         ({"batch": -1}, r"expected batch of at least 1, got -1"),
         ({"trace": 1.01}, r"expected a trace from 0 to 1, got 1.01"),
         ({"trace": -0.01}, r"expected a trace from 0 to 1, got -0.01"),
-        ({"explore": 1.01}, r"expected to explore in a share of turns from 0 to 1, got 1.01"),
-        ({"explore": float("nan")}, r"expected to explore in a share of turns from 0 to 1, got nan"),
         ({"trace": float("nan")}, r"expected a trace from 0 to 1, got nan"),
         ({"rate": 0.05}, r"expected 0 < last rate <= rate <= 1, got 0.1 and 0.05"),
         ({"rate": 1.5}, r"expected 0 < last rate <= rate <= 1, got 0.1 and 1.5"),

@@ -22,13 +22,16 @@ from tests.reference.self_play import Board, Evaluator, lambda_returns, replay
 SEED, GAMES = 12, 40
 
 
-def record_of(
-    networks: Networks, games: int, first: int = 0, most_turns: int = MOST_TURNS, explore: float = 0.0
-) -> Record:
-    boards, *afterwards, turns, outcomes = new_record(games)
-    cut = [np.ascontiguousarray(values[:, : most_turns + 1]) for values in afterwards]
-    record = Record(np.ascontiguousarray(boards[:, :most_turns]), *cut, turns, outcomes)
-    play_record(networks, NO_TABLES, explore, SEED, first, record)
+def record_of(networks: Networks, games: int, first: int = 0, most_turns: int = MOST_TURNS) -> Record:
+    record = new_record(games)
+    record = Record(
+        np.ascontiguousarray(record.boards[:, :most_turns]),
+        np.ascontiguousarray(record.chances[:, : most_turns + 1]),
+        np.ascontiguousarray(record.sources[:, : most_turns + 1]),
+        record.turns,
+        record.outcomes,
+    )
+    play_record(networks, NO_TABLES, SEED, first, record)
     return record
 
 
@@ -52,33 +55,21 @@ def record(networks: Networks) -> Record:
     return record_of(networks, GAMES)
 
 
-def check_replay(networks: Networks, games: int, most_turns: int, explore: float = 0.0) -> Record:
+def check_replay(networks: Networks, games: int, most_turns: int) -> Record:
     """Every game as plain Python plays it."""
-    record, first = record_of(networks, games, first=3, most_turns=most_turns, explore=explore), 3
+    record, first = record_of(networks, games, first=3, most_turns=most_turns), 3
     for game in range(games):
-        expected = replay(evaluator(networks), SEED, first + game, most_turns, explore)
+        expected = replay(evaluator(networks), SEED, first + game, most_turns)
         turns = record.turns[game]
         assert turns == len(expected.boards)
         assert record.boards[game, :turns].tolist() == expected.boards
         assert record.chances[game, 1 : turns + 1].tolist() == expected.chances
-        assert record.aims[game, 1 : turns + 1].tolist() == expected.aims
-        assert record.is_tried[game, 1 : turns + 1].tolist() == expected.is_tried
         assert record.outcomes[game] == expected.outcome
     return record
 
 
 def test_replay(networks: Networks) -> None:
     assert (check_replay(networks, 4, MOST_TURNS).outcomes != 0).all()
-
-
-@pytest.mark.parametrize("explore", [0.3, 1.0])
-def test_replay_with_other_plays_tried(networks: Networks, explore: float) -> None:
-    record = check_replay(networks, 4, MOST_TURNS, explore)
-    tried = record.is_tried.sum() / record.turns.sum()
-    assert explore / 4 < tried < explore
-    differ = (record.aims != record.chances).any(axis=2)
-    assert (differ <= record.is_tried).all()
-    assert differ.any()
 
 
 def test_replay_of_games_that_are_cut() -> None:
@@ -126,8 +117,7 @@ def test_games_differ(record: Record) -> None:
 
 @pytest.mark.parametrize("trace", [0.0, 0.3, 0.7, 1.0])
 def test_lambda_returns(trace: float) -> None:
-    """By brute force from random values, with a table that knows one position in ten, and other plays tried before one
-    in seven; one game is cut."""
+    """By brute force from random values, with a table that knows one position in ten; one game is cut."""
     generator = np.random.default_rng(5)
     turns = np.array([1, 2, 3, 8, 25, 25], np.int32)
     chances = generator.random((len(turns), 26, 5), np.float32)
@@ -136,16 +126,12 @@ def test_lambda_returns(trace: float) -> None:
     for game, last in enumerate(turns.tolist()[:-1]):
         chances[game, last], sources[game, last] = [0, 0, 0, 1, 0], Source.OVER
         known[game, last] = False
-    is_tried = generator.random(known.shape) < 0.14
-    aims = np.where(is_tried[..., None], generator.random(chances.shape, np.float32), chances)
-    boards, outcomes = np.zeros((6, 25, 26), np.int8), np.zeros(6, np.int8)
-    record = Record(boards, chances, sources.astype(np.int8), aims, is_tried, turns, outcomes)
+    record = Record(np.zeros((6, 25, 26), np.int8), chances, sources.astype(np.int8), turns, np.zeros(6, np.int8))
     targets = np.full((6, 25, 5), 7, np.float32)
     targets_of(record, trace, targets)
     for game, last in enumerate(turns.tolist()):
-        rows = [values[game, : last + 1].tolist() for values in (chances, aims, known, is_tried)]
-        expected = lambda_returns(rows[0], rows[1], rows[2], rows[3], trace)
-        assert targets[game, :last] == pytest.approx(np.array(expected), abs=1e-5)
+        values = chances[game, : last + 1].tolist()
+        assert targets[game, :last] == pytest.approx(np.array(lambda_returns(values, known[game], trace)), abs=1e-5)
         assert (targets[game, last:] == 7).all()
     assert known[3:, 1:8].any()
 

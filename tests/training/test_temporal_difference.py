@@ -38,7 +38,7 @@ def test_the_start_position_is_about_even(tiny: Trainer) -> None:
 def test_chances_are_what_happens(tiny: Trainer) -> None:
     """Those of the start position against the outcomes of games, seen by whoever begins."""
     networks, record = rounded_networks(tiny.networks), new_record(1000)
-    play_record(networks, NO_TABLES, 0.0, 99, 0, record)
+    play_record(networks, NO_TABLES, 99, 0, record)
     shares = [(record.outcomes > least).mean() for least in (0, 1, 2)]
     shares += [(record.outcomes < most).mean() for most in (-1, -2)]
     chances = evaluations(networks, NO_TABLES, record.boards[0, :1]).chances[0]
@@ -81,7 +81,7 @@ def test_a_run_goes_on_where_it_stopped() -> None:
 
 def test_every_number_of_the_recipe_matters() -> None:
     base = replace(TINY, batch=10)
-    changes = [{"seed": 2}, {"trace": 0.4}, {"explore": 0.5}, {"rate": 0.2}, {"batch": 11}]
+    changes = [{"seed": 2}, {"trace": 0.5}, {"rate": 0.2}, {"batch": 11}]
     weights = {trained(replace(base, **change), rounds=2).networks.weights.tobytes() for change in [{}, *changes]}
     assert len(weights) == 1 + len(changes)
 
