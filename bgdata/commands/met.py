@@ -88,8 +88,7 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
             upper = sizes[np.triu_indices(len(sizes), 1)] if not part else sizes[1:, 0]
             mean = float(np.nanmean(upper)) if np.isfinite(upper).any() else 0.0
             yield (
-                f"{when:<14} at most {np.nanmax(sizes):.4f} ({away}-away {opponent_away}-away), "
-                f"on average {mean:.4f}"
+                f"{when:<14} at most {np.nanmax(sizes):.4f} ({away}-away {opponent_away}-away), on average {mean:.4f}"
             )
 
 
@@ -112,12 +111,18 @@ def grid_lines(cells: NDArray[np.float64], form: str) -> Iterator[str]:
     """A square table of float64[n, n] with its scores."""
     yield "    " + "".join(f"{column + 1:>7}" for column in range(len(cells)))
     for row, values in enumerate(cells):
-        yield f"{row + 1:>3} " + "".join(" " + (form.format(value) if np.isfinite(value) else "     -") for value in values)
+        yield f"{row + 1:>3} " + "".join(
+            " " + (form.format(value) if np.isfinite(value) else "     -") for value in values
+        )
 
 
 def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
     """The trailer's chances (%) after the Crawford game; those of the opponent too where they are others."""
-    rows = [("", met)] if np.isnan(met.asymmetry) or met.asymmetry < SIDES else [("", met), (" of the opponent", met.flip())]
+    rows = (
+        [("", met)]
+        if np.isnan(met.asymmetry) or met.asymmetry < SIDES
+        else [("", met), (" of the opponent", met.flip())]
+    )
     lines = []
     for whose, table in rows:
         values = 100 * table.cells[1, 1 : length + 1, 1]
@@ -158,4 +163,3 @@ def as_file(met: MatchEquity, description: str = "written by bgdata") -> MetTabl
     same = own.shape == other.shape and np.abs(own - other).max() < SIDES
     before: NDArray[np.float64] = met.cells[0, 1:, 1:]
     return MetTable(met.name, description, met.length, "explicit", before, own, own if same else other, {}, "")
-
