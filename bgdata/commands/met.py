@@ -85,7 +85,8 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
     for part, when in enumerate(("before", "post-crawford")):
         sizes = np.abs(differences[part])
         if np.isfinite(sizes).any():
-            away, opponent_away = (int(place) + 1 for place in np.unravel_index(np.nanargmax(sizes), sizes.shape))
+            first = int(np.nanargmax(sizes.round(9)))  # of the two sides of a score the leader's
+            away, opponent_away = (int(place) + 1 for place in np.unravel_index(first, sizes.shape))
             upper = sizes[np.triu_indices(len(sizes), 1)] if not part else sizes[1:, 0]
             mean = float(np.nanmean(upper)) if np.isfinite(upper).any() else 0.0
             yield (

@@ -101,6 +101,9 @@ def write_met(path: str | os.PathLike[str], table: MetTable) -> None:
 def format_met(table: MetTable) -> Iterator[bytes]:
     """The lines of a file. Each chance is the shortest decimal that gives the float64 back.
 
+    gnubg 1.07 takes over all but the last post-Crawford chance, of as many points to go as a match has, which it makes
+    up; no match comes there.
+
     Raises UsageError for a table of parameters, and for a notice that cannot stand in a comment.
     """
     before, own, other = table.before, table.post_crawford, table.opponent_post_crawford

@@ -98,7 +98,8 @@ class _Builder:
 def parse_elements(data: bytes) -> tuple[Element, list[str]]:
     """The outermost element of a document, and all comments in order.
 
-    Raises InvalidElementError where it is not well-formed. Text in neither UTF-8 nor the encoding that the document names is taken as ISO-8859-1.
+    Text in neither UTF-8 nor the encoding that the document names is taken as ISO-8859-1. Raises InvalidElementError
+    where the document is not well-formed.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True

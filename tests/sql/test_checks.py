@@ -158,7 +158,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
         for mwc in ("1.01", "-0.01", "null", "'nan'")
     ],
     "match_equity__fewer_points_to_go_are_better": [
-        changed("match_equity", "mwc = 0.4", away=2, opponent_away=2, met=BUILT_MET),
+        changed("match_equity", "mwc = 0.3", away=2, opponent_away=2, met=BUILT_MET),
         changed("match_equity", "mwc = null", away=1, opponent_away=4, is_post_crawford=False, met=BUILT_MET),
     ],
     "match_equity__sides_of_built_tables_sum_to_one": [
