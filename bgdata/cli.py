@@ -58,7 +58,14 @@ def main(context: click.Context, root: str, debug: bool) -> None:  # noqa: ARG00
 
 
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
-    """One option for each parameter that any kind has."""
+    """One option for each number that a default kind has, and one for all parameters."""
+    function = click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Any parameter of the kind, such as games=500; can be given several times.",
+    )(function)
     for name in reversed(PARAMETER_NAMES):
         function = click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")(
             function
@@ -66,11 +73,26 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def chosen(kind: Dataset[Any], options: dict[str, int | None]) -> Parameters:
-    """The default parameters, or the smallest where there is no default, with the given ones changed."""
-    given = {name: value for name, value in options.items() if value is not None}
-    parameters: Parameters = (*kind.defaults, kind.smallest)[0].with_changes(given)
-    return parameters
+def chosen(kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]) -> Parameters:
+    """The default parameters with the given ones changed. Raises InvalidParameterError."""
+    given: dict[str, int | float | str] = {name: value for name, value in options.items() if value is not None}
+    base: Parameters = kind.defaults[0] if kind.defaults else kind.parameters()
+    for text in settings:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"expected NAME=VALUE, got {text}")
+        given[name] = number_or_text(name, value, vars(base).get(name))
+    return base.with_changes(given)
+
+
+def number_or_text(name: str, value: str, default: object) -> int | float | str:
+    """What a parameter with this default takes. Raises UsageError for a text where it takes a number."""
+    if not isinstance(default, int | float):
+        return value
+    try:
+        return type(default)(value)
+    except ValueError:
+        raise UsageError(f"expected a number for {name}, got {value}") from None
 
 
 @main.command(name="list", short_help="List the kinds of dataset, and the versions that are there.")
@@ -84,10 +106,10 @@ def list_(warehouse: Warehouse) -> None:
 @click.argument("kind")
 @parameter_options
 @click.pass_obj
-def explain(warehouse: Warehouse, /, kind: str, **options: int | None) -> None:
+def explain(warehouse: Warehouse, /, kind: str, settings: tuple[str, ...], **options: int | None) -> None:
     """Explain a dataset KIND: columns, arrays, parameters, checks, and what a build would need."""
     declared = warehouse.kind(kind)
-    report.print_kind(declared, chosen(declared, options))
+    report.print_kind(declared, chosen(declared, options, settings))
 
 
 @main.command(short_help="Build a KIND, or the whole default warehouse.")
@@ -106,20 +128,26 @@ def build(
     executor: str,
     force: bool,
     yes: bool,
+    settings: tuple[str, ...],
     **options: int | None,
 ) -> None:
-    """Build a dataset KIND with the given parameters, or the whole default warehouse."""
+    """Build a dataset KIND with the given parameters, or the whole default warehouse.
+
+    \b
+    bgdata build bearoff_two_sided --points 7 --checkers 5
+    bgdata build play_sample --set games=500 --set seed=3 --set "classes=contact crashed"
+    """
     from bgdata.kernel import threads as run_on
     from bgdata.store.executors import open_executor
 
-    given = any(value is not None for value in options.values())
+    given = bool(settings) or any(value is not None for value in options.values())
     if kind is None and given:
         raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
     kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
-    if kind and not kinds[0].defaults:
+    if kind and not kinds[0].defaults and (not given or kinds[0].takes_files):
         hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
         raise UsageError(f"expected a kind that is computed by itself, got {kind}; {hint}")
-    wanted = [(k, p) for k in kinds for p in ([chosen(k, options)] if given else k.defaults)]
+    wanted = [(k, p) for k in kinds for p in ([chosen(k, options, settings)] if given else k.defaults)]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)
         report.confirm_large(warehouse, declared, parameters, yes=yes)

@@ -64,7 +64,7 @@ def write_numbers(axes: Axes, image: AxesImage, values: NDArray[np.float64], for
     """The value of every cell that there is, light where its colour is dark."""
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
-            red, green, blue, _ = image.to_rgba(value)
+            red, green, blue, _ = image.to_rgba(np.array(value))
             light = 0.3 * red + 0.6 * green + 0.1 * blue
             colour = "black" if light > DARK else "white"
             axes.text(column, row, form.format(value), ha="center", va="center", fontsize=SMALL, color=colour)

@@ -174,6 +174,24 @@ SPOILERS: dict[str, list[Spoiler]] = {
         )
         for change in ("mwc_change + 0.01", "null", "'nan'")
     ],
+    "play_sample__games_have_one_split": [
+        Spoiler(
+            "update play_sample set split = if(split = 'test', 'train', 'test') where (game, turn, rank) in "
+            "(select (game, max(turn), 1) from play_sample group by game having count(*) > 1 order by game limit 1)",
+            {"splits": 2},
+        ),
+        Spoiler(
+            "update play_sample set split = 'other' where game = (select max(game) from play_sample)", {"splits": 1}
+        ),
+        Spoiler("update play_sample set split = null where game = (select max(game) from play_sample)", {"splits": 0}),
+    ],
+    "play_sample__losses_ascend_from_zero": [
+        changed("play_sample", "loss = null", rank=2),
+        changed("play_sample", "loss = -0.01", rank=2),
+        changed("play_sample", "loss = 0.01", rank=1),
+        changed("play_sample", "loss = 'nan'", rank=3),
+        changed("play_sample", "rank = 9", rank=3)._replace(row={"rank": 9}),
+    ],
     "position_sample__games_have_one_split": [
         Spoiler(
             "update position_sample set split = if(split = 'test', 'train', 'test') where (game, turn) in "
