@@ -1,0 +1,134 @@
+"""Match equity tables by backward induction, from how the opening turns out.
+
+The game after the Crawford game is worked out from the positions in which the trailer can first double; the Crawford
+game is cubeless; every other score follows from the ones with fewer points to go, by a cube that is live, or any
+mixture of live and dead. Both sides are equally strong, and only the post-Crawford row counts backgammons.
+
+Sums are exactly rounded, and lines are followed in plain Python: the same digits on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import fsum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgdata.equity.live_cube import Shares, check_cube_life_index, cube_lines, interpolated
+from bgdata.equity.match_equity import MatchEquity, decided_cells
+from bgdata.errors import InvalidParameterError
+from bgdata.game.match import MatchScore
+
+WIN, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON = range(5)
+
+
+class OpeningStates(NamedTuple):
+    """The positions in which the trailer can double for the first time, seen by the leader, who does not roll: how
+    often each comes about, float64[n], and its five cumulative chances, float64[n, 5]."""
+
+    weights: NDArray[np.float64]
+    chances: NDArray[np.float64]
+
+    @classmethod
+    def of_trailer(cls, weights: NDArray[np.float64], chances: NDArray[np.floating]) -> OpeningStates:
+        """From chances [n, 5] as the trailer sees them."""
+        turned = np.asarray(chances, np.float64)[:, [0, 3, 4, 1, 2]]
+        turned[:, WIN] = 1 - turned[:, WIN]
+        return cls(np.asarray(weights, np.float64), turned)
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """float64[5]: chances of the whole game."""
+        return np.array([fsum(self.weights * chances) for chances in self.chances.T])
+
+    @property
+    def gammon_rate(self) -> float:
+        """How many games end in a gammon or backgammon, of those of equal players."""
+        return float(self.means[WIN_GAMMON] + self.means[LOSE_GAMMON])
+
+    def fair(self) -> OpeningStates:
+        """The same for equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
+        backgammons multiplied so that both sides have as many. An evaluator misses both by some thousandths."""
+        means, chances = self.means, self.chances.copy()
+        chances[:, WIN] += 0.5 - means[WIN]
+        for won, lost in ((WIN_GAMMON, LOSE_GAMMON), (WIN_BACKGAMMON, LOSE_BACKGAMMON)):
+            mean = (means[won] + means[lost]) / 2
+            for column in (won, lost):
+                chances[:, column] *= mean / means[column] if means[column] else 1.0
+        return OpeningStates(self.weights, chances)
+
+    def with_gammon_rate(self, rate: float) -> OpeningStates:
+        """The same with all chances of gammons and backgammons multiplied so that `rate` of the games end so."""
+        chances = self.chances.copy()
+        chances[:, WIN_GAMMON:] *= rate / self.gammon_rate if self.gammon_rate else 0.0
+        return OpeningStates(self.weights, chances)
+
+
+def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]:
+    """float64[length]: mwc of the trailer who is 1- to `length`-away against 1-away, after the Crawford game.
+
+    He doubles as soon as he can, and the leader takes where that is better than to go on with one point fewer between
+    them. `states` should be `fair`.
+    """
+    leader = np.full(length + 1, 0.5)  # by the trailer's points to go
+    chances = states.chances.T
+    single = 1 - chances[WIN] - chances[LOSE_GAMMON]
+    gammon = chances[LOSE_GAMMON] - chances[LOSE_BACKGAMMON]
+    for away in range(2, length + 1):
+        after = [leader[away - points] if away > points else 0.0 for points in (2, 4, 6)]
+        taken = chances[WIN] + single * after[0] + gammon * after[1] + chances[LOSE_BACKGAMMON] * after[2]
+        leader[away] = fsum(states.weights * np.maximum(taken, leader[away - 1]))
+    return 1 - leader[1:]
+
+
+def crawford_row(post_crawford: ArrayLike, gammon_rate: float) -> NDArray[np.float64]:
+    """float64[n]: mwc of the leader, 1-away against 1- to n-away, before the Crawford game, which has no cube."""
+    leader = 1 - np.asarray(post_crawford, float)
+    after_single = np.concatenate([[0.0], leader[:-1]])
+    after_gammon = np.concatenate([[0.0, 0.0], leader[:-2]])[: len(leader)]
+    found = 0.5 + 0.5 * ((1 - gammon_rate) * after_single + gammon_rate * after_gammon)
+    found[0] = 0.5
+    return found
+
+
+def induced_table(
+    name: str, post_crawford: Sequence[float] | NDArray[np.float64], gammon_rate: float, cube_life_index: float = 1.0
+) -> MatchEquity:
+    """The whole table of as many points to go as the post-Crawford row (mwc of the trailer) has.
+
+    `gammon_rate` is how many of all games end in a gammon. Raises InvalidParameterError for a rate or cube life index
+    outside 0 to 1, or a row that is none.
+    """
+    check_gammon_rate(gammon_rate)
+    check_cube_life_index(cube_life_index)
+    row = np.asarray(post_crawford, float)
+    before = np.full((row.size, row.size), 0.5)
+    MatchEquity.of(name, before, row)  # refuses what is no row
+    before[0] = crawford_row(row, gammon_rate)
+    before[:, 0] = 1 - before[0]
+    cells = decided_cells(len(row))
+    cells[0, 1:, 1:] = before
+    cells[1, 1, 1:], cells[1, 1:, 1] = 1 - row, row
+    met, shares = MatchEquity(name, cells), Shares(win_gammon=gammon_rate, lose_gammon=gammon_rate)
+    for away in range(2, len(row) + 1):
+        for opponent_away in range(away + 1, len(row) + 1):  # what a game leads to is filled already
+            lines = cube_lines(met, MatchScore(away, opponent_away), shares=shares)
+            dead = (float(lines.mwcs[0]) + float(lines.mwcs[-1])) / 2
+            found = cube_life_index * interpolated(0.5, *lines) + (1 - cube_life_index) * dead
+            cells[0, away, opponent_away], cells[0, opponent_away, away] = found, 1 - found
+    cells.flags.writeable = False
+    return met
+
+
+def slopes(table: Callable[[float], MatchEquity], gammon_rate: float, step: float = 0.001) -> NDArray[np.float64]:
+    """float64[2, n + 1, n + 1]: change of every mwc per unit of gammon rate, from tables at `step` on either side."""
+    below, above = max(gammon_rate - step, 0.0), min(gammon_rate + step, 1.0)
+    return (table(above).cells - table(below).cells) / (above - below)
+
+
+def check_gammon_rate(rate: float) -> None:
+    """Raise InvalidParameterError unless it is from 0 to 1."""
+    if not 0 <= rate <= 1:
+        raise InvalidParameterError(f"expected a gammon rate from 0 to 1, got {rate}")
