@@ -23,9 +23,8 @@ from bgdata.equity.curves import (
     first_reaching,
     scaled,
 )
-from bgdata.equity.janowski import DEFAULT_INDEX, janowski_curve, situation_rows
+from bgdata.equity.janowski import DEFAULT_INDEX, both_indexes, janowski_curve, situation_rows
 from bgdata.equity.jump import DEFAULT_VOLATILITY, check_volatility, jump_curve
-from bgdata.equity.live_cube import check_cube_life_index
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import Array, kernel
@@ -48,12 +47,16 @@ _NO_DOUBLE, _TAKE, _PASS, _TOO_GOOD, _BEAVER = map(int, Action)
 
 
 class Strategy(NamedTuple):
-    """A model of the cube with its settings. For JANOWSKI the cube life indexes of the player on roll and of the
-    opponent; for JUMP the volatility, twice."""
+    """A model of the cube with its settings: JANOWSKI goes by the cube life indexes of the player on roll and of the
+    opponent, JUMP by the volatility."""
 
     model: int = JANOWSKI
-    index: float = DEFAULT_INDEX
-    opponent_index: float = DEFAULT_INDEX
+    cube_life_index: float = DEFAULT_INDEX
+    opponent_cube_life_index: float = DEFAULT_INDEX
+    volatility: float = DEFAULT_VOLATILITY
+
+
+DEFAULT_STRATEGY = Strategy()
 
 
 class CubeEquities(NamedTuple):
@@ -66,24 +69,22 @@ class CubeEquities(NamedTuple):
     double_pass: float
 
 
-def janowski(index: float = DEFAULT_INDEX, opponent_index: float | None = None) -> Strategy:
+def janowski(cube_life_index: float = DEFAULT_INDEX, opponent_cube_life_index: float | None = None) -> Strategy:
     """Janowski's model with one cube life index, or one for each player. Raises InvalidParameterError."""
-    other = index if opponent_index is None else opponent_index
-    check_cube_life_index(index)
-    check_cube_life_index(other)
-    return Strategy(JANOWSKI, float(index), float(other))
+    own, other = both_indexes(cube_life_index, opponent_cube_life_index)
+    return Strategy(JANOWSKI, own, other)
 
 
 def jump(volatility: float = DEFAULT_VOLATILITY) -> Strategy:
     """The jump model, to first order in the volatility. Raises InvalidParameterError."""
     check_volatility(volatility)
-    return Strategy(JUMP, float(volatility), float(volatility))
+    return Strategy(JUMP, volatility=float(volatility))
 
 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
     """The strategy with the opponent on roll."""
-    return Strategy(strategy.model, strategy.opponent_index, strategy.index)
+    return Strategy(strategy.model, strategy.opponent_cube_life_index, strategy.cube_life_index, strategy.volatility)
 
 
 @kernel()
@@ -122,8 +123,10 @@ def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
 def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
     """Equity by winning chance in money play, by owner code. The jump model takes no notice of the Jacoby rule."""
     if strategy.model == JUMP:
-        return jump_curve(mean_win, mean_loss, owner, strategy.index)
-    return janowski_curve(mean_win, mean_loss, owner, strategy.index, strategy.opponent_index, is_jacoby)
+        return jump_curve(mean_win, mean_loss, owner, strategy.volatility)
+    return janowski_curve(
+        mean_win, mean_loss, owner, strategy.cube_life_index, strategy.opponent_cube_life_index, is_jacoby
+    )
 
 
 @kernel()

@@ -38,7 +38,7 @@ Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, seen by the player on roll: what both sides have to go, and whether it is the Crawford game."""
+    """A game of a match, seen by the player on roll: points that both sides need, and if it is the Crawford game."""
 
     away: int
     opponent_away: int
@@ -139,15 +139,15 @@ def match_curve(
     worth nothing has no say in the index of a centered one."""
     if game.is_crawford:
         return dead_curve(cells, game, cube_value, shares)
-    index = index_of(owner, strategy.index, strategy.opponent_index)
+    index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
     if owner == ON_ROLL:
         return mixed(curves.owned, index)
     if owner == OPPONENT:
         return mixed(curves.opponent_owned, index)
     if game.away <= cube_value:
-        index = strategy.opponent_index
+        index = strategy.opponent_cube_life_index
     elif game.opponent_away <= cube_value:
-        index = strategy.index
+        index = strategy.cube_life_index
     low, high = curves.opponent_owned, curves.owned
     return mixed(Curve(low.low, high.high, low.lose, low.at_low, high.at_high, high.win), index)
 
@@ -163,7 +163,7 @@ def match_equities(
     now = curve_equity(match_curve(cells, game, cube_value, owner, shares, strategy, curves), shares.win)
     if owner == OPPONENT or game.is_crawford or game.away <= cube_value:
         return CubeEquities(now, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-    taken = curve_equity(mixed(curves.doubled_opponent_owned, strategy.opponent_index), shares.win)
+    taken = curve_equity(mixed(curves.doubled_opponent_owned, strategy.opponent_cube_life_index), shares.win)
     return CubeEquities(now, taken, taken, curves.passed)
 
 
@@ -176,8 +176,8 @@ def match_points(
     shares = shares_of(chances)
     curves = match_curves(cells, game, cube_value, shares)
     now = match_curve(cells, game, cube_value, owner, shares, strategy, curves)
-    taken = mixed(curves.doubled_opponent_owned, strategy.opponent_index)
-    own = mixed(curves.doubled_owned, strategy.index)
+    taken = mixed(curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
+    own = mixed(curves.doubled_owned, strategy.cube_life_index)
     return Points(
         first_reaching(own, curves.dropped),
         double_point(now, taken, curves.passed, 1.0),
