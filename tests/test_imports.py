@@ -40,7 +40,9 @@ MAY_IMPORT = {
     "bgdata.kernel": set(),
     "bgdata.game": {"bgdata.errors", "bgdata.kernel"},
     "bgdata.bearoff": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.store.table"},
+    "bgdata.equity": {"bgdata.errors", "bgdata.kernel", "bgdata.game"},
     "bgdata.evaluation": {
+        "bgdata.equity",
         "bgdata.errors",
         "bgdata.kernel",
         "bgdata.game",

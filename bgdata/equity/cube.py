@@ -75,6 +75,9 @@ class CubeRules:
     as_money: bool = False
 
 
+DEFAULT_RULES = CubeRules()
+
+
 class ExactCube(Protocol):
     """Tables that know cube decisions exactly: money play at any cube, or a match at some scores and cubes."""
 
@@ -144,7 +147,7 @@ class CubeDecision:
 def decide_cube(
     chances: Sequence[float],
     stakes: Stakes,
-    rules: CubeRules = CubeRules(),
+    rules: CubeRules = DEFAULT_RULES,
     exact: CubeEquities | None = None,
     accuracy: str = "",
 ) -> CubeDecision:
@@ -221,7 +224,7 @@ def check_rules(stakes: Stakes, rules: CubeRules) -> None:
         raise InvalidParameterError(f"expected a match equity table for a match, got none at {stakes.score}")
 
 
-def why_no_double(stakes: Stakes, rules: CubeRules = CubeRules()) -> str:
+def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
     """Why the player on roll has no cube decision, in words; nothing if he has one."""
     if stakes.is_crawford:
         return "nobody doubles in the crawford game"
