@@ -11,7 +11,7 @@ import click
 
 from bgdata.commands.cube_options import chosen_rules, chosen_stakes
 from bgdata.commands.evaluate import as_dictionary, describe_evaluation
-from bgdata.equity.cube import CubeDecision, CubeRules, Unit
+from bgdata.equity.cube import CubeDecision, CubeRules, Method, Unit, describe_model
 from bgdata.equity.curves import NEVER, Points
 from bgdata.equity.doubling import Action
 from bgdata.errors import UsageError
@@ -56,8 +56,11 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
     lines = [describe_best(decision, stakes), "", *describe_table(decision, stakes, rules), ""]
     if decision.may_double:
         lines.append(describe_gains(decision))
-    lines += [describe_points(decision.points, stakes), textwrap.fill(decision.accuracy, 118, break_on_hyphens=False)]
-    return "\n".join(lines)
+    lines.append(decision.accuracy)
+    if decision.method == Method.EXACT:
+        lines.append("winning chances are those of " + describe_model(rules))
+    lines.append(describe_points(decision.points, stakes))
+    return "\n".join(textwrap.fill(line, 118, break_on_hyphens=False) if len(line) > 118 else line for line in lines)
 
 
 def describe_best(decision: CubeDecision, stakes: Stakes) -> str:
@@ -78,7 +81,7 @@ def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> 
     }
     rows = [(name, equity, equity - decision.equity) for name, equity in given.items() if equity is not None]
     if decision.unit == Unit.POINTS:
-        lines = [f"{name:<16}{equity:+9.4f}{signed(change, '9.4f')}" for name, equity, change in rows]
+        lines = [f"{name:<16}{equity:+9.4f}{signed(change, '9.4f')}".rstrip() for name, equity, change in rows]
         return [f"{'':<16}{'equity':>9}{'change':>9}", *lines]
     lose, win = ends_of(stakes, rules)
     lines = [
@@ -105,7 +108,7 @@ def describe_gains(decision: CubeDecision) -> str:
     """What doubling and taking gain or cost, in a sentence."""
     scale, form = (100, "{:.2f} % mwc") if decision.unit == Unit.MWC else (1, "{:.4f}")
     sentences = []
-    for what, gain in (("doubling", decision.double_gain), ("taking", decision.take_gain)):
+    for what, gain in (("doubling", decision.double_gain), ("to the opponent, taking", decision.take_gain)):
         size = form.format(scale * abs(gain))
         sentences.append(f"{what} {'gains' if gain >= 0 else 'costs'} {size}")
     return "; ".join(sentences)

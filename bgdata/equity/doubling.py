@@ -110,7 +110,7 @@ def best_action(equities: CubeEquities) -> int:
     return _BEAVER if equities.double_beaver < equities.double_take else _TAKE
 
 
-@kernel()
+@kernel(borrows=True)
 def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
     """Winning chance, mean points of a win and of a loss, from five cumulative chances[0:5]."""
     win = min(max(float(chances[0]), 0.0), 1.0)
@@ -129,14 +129,14 @@ def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: in
     )
 
 
-@kernel()
+@kernel(borrows=True)
 def money_equity(strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool) -> float:
     """Equity of the player on roll who does not double now, in points per unit cube, from chances[0:5]."""
     win, mean_win, mean_loss = mean_points(chances)
     return curve_equity(money_curve(strategy, mean_win, mean_loss, owner, is_jacoby), win)
 
 
-@kernel()
+@kernel(borrows=True)
 def money_equities(
     strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool, has_beavers: bool
 ) -> CubeEquities:
