@@ -116,7 +116,7 @@ def test_jump_model() -> None:
     [
         ((0.1, 0.2, 0.2, 1.0), (Action.DOUBLE_TAKE,)),
         ((0.2, 0.2, 0.2, 1.0), (Action.DOUBLE_TAKE, Action.NO_DOUBLE)),
-        ((0.2, 0.2 + 1e-12, 0.2, 1.0), (Action.DOUBLE_TAKE, Action.NO_DOUBLE)),
+        ((0.2 + 1e-12, 0.2, 0.2, 1.0), (Action.NO_DOUBLE, Action.DOUBLE_TAKE)),
         ((0.5, 1.0, 1.0, 1.0), (Action.DOUBLE_PASS, Action.DOUBLE_TAKE)),
         ((1.0, 1.3, 1.3, 1.0), (Action.DOUBLE_PASS, Action.TOO_GOOD)),
         ((1.0, 1.0, 1.0, 1.0), (Action.DOUBLE_PASS, Action.DOUBLE_TAKE, Action.TOO_GOOD)),
@@ -131,8 +131,18 @@ def test_actions_that_are_worth_the_same(equities: tuple[float, ...], best: tupl
 REFUSED = [
     ((0.5, 0.6, 0, 0, 0), MONEY, CubeRules(), "expected win >= win_gammon >= win_backgammon"),
     (CHANCES, Stakes(MatchScore(3, 3)), CubeRules(), "expected a match equity table for a match, got none at 3-away"),
-    (CHANCES, Stakes(MatchScore(3, 3)), CubeRules(met=MET, has_beavers=True), "expected beavers in money play only, got"),
-    (CHANCES, Stakes(MatchScore(3, 3)), CubeRules(jump(), MET), "expected the janowski model in a match, got jump at 3-"),
+    (
+        CHANCES,
+        Stakes(MatchScore(3, 3)),
+        CubeRules(met=MET, has_beavers=True),
+        "expected beavers in money play only, got",
+    ),
+    (
+        CHANCES,
+        Stakes(MatchScore(3, 3)),
+        CubeRules(jump(), MET),
+        "expected the janowski model in a match, got jump at 3-",
+    ),
     (CHANCES, Stakes(Money(is_jacoby=True)), CubeRules(jump()), "expected the janowski model under the jacoby rule"),
 ]
 

@@ -126,7 +126,9 @@ def test_solved_equities_are_means_over_jumps() -> None:
         inside = np.interp(places, solved.chances, after)
         slopes = np.where(places < 0, (after[1] - after[0]) * 400 * places, 0)
         slopes += np.where(places > 1, (after[-1] - after[-2]) * 400 * (places - 1), 0)
-        assert np.interp(chance, solved.chances, solved.owned) == pytest.approx((weights * (inside + slopes)).sum(), abs=2e-4)
+        assert np.interp(chance, solved.chances, solved.owned) == pytest.approx(
+            (weights * (inside + slopes)).sum(), abs=2e-4
+        )
 
 
 def test_points_that_are_never_reached() -> None:

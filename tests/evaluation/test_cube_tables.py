@@ -41,7 +41,9 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> MoneyBearoff:
 def bearoffs(count: int, checkers: int, seed: int) -> list[str]:
     """Position IDs with 1 to `checkers` a side in both home boards."""
     random = np.random.default_rng(seed)
-    sides = [np.bincount(random.integers(0, 6, random.integers(1, checkers + 1)), minlength=6) for _ in range(2 * count)]
+    sides = [
+        np.bincount(random.integers(0, 6, random.integers(1, checkers + 1)), minlength=6) for _ in range(2 * count)
+    ]
     return [position_id(sides[2 * row].tolist(), sides[2 * row + 1].tolist()) for row in range(count)]
 
 
@@ -60,7 +62,13 @@ def test_the_example_of_gnubgs_manual(table: MoneyBearoff, is_jacoby: bool) -> N
 def test_what_the_table_does_not_cover(table: MoneyBearoff) -> None:
     money = Stakes(Money(is_jacoby=False))
     on_bar = position_id([0] * 24 + [1], [1])
-    for text in (START.id, on_bar, position_id([1], []), position_id([5], [1]), position_id([1], [0, 0, 0, 0, 0, 0, 1])):
+    for text in (
+        START.id,
+        on_bar,
+        position_id([1], []),
+        position_id([5], [1]),
+        position_id([1], [0, 0, 0, 0, 0, 0, 1]),
+    ):
         assert table.cube_equities(Position.from_id(text), money) is None
     assert table.cube_equities(Position.from_id(EXAMPLE), Stakes(MatchScore(3, 3))) is None
 
@@ -200,7 +208,11 @@ def test_match_equities_are_gnubgs_static_ones(tmp_path: Path) -> None:
     for of_position in answers:
         for (away, opponent_away, value, owner, crawford), (said, chances) in zip(STAKES, of_position, strict=True):
             score = MatchScore(away, opponent_away, bool(crawford))
-            game, lose, win = MatchGame(away, opponent_away, bool(crawford)), met.after(score, -value), met.after(score, value)
+            game, lose, win = (
+                MatchGame(away, opponent_away, bool(crawford)),
+                met.after(score, -value),
+                met.after(score, value),
+            )
             code = list(CUBES).index(owner)
             found = match_equities(janowski(GNUBG_INDEX), met.cells, game, value, code, np.array(chances))
             _, no_double, take, passed = (lose + (equity + 1) / 2 * (win - lose) for equity in said)

@@ -7,7 +7,7 @@ worth just what a pass costs, and at the cash point the opponent's is worth just
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 Pieces = list[tuple[float, float]]
 Chances = Sequence[float]
@@ -32,7 +32,7 @@ def crossing(rising: Callable[[float], float], level: float) -> float:
     return high
 
 
-@lru_cache(maxsize=None)
+@cache
 def live_points(mean_win: float, mean_loss: float) -> tuple[float, float]:
     """Take and cash point of the live cube, each from the other until both stand still."""
     take, cash = 0.2, 0.8
@@ -111,7 +111,9 @@ class MatchTwin:
         """Where the owner turns a live cube, and what a pass is then worth; None if a higher one wins him nothing."""
         if owner == "on_roll":
             passed = self.after(cube)
-            return None if self.away <= cube else (crossing(lambda p: self.live(2 * cube, "opponent", p), passed), passed)
+            return (
+                None if self.away <= cube else (crossing(lambda p: self.live(2 * cube, "opponent", p), passed), passed)
+            )
         dropped = self.after(-cube)
         if self.opponent_away <= cube:
             return None
