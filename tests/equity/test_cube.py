@@ -135,13 +135,13 @@ REFUSED = [
         CHANCES,
         Stakes(MatchScore(3, 3)),
         CubeRules(met=MET, has_beavers=True),
-        "expected beavers in money play only, got",
+        "expected beavers in money play only",
     ),
     (
         CHANCES,
         Stakes(MatchScore(3, 3)),
         CubeRules(jump(), MET),
-        "expected the janowski model in a match, got jump at 3-",
+        "expected the janowski model in a match, got jump",
     ),
     (CHANCES, Stakes(Money(is_jacoby=True)), CubeRules(jump()), "expected the janowski model under the jacoby rule"),
 ]

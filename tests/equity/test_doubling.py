@@ -123,7 +123,7 @@ def test_strategies_turn_with_the_board() -> None:
     [
         (
             [[0.5, 0.6, 0, 0, 0]],
-            "expected win >= win_gammon >= win_backgammon and 1 - win >= .*, got 0.5, 0.6, 0, 0, 0",
+            "expected win >= win_gammon >= win_backgammon and .*, got 0.5, 0.6, 0, 0, 0",
         ),
         ([[0.5, 0.1, 0.2, 0, 0]], "got 0.5, 0.1, 0.2, 0, 0"),
         ([[0.5, 0, 0, 0.6, 0]], "got 0.5, 0, 0, 0.6, 0"),
@@ -144,7 +144,7 @@ def test_what_else_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match="expected the janowski model under the jacoby rule, got jump"):
         decide_money(jump(), CHANCES[:1], is_jacoby=True)
     decide_money(jump(), CHANCES[:1], owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now
-    with pytest.raises(InvalidParameterError, match="expected a cube that is centered or owned .*, got opponent"):
+    with pytest.raises(InvalidParameterError, match=r"expected a cube that is centered or owned .*, got opponent"):
         money_points(janowski(), owner=CubeOwner.OPPONENT)
     with pytest.raises(InvalidParameterError, match="expected a cube life index from 0 to 1, got 2"):
         janowski(0.5, 2)

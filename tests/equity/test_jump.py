@@ -60,19 +60,21 @@ def test_published_numeric_points(
 @pytest.mark.parametrize("mean_loss", [1.0, 1.25, 1.8])
 def test_published_formulas(mean_win: float, mean_loss: float) -> None:
     """The closed forms of the take and cash points, and the slopes and turning equities of the curves."""
-    w, l, a = mean_win, mean_loss, 0.09
-    width = w + l + 0.5
-    take, cash = (l - 0.5) / width, (l + 1) / width
-    points = money_points(jump(a), w, l)
-    assert points.take_point == pytest.approx(take * (l + 1) / (l + 1 - a / 4 * width / (w - 0.5)))
-    assert points.cash_point == pytest.approx(cash - a * (w - 0.5) / (2 * (2 * l * w + 2 * l - w - 1) - a * width))
-    own, other, centered = (jump_curve(w, l, owner, a) for owner in (1, 2, 0))
-    slope = width - a / 4 * width**2 / ((w - 0.5) * (l + 1))
-    assert curve_equity(own, 0.3) == pytest.approx(slope * 0.3 - l)
-    slope = width - a / 4 * width**2 / ((l - 0.5) * (w + 1))
-    assert curve_equity(other, 0.7) == pytest.approx(w - slope * 0.3)
-    assert curve_equity(centered, cash) == pytest.approx(1 - a / 6 * width * (w + 1) / (w - 0.5))
-    assert curve_equity(centered, take) == pytest.approx(a / 6 * width * (l + 1) / (l - 0.5) - 1)
+    won, lost, a = mean_win, mean_loss, 0.09
+    width = won + lost + 0.5
+    take, cash = (lost - 0.5) / width, (lost + 1) / width
+    points = money_points(jump(a), won, lost)
+    assert points.take_point == pytest.approx(take * (lost + 1) / (lost + 1 - a / 4 * width / (won - 0.5)))
+    assert points.cash_point == pytest.approx(
+        cash - a * (won - 0.5) / (2 * (2 * lost * won + 2 * lost - won - 1) - a * width)
+    )
+    own, other, centered = (jump_curve(won, lost, owner, a) for owner in (1, 2, 0))
+    slope = width - a / 4 * width**2 / ((won - 0.5) * (lost + 1))
+    assert curve_equity(own, 0.3) == pytest.approx(slope * 0.3 - lost)
+    slope = width - a / 4 * width**2 / ((lost - 0.5) * (won + 1))
+    assert curve_equity(other, 0.7) == pytest.approx(won - slope * 0.3)
+    assert curve_equity(centered, cash) == pytest.approx(1 - a / 6 * width * (won + 1) / (won - 0.5))
+    assert curve_equity(centered, take) == pytest.approx(a / 6 * width * (lost + 1) / (lost - 0.5) - 1)
 
 
 def test_without_jumps_the_cube_is_live() -> None:
@@ -156,5 +158,5 @@ def test_what_cannot_be_solved(arguments: tuple[float, ...], options: dict[str, 
 
 @pytest.mark.parametrize("volatility", [-0.1, 0.26, float("nan")])
 def test_volatilities_that_are_none(volatility: float) -> None:
-    with pytest.raises(InvalidParameterError, match="expected a jump volatility from 0 to 0.25, got"):
+    with pytest.raises(InvalidParameterError, match=r"expected a jump volatility from 0 to 0.25, got"):
         jump(volatility)

@@ -41,9 +41,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> MoneyBearoff:
 def bearoffs(count: int, checkers: int, seed: int) -> list[str]:
     """Position IDs with 1 to `checkers` a side in both home boards."""
     random = np.random.default_rng(seed)
-    sides = [
-        np.bincount(random.integers(0, 6, random.integers(1, checkers + 1)), minlength=6) for _ in range(2 * count)
-    ]
+    counts = random.integers(1, checkers + 1, 2 * count)
+    sides = [np.bincount(random.integers(0, 6, number), minlength=6) for number in counts]
     return [position_id(sides[2 * row].tolist(), sides[2 * row + 1].tolist()) for row in range(count)]
 
 
@@ -98,7 +97,7 @@ def test_the_player_says_who_decided(player_root: Path) -> None:
     assert model.equities == pytest.approx(money_equities(janowski(0.5), chances.astype(float), 0, False, False))
     match = player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), CubeRules(met=published_met()))
     assert match.method == Method.JANOWSKI
-    with pytest.raises(InvalidPositionError, match="expected a game in progress, got .*, which is over"):
+    with pytest.raises(InvalidPositionError, match=r"expected a game in progress, got .*, which is over"):
         player.decide_cube(position_id([1], []))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
 
 Pieces = list[tuple[float, float]]
 Chances = Sequence[float]
@@ -15,7 +16,7 @@ Chances = Sequence[float]
 
 def on_pieces(pieces: Pieces, chance: float) -> float:
     """The equity at a winning chance, straight between points (chance, equity) that ascend."""
-    for (start, at_start), (end, at_end) in zip(pieces, pieces[1:], strict=False):
+    for (start, at_start), (end, at_end) in pairwise(pieces):
         if chance <= end and end > start:
             return at_start + (at_end - at_start) * (chance - start) / (end - start)
     return pieces[-1][1]
@@ -111,9 +112,9 @@ class MatchTwin:
         """Where the owner turns a live cube, and what a pass is then worth; None if a higher one wins him nothing."""
         if owner == "on_roll":
             passed = self.after(cube)
-            return (
-                None if self.away <= cube else (crossing(lambda p: self.live(2 * cube, "opponent", p), passed), passed)
-            )
+            if self.away <= cube:
+                return None
+            return crossing(lambda p: self.live(2 * cube, "opponent", p), passed), passed
         dropped = self.after(-cube)
         if self.opponent_away <= cube:
             return None
