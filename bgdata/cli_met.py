@@ -27,15 +27,13 @@ def met() -> None:
 
 
 @met.command()
-@click.option(
-    "--network", default="", metavar="NAME", help="Network of the warehouse.  [default: that of the package]"
-)
+@click.option("--network", default="", metavar="NAME", help="Network of the warehouse.  [default: that of the package]")
 @click.option("--ply", default=1, show_default=True, type=click.IntRange(0, 2), help="Rolls that it looks ahead.")
 @click.option("--row", default="", metavar="CHANCES", help="Trailer's mwc from 1-away on instead, as '0.5 0.486 ...'.")
-@click.option("--gammon-rate", default="", metavar="SHARE", help="Games that end in a gammon.  [default: the network's]")
 @click.option(
-    "--cube-life-index", default="1", show_default=True, metavar="X", help="How live the cube is, 0 to 1."
+    "--gammon-rate", default="", metavar="SHARE", help="Games that end in a gammon.  [default: the network's]"
 )
+@click.option("--cube-life-index", default="1", show_default=True, metavar="X", help="How live the cube is, 0 to 1.")
 @click.option("--length", default=25, show_default=True, type=LENGTH, help="Points to go.")
 @click.pass_obj
 def build(warehouse: Warehouse, /, network: str, **options: Any) -> None:

@@ -2,7 +2,8 @@
 
 Live, nobody doubles before the opponent is indifferent between taking and passing, so that mwc is piecewise linear in
 the winning chance. Levels are solved from the cube that decides the match down: Tom Keith's algorithm
-(https://bkgm.com/articles/met.html), which is the match form of Janowski's live cube (Take-Points in Money Games, 1993).
+(https://bkgm.com/articles/met.html), which is the match form of Janowski's live cube (Take-Points in Money Games,
+1993).
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ class Shares(NamedTuple):
         return cls(*(part / total if total > 0 else 0.0 for part, total in zip(gammons, whole, strict=True)))
 
 
+CENTERED = Cube()
+NO_GAMMONS = Shares()
+
+
 class CubeLines(NamedTuple):
     """mwc against winning chance before a roll at which nobody doubles: the live line through `chances` and `mwcs`,
     both float64[k] and ascending from 0 to 1 of winning chance, and the dead one between their ends."""
@@ -43,7 +48,7 @@ class CubeLines(NamedTuple):
 
     def live(self, win: ArrayLike) -> NDArray[np.float64]:
         """mwc of a live cube."""
-        return np.asarray(np.interp(win, self.chances, self.mwcs))
+        return np.asarray(np.interp(np.asarray(win, float), self.chances, self.mwcs))
 
     def dead(self, win: ArrayLike) -> NDArray[np.float64]:
         """mwc of a cube that is never turned again."""
@@ -63,7 +68,7 @@ class Level(NamedTuple):
     opponent_owned: CubeLines
 
 
-def cube_lines(met: MatchEquity, score: MatchScore, cube: Cube = Cube(), shares: Shares = Shares()) -> CubeLines:
+def cube_lines(met: MatchEquity, score: MatchScore, cube: Cube = CENTERED, shares: Shares = NO_GAMMONS) -> CubeLines:
     """The lines of the player on roll at a score and cube. Raises InvalidScoreError for a score that `met` lacks."""
     if score.is_crawford:
         return _line(met, score, cube.value, shares)
@@ -114,9 +119,7 @@ def _owned(met: MatchEquity, score: MatchScore, cube_value: int, shares: Shares,
     return CubeLines(np.array([0.0, cash_point, 1.0]), np.array([lose, cash, win]))
 
 
-def _opponent_owned(
-    met: MatchEquity, score: MatchScore, cube_value: int, shares: Shares, doubled: Level
-) -> CubeLines:
+def _opponent_owned(met: MatchEquity, score: MatchScore, cube_value: int, shares: Shares, doubled: Level) -> CubeLines:
     """The cube is the opponent's: he doubles at the player's take point."""
     (lose, win), dropped = _line(met, score, cube_value, shares).mwcs, met.after(score, -cube_value)
     chances, mwcs = doubled.owned
