@@ -1,10 +1,11 @@
 """Takes versions that took long to compute into the package: `python -m docs.ship KIND/VARIANT... [--warehouse DIR]`.
 
-They take the place of all versions of their kinds that were there, in the package and in warehouse/warehouse.lock;
-commit both, and the lock again after `make build` and `bgdata lock`: what the network plays (selfplay) follows it. So
-do the benchmarks (rollout_decisions), which are taken out before, made and shipped anew, else `make build` computes
-them. Every version is verified first: hashes, values, SQL checks, a sample computed again, and that this code would
-compute it.
+They take the place of all versions in their folder of the package, and of these kinds in warehouse/warehouse.lock; so
+networks are named with those that they started from. Say in evaluation/shipped_networks.py which of them plays as
+`network`, and commit all; then the lock again after `make build` and `bgdata lock`: what the network plays (selfplay)
+follows it. So do the benchmarks (rollout_decisions), which are taken out before, made and shipped anew, else
+`make build` computes them. Every version is verified first: hashes, values, SQL checks, a sample computed again, and
+that this code would compute it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import bgdata
-from bgdata.datasets import network, rollout_decisions
+from bgdata.datasets import rollout_decisions
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
+from bgdata.evaluation.shipped_networks import KINDS, SHIPPED
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
 from bgdata.store.manifest import FILE_NAME
 from bgdata.store.progress import Silence
@@ -26,8 +28,8 @@ from bgdata.store.verify import verify
 from bgdata.store.warehouse import Warehouse
 
 LOCK = Path(__file__).parents[1] / "warehouse" / "warehouse.lock"
-FOLDERS = {"network": network.PUBLISHED, "rollout_decisions": rollout_decisions.PUBLISHED}  # of the package, by kind
-MOST_BYTES = 2_000_000  # of all files of a kind
+FOLDERS = {**dict.fromkeys(KINDS, SHIPPED), "rollout_decisions": rollout_decisions.PUBLISHED}  # of the package, by kind
+MOST_BYTES = 2_000_000  # of all files in a folder
 
 
 def ship(
@@ -39,24 +41,24 @@ def ship(
     large, damaged, or of another recipe than this code's.
     """
     warehouse = bgdata.open_warehouse(root)
-    tables: dict[str, list[Table]] = {}
+    tables: dict[Path, list[Table]] = {}
     for name in names:
         kind, _, variant = name.partition("/")
         if kind not in folders or not variant:
             raise UsageError(f"expected {' or '.join(f'{known}/VARIANT' for known in folders)}, got {name}")
-        tables.setdefault(kind, []).append(warehouse.open(kind, variant))
-    for kind, versions in tables.items():
-        check_versions(warehouse, kind, versions)
-    for kind, versions in tables.items():
-        copy_versions(versions, folders[kind])
-        change_lock(lock, kind, versions)
-    return [folders[kind] / table.name.partition("/")[2] for kind, versions in tables.items() for table in versions]
+        tables.setdefault(folders[kind], []).append(warehouse.open(kind, variant))
+    for versions in tables.values():
+        check_versions(warehouse, versions)
+    for folder, versions in tables.items():
+        copy_versions(versions, folder)
+        change_lock(lock, [kind for kind in folders if folders[kind] == folder], versions)
+    return [folder / table.name.partition("/")[2] for folder, versions in tables.items() for table in versions]
 
 
-def check_versions(warehouse: Warehouse, kind: str, versions: list[Table]) -> None:
+def check_versions(warehouse: Warehouse, versions: list[Table]) -> None:
     """Raise CheckFailedError unless these versions may come with the package."""
-    declared = warehouse.kind(kind)
     for table in versions:
+        declared = warehouse.kind(table.manifest.dataset)
         found = warehouse.find(declared, declared.parameters.from_manifest(table.manifest.parameters))
         if found is None or found.folder != table.folder:
             raise CheckFailedError(
@@ -83,14 +85,14 @@ def copy_versions(versions: list[Table], folder: Path) -> None:
     partial.rename(folder)
 
 
-def change_lock(path: Path, kind: str, versions: list[Table]) -> None:
-    """Lock these versions in place of any others of the kind."""
+def change_lock(path: Path, kinds: Sequence[str], versions: list[Table]) -> None:
+    """Lock these versions in place of any others of the kinds."""
     entries, pins = read_lock(path)
     shipped = [
         LockEntry(manifest.dataset, manifest.variant, manifest.recipe_key, manifest.digest)
         for manifest in (table.manifest for table in versions)
     ]
-    write_lock(path, [*(entry for entry in entries if entry.dataset != kind), *shipped], pins)
+    write_lock(path, [*(entry for entry in entries if entry.dataset not in kinds), *shipped], pins)
 
 
 if __name__ == "__main__":

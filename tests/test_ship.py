@@ -13,6 +13,7 @@ from bgdata.datasets.network import DATASET
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
 from bgdata.errors import CheckFailedError, MissingTableError, UsageError
+from bgdata.evaluation.shipped_networks import KINDS
 from bgdata.store.lockfile import load_lock
 from bgdata.store.published import published_versions
 from bgdata.store.table import Table
@@ -64,6 +65,17 @@ def test_others_are_refused(warehouse: Warehouse, tmp_path: Path, lock: Path, mo
         ship(["network/none"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
 
 
+def test_both_kinds_of_networks_share_a_folder(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
+    """One that learned from labels comes with the one that it started from; naming one alone takes the other out."""
+    folders = dict.fromkeys(KINDS, tmp_path / "networks")
+    shipped = ship(["network/tiny", "taught_network/tiny-taught"], str(warehouse.root), folders, lock)
+    assert sorted(path.parent for path in (tmp_path / "networks").rglob("manifest.json")) == sorted(shipped)
+    assert [entry.variant for entry in load_lock(lock) if entry.dataset in KINDS] == ["tiny", "tiny-taught"]
+    ship(["network/tiny"], str(warehouse.root), folders, lock)
+    assert [entry.variant for entry in load_lock(lock) if entry.dataset in KINDS] == ["tiny"]
+    assert [path.name for path in (tmp_path / "networks").iterdir()] == ["tiny"]
+
+
 def test_the_newest_is_taken(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
     table = warehouse.build("network", replace(DATASET.smallest, seed=5))
     (folder,) = ship(["network/tiny"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
@@ -91,6 +103,6 @@ def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: 
 
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
 def test_kinds_that_do_not_come_with_the_package(warehouse: Warehouse, tmp_path: Path, lock: Path, name: str) -> None:
-    message = f"expected network/VARIANT or rollout_decisions/VARIANT, got {name}"
+    message = f"expected network/VARIANT or taught_network/VARIANT or rollout_decisions/VARIANT, got {name}"
     with pytest.raises(UsageError, match=message):
         ship([name], str(warehouse.root), {kind: tmp_path / kind for kind in FOLDERS}, lock)

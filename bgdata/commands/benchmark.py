@@ -56,7 +56,7 @@ def score_player(
         import_files(warehouse, BENCHMARK.name, [path], {}, strict=False, force=False)
         wanted.append(f"{BENCHMARK.name}/{parameters.position_class}")
     chosen = list(dict.fromkeys(wanted)) or sets_there(warehouse)
-    name = full_name(name, warehouse)
+    name = full_name(name)
     version = open_player(name, ply, warehouse).version
     scores = [ScoreParameters(name, ply, entry, version, version_of(warehouse, entry)) for entry in chosen]
     with progress_bars() as progress:
@@ -119,7 +119,7 @@ def series_parameters(
     GAMES.check_parameters(GameParameters(games=games, seed=seed))
     for kind, needed in GAMES.inputs(GameParameters(luck=int(with_luck))).values():
         warehouse.build(kind, needed, progress=progress)
-    names = [full_name(name, warehouse) for name, _ in (player, opponent)]
+    names = [full_name(name) for name, _ in (player, opponent)]
     versions = [
         open_player(name, ply, warehouse).version for name, (_, ply) in zip(names, (player, opponent), strict=True)
     ]
@@ -147,9 +147,9 @@ def hedged_text(found: Mapping[str, float]) -> str:
     return f"\nless luck: {points:+.4f} +/- {error:.4f} points per game{factor}"
 
 
-def full_name(name: str, warehouse: Warehouse) -> str:
+def full_name(name: str) -> str:
     """The name under which scores of a player are kept: `network` is called by the name of the network."""
-    return network_name(name, warehouse) if name.partition("/")[0] == NETWORK else name
+    return network_name(name) if name.partition("/")[0] == NETWORK else name
 
 
 def sets_there(warehouse: Warehouse) -> list[str]:

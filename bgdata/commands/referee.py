@@ -38,7 +38,7 @@ def judge_player(
     Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a table or network that is not there.
     """
     points, checkers = table_size(warehouse, referee, "to judge by")
-    name = full_name(name, warehouse)
+    name = full_name(name)
     version = open_player(name, ply, warehouse, tables=tables).version
     parameters = RefereeParameters(name, ply, version, int(tables), points, checkers, decisions, seed)
     with progress_bars() as progress:

@@ -11,14 +11,14 @@ import click
 import numpy as np
 
 from bgdata.commands.report import progress_bars
-from bgdata.datasets._rollouts import DEFAULT_NETWORK, RollerParameters
+from bgdata.datasets._rollouts import RollerParameters
 from bgdata.datasets._sources import find_source_recipe
-from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.rollout_labels import DATASET as LABELS
 from bgdata.datasets.rollout_labels import LabelParameters
 from bgdata.evaluation.chances import CHANCES
 from bgdata.evaluation.named_network import KIND, find_network
 from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, SHIPPED
 from bgdata.formats.board_text import format_board_text
 from bgdata.formats.identifiers import parse_identifier
 from bgdata.game.codec import flip_boards
@@ -90,8 +90,7 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
     if not network:
         return {"network": DEFAULT_NETWORK, "network_version": ""}
     table = find_network(f"{KIND}/{network}", warehouse)
-    is_known = network in [NETWORK.slug(each) for each in NETWORK.defaults]
-    return {"network": network, "network_version": "" if is_known else table.folder.name}
+    return {"network": network, "network_version": "" if (SHIPPED / network).is_dir() else table.folder.name}
 
 
 def describe_labels(rows: int, found: Mapping[str, float], parameters: LabelParameters) -> str:

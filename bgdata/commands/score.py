@@ -88,7 +88,7 @@ def build_scores(
     Raises UnknownPlayerError, InvalidParameterError for amounts that cannot be, MissingTableError for a network that is
     not there, and what building raises.
     """
-    player, left_out = (full_name(player[0], warehouse), player[1]), list[str]()
+    player, left_out = (full_name(player[0]), player[1]), list[str]()
     check_amount(amount)
     open_player(*player, warehouse)
     wanted = list(all_opponents(warehouse, player, opponents, left_out, programs=programs))
@@ -115,7 +115,7 @@ def all_opponents(
     warehouse: Warehouse, player: Player, given: Sequence[Player], left_out: list[str], *, programs: bool
 ) -> Iterator[Player]:
     """Those given but the player himself, each once, and the programs that are installed."""
-    named = dict.fromkeys((full_name(name, warehouse), ply) for name, ply in given)
+    named = dict.fromkeys((full_name(name), ply) for name, ply in given)
     for opponent in [*named, *(each for each in PROGRAMS if programs and each not in named)]:
         try:
             open_player(*opponent, warehouse)

@@ -15,6 +15,7 @@ from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.taught_network import DATASET as TAUGHT
 from bgdata.datasets.taught_network import TaughtParameters, best_epoch, described
 from bgdata.errors import UsageError
+from bgdata.evaluation.shipped_networks import SHIPPED
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from bgdata.training.supervised_recipe import LOSSES, METHODS, SCHEDULES
@@ -114,8 +115,7 @@ def chosen_parameters(
     from bgdata.training.feed_versions import benchmark_versions
     from bgdata.training.supervised_start import feature_names
 
-    known = [NETWORK.slug(each) for each in NETWORK.defaults] + warehouse.variants(NETWORK.name)
-    if name in known:
+    if (SHIPPED / name).is_dir() or name in warehouse.variants(NETWORK.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {name}")
     table = find_network(start, warehouse)
     return TaughtParameters(

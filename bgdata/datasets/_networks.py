@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, KINDS
 
 if TYPE_CHECKING:
     from bgdata.store.dataset import Parameters
@@ -34,6 +35,24 @@ def known_variant(place: str) -> tuple[str, Parameters]:
         if kind is not None and kind.slug(known) == variant:
             return name, known
     raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, or a default variant, got {place}")
+
+
+def known_network(name: str) -> tuple[str, Parameters] | None:
+    """(kind, parameters) of a network that comes with bgdata, or of the smallest ones; None for any other name."""
+    for kind in KINDS:
+        try:
+            return known_variant(f"{kind}/{name}")
+        except InvalidParameterError:
+            continue
+    return None
+
+
+def default_network() -> tuple[str, Parameters]:
+    """(kind, parameters) of what plays as `network`. Raises InvalidParameterError where the package lacks it."""
+    found = known_network(DEFAULT_NETWORK)
+    if found is None:
+        raise InvalidParameterError(f"expected the network {DEFAULT_NETWORK} with the package, found none")
+    return found
 
 
 def opened(place: str, table: Table | None, warehouse: Warehouse) -> Table:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bgdata.datasets._networks import known_network
 from bgdata.datasets._race import RaceParameters
 from bgdata.datasets._sources import source_input
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from bgdata.store.dataset import Column, FlatArray, Parameters
 from bgdata.store.warehouse import Warehouse
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
-DEFAULT_NETWORK = NETWORK.slug(NETWORK.defaults[0]) if NETWORK.defaults else "td"
 SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
 ERROR_COLUMNS = tuple(
     Column(f"{name}_standard_error", "FLOAT", "chance", f"Standard error of {name}")
@@ -90,9 +90,9 @@ class RollerParameters(Parameters):
             "one_sided": ("bearoff_one_sided", race),
             "gammon": ("bearoff_gammon", race),
         }
-        known = {NETWORK.slug(each): each for each in (*NETWORK.defaults, NETWORK.smallest)}
-        if self.network in known and not self.network_version:
-            found["network"] = (NETWORK.name, known[self.network])
+        known = known_network(self.network)
+        if known and not self.network_version:
+            found["network"] = known
         return found
 
 
@@ -132,12 +132,12 @@ def number_of(expected: str, text: str) -> float:
 def open_roller(parameters: RollerParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
     """Who rolls out. Raises MissingTableError for a version of a network that is not there."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.evaluation.named_network import find_network
+    from bgdata.evaluation.named_network import KIND, find_network
     from bgdata.evaluation.network_player import map_network_player
 
     table = inputs.get("network")
     if table is None:
-        table = find_network(f"{NETWORK.name}/{parameters.network}", warehouse, parameters.network_version or None)
+        table = find_network(f"{KIND}/{parameters.network}", warehouse, parameters.network_version or None)
     bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
     return map_network_player(table, bearoff)
 

@@ -13,7 +13,6 @@ from bgdata.datasets._columns import CHANCE_COLUMNS, chance_columns
 from bgdata.datasets._games import slices
 from bgdata.datasets._imports import CHANCES_ARRAY
 from bgdata.datasets._rollouts import (
-    DEFAULT_NETWORK,
     SAMPLE_ROWS,
     RollerParameters,
     network_text,
@@ -31,6 +30,7 @@ from bgdata.datasets._sources import (
     split_column,
 )
 from bgdata.errors import CheckFailedError, InvalidParameterError, UnknownPlayerError
+from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.warehouse import Warehouse
 

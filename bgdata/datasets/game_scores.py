@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bgdata.datasets._networks import default_network
 from bgdata.datasets._players import check_player_name, player_slug
-from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.selfplay import TABLES
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
@@ -89,7 +89,7 @@ class GameScores(Dataset[GameParameters]):
             raise InvalidParameterError(f"expected luck 0 or 1, got {parameters.luck}")
 
     def inputs(self, parameters: GameParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {"network": (NETWORK.name, NETWORK.defaults[0]), **TABLES} if parameters.luck else {}
+        return {"network": default_network(), **TABLES} if parameters.luck else {}
 
     def estimate(self, parameters: GameParameters) -> Estimate:
         return Estimate(parameters.games, 40 * parameters.games, (1 << 28) + 16 * parameters.games)

@@ -12,7 +12,7 @@ import numpy as np
 from bgdata.datasets._columns import CHANCE_COLUMNS, chance_columns, chosen_texts
 from bgdata.datasets._games import slices
 from bgdata.datasets._imports import CHANCES_ARRAY
-from bgdata.datasets._rollouts import DEFAULT_NETWORK, RollerParameters, network_text, open_roller, warehouse_of
+from bgdata.datasets._rollouts import RollerParameters, network_text, open_roller, warehouse_of
 from bgdata.datasets._sources import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
@@ -26,6 +26,7 @@ from bgdata.datasets._sources import (
 )
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.warehouse import Warehouse
 

@@ -14,6 +14,7 @@ from bgdata.datasets._networks import check_place, known_variant, opened
 from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.evaluation.shipped_networks import SHIPPED
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.published import published_versions
 from bgdata.training.recipe import Recipe
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from bgdata.training.learning import FloatNetworks
     from bgdata.training.temporal_difference import Trainer
 
-PUBLISHED = Path(__file__).parents[1] / "evaluation" / "networks"  # <name>/<version>/, see docs/ship.py
 POINTS = 6  # of the bearoff tables that teach and test
 SAMPLE_SEED = 0  # of the bearoff positions that test
 MOST_INPUTS = 256  # of any encoder, or somewhat fewer: for estimates
@@ -62,7 +62,7 @@ class NetworkParameters(Recipe, Parameters):
 
 def published_networks() -> dict[NetworkParameters, Path]:
     """Folders of the networks that come with the package, by recipe; one whose manifest is damaged is none."""
-    return published_versions(PUBLISHED, NetworkParameters)
+    return published_versions(SHIPPED, NetworkParameters)
 
 
 class Network(Dataset[NetworkParameters]):

@@ -12,9 +12,9 @@ import numpy as np
 
 from bgdata.datasets._columns import text_arrays, text_column, text_declarations
 from bgdata.datasets._games import GAMES, TURNS, GameRows, TurnRows, slices, turn_places
+from bgdata.datasets._networks import default_network
 from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, WorkerError
 from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
@@ -82,7 +82,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
     )
     parameters = SelfPlayParameters
     # luck for 10,000 games would take minutes: as many without it, and others with it, take seconds each
-    defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=1)) if NETWORK.defaults else ()
+    defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=1))
     smallest = SelfPlayParameters("pubeval", "2", 20, 3)
 
     @property
@@ -109,7 +109,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
 
     def inputs(self, parameters: SelfPlayParameters) -> Mapping[str, tuple[str, Parameters]]:
         if parameters.player == "network" or (parameters.luck and parameters.player in PLAIN_PLAYERS):
-            return {"network": (NETWORK.name, NETWORK.defaults[0]), **TABLES}
+            return {"network": default_network(), **TABLES}
         return {}
 
     def estimate(self, parameters: SelfPlayParameters) -> Estimate:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bgdata.datasets._networks import PLACE, check_place, known_variant, opened
 from bgdata.datasets._race import RaceParameters
-from bgdata.datasets._rollouts import DEFAULT_NETWORK, warehouse_of
+from bgdata.datasets._rollouts import warehouse_of
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import DEVIATIONS, LEAST_GAMES, POINTS, teaching_tables
 from bgdata.datasets.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, SHIPPED
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.published import published_versions
 from bgdata.training.supervised_recipe import SupervisedRecipe
 
 if TYPE_CHECKING:
@@ -65,6 +68,11 @@ class TaughtParameters(SupervisedRecipe, Parameters):
         return found
 
 
+def published_taught_networks() -> dict[TaughtParameters, Path]:
+    """Folders of the networks that come with the package, by recipe; one whose manifest is damaged is none."""
+    return published_versions(SHIPPED, TaughtParameters)
+
+
 class TaughtNetwork(Dataset[TaughtParameters]):
     """One row an epoch and network."""
 
@@ -93,7 +101,7 @@ class TaughtNetwork(Dataset[TaughtParameters]):
         FlatArray("tests", "float64", "start or result, number", "Points per game against PubEval, standard error"),
     )
     parameters = TaughtParameters
-    defaults = ()
+    defaults = tuple(published_taught_networks())
     smallest = TaughtParameters(
         epochs=2,
         batch=32,
@@ -130,6 +138,9 @@ class TaughtNetwork(Dataset[TaughtParameters]):
             if place.count("/") == 1:
                 found[role] = known_variant(place)
         return found
+
+    def published(self, parameters: TaughtParameters) -> Path | None:
+        return published_taught_networks().get(parameters)
 
     def estimate(self, parameters: TaughtParameters) -> Estimate:
         return Estimate(3 * (parameters.epochs + 1), 1 << 20, 1 << 30)

@@ -8,21 +8,18 @@ from bgdata.errors import BgdataError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.network_player import NetworkPlayer, map_network_player
+from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, KINDS, SHIPPED
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
-KIND = "network"  # learned by self-play
-KINDS = (KIND, "taught_network")  # and from labels: both are players by the name network/NAME
+KIND = "network"  # as which all kinds of networks play
 
 
-def network_name(name: str, warehouse: Warehouse) -> str:
-    """`network/NAME` of a player that is named so, or `network`. Raises UnknownPlayerError or MissingTableError."""
+def network_name(name: str) -> str:
+    """`network/NAME` of a player that is named so, or `network`. Raises UnknownPlayerError."""
     if not re.fullmatch(rf"{KIND}(/[a-z0-9-]+)?", name):
         raise UnknownPlayerError(f"expected {KIND} or {KIND}/NAME, got {name}")
-    kind = warehouse.kind(KIND)
-    if name == KIND and not kind.defaults:
-        raise MissingTableError(f"expected a network that comes with bgdata, found none; try: {KIND}/NAME")
-    return f"{KIND}/{kind.slug(kind.defaults[0])}" if name == KIND else name
+    return f"{KIND}/{DEFAULT_NETWORK}" if name == KIND else name
 
 
 def find_network(name: str, warehouse: Warehouse, version: str | None = None) -> Table:
@@ -31,16 +28,15 @@ def find_network(name: str, warehouse: Warehouse, version: str | None = None) ->
 
     Raises UnknownPlayerError or MissingTableError.
     """
-    variant = network_name(name, warehouse).partition("/")[2]
+    variant = network_name(name).partition("/")[2]
     tables = [table for kind in KINDS if kind in warehouse.kinds for table in warehouse.versions(kind, variant)]
     if tables:
         kinds = {table.folder.parts[-3] for table in tables if version in (None, table.folder.name)} or {KIND}
         found = [warehouse.open(kind, variant, version) for kind in sorted(kinds)]
         return found[0] if len(found) == 1 else max(found, key=_created)
-    kind = warehouse.kind(KIND)
-    folders = [kind.published(parameters) for parameters in kind.defaults if kind.slug(parameters) == variant]
-    if folders and folders[0] and version in (None, folders[0].name):
-        return Table(folders[0])
+    folder = next((SHIPPED / variant).glob(version or "r*-*"), None)
+    if folder:
+        return Table(folder)
     have = ", ".join(sorted({variant for kind in KINDS for variant in warehouse.variants(kind)})) or "none"
     raise MissingTableError(f"no {name} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from tests.commands.command_line import error_of, run, succeeds
 from tests.datasets.importing import Imports
 from tests.formats import samples
@@ -87,7 +87,7 @@ def test_games_less_luck(network_root: Path, tmp_path: Path) -> None:
 
 
 def test_a_network_is_scored_under_its_name(imports: Imports) -> None:
-    name = f"network/{NETWORK.slug(NETWORK.defaults[0])}"
+    name = f"network/{DEFAULT_NETWORK}"
     path = imports.file("contact.bm", "".join(ROWS[:2]))
     (row,) = csv.DictReader(
         succeeds(imports.warehouse.root, "benchmark", "network", "--file", path, "--format", "csv").splitlines()[1:]

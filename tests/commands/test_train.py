@@ -12,24 +12,31 @@ from dataclasses import fields
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 import bgdata
 from bgdata.commands.train import RECIPE, td
 from bgdata.datasets.network import DATASET, NetworkParameters, described
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.network import open_networks
+from bgdata.play.random_games import random_game_positions
+from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 from tests.store import processes
 
 TINY = [
     *("train", "td", "tiny", "--games", "400", "--batch", "100", "--row-games", "200", "--test-games", "20"),
-    *("--hidden", "8", "--crashed-hidden", "8", "--race-hidden", "8-4"),
+    *("--hidden", "8", "--crashed-hidden", "8", "--race-hidden", "8-4", "--trace", "0"),
 ]
 
 
 def test_every_parameter_is_an_option_with_its_default() -> None:
     options = {option.name: option for option in td.params if isinstance(option, click.Option)}
-    parameters = {field.name: field.default for field in fields(NetworkParameters) if field.name != "name"}
-    assert set(RECIPE) == set(parameters) == set(options) - {"threads", "force"}
+    parameters = {field.name: field.default for field in fields(NetworkParameters) if field.name in RECIPE}
+    assert {"name", "start", *RECIPE} == {field.name for field in fields(NetworkParameters)}
+    assert {"start", *RECIPE} == set(options) - {"threads", "force"}
     for name, default in parameters.items():
         assert options[name].default == default
         assert options[name].help == RECIPE[name]
@@ -60,6 +67,36 @@ def test_without_tables(memory_path: Path) -> None:
     warehouse = bgdata.open_warehouse(memory_path)
     assert set(warehouse.open("network", "tiny").manifest.inputs) == {"two_sided"}
     assert warehouse.variants("bearoff_one_sided") == []
+
+
+def test_on_from_other_networks(warehouse: Warehouse) -> None:
+    """Wider ones: hardly changed they answer as the start does, and the version says where it came from."""
+    changes = ["--start", "network/tiny", "--hidden", "12", "--rate", "1e-9", "--last-rate", "1e-9"]
+    succeeds(warehouse.root, "train", "td", "wide", *TINY[3:], *changes)
+    wide, tiny = (warehouse.open("network", name) for name in ("wide", "tiny"))
+    assert wide.manifest.parameters["start"] == f"network/tiny/{tiny.folder.name}"
+    assert open_networks(wide).shapes[:, 5].tolist() == [8, 8, 12]
+    boards = random_game_positions(500, seed=3).boards
+    answers = [evaluations(open_networks(table), NO_TABLES, boards).chances for table in (wide, tiny)]
+    assert np.abs(answers[0] - answers[1]).max() < 1e-3
+    assert len(np.unique(answers[0][:, 0])) > 100
+
+
+def test_a_start_that_does_not_fit(warehouse: Warehouse) -> None:
+    def refused(*arguments: str) -> str:
+        result = run(warehouse.root, "train", "td", "other", "--race-hidden", "8-4", *arguments)
+        assert result.exit_code == 2
+        return result.stderr.splitlines()[-1].removeprefix("error: ")  # after lines on tables that it needs
+
+    assert refused("--start", "network/tiny", "--hidden", "4").startswith(
+        "expected at least the 8 hidden units of the contact network to start from, got 4"
+    )
+    assert refused("--start", "network/tiny", "--inputs", "race") == (
+        f"expected a recipe with the inputs race, contact, contact (race, crashed, contact) of "
+        f"{warehouse.open('network', 'tiny').name}, got race, race, race"
+    )
+    assert refused("--start", "pubeval") == "expected network or network/NAME, got pubeval"
+    assert warehouse.variants("network") == ["tiny"]
 
 
 def test_interrupted(small_root: Path, memory_path: Path) -> None:

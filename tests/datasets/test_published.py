@@ -11,10 +11,14 @@ import pytest
 
 import bgdata
 from bgdata.datasets import network, rollout_decisions
-from bgdata.datasets.network import DATASET, PUBLISHED, published_networks
+from bgdata.datasets._networks import default_network
+from bgdata.datasets.network import DATASET, published_networks
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
+from bgdata.datasets.taught_network import DATASET as TAUGHT
+from bgdata.datasets.taught_network import published_taught_networks
 from bgdata.errors import BgdataError
 from bgdata.evaluation.network import open_networks
+from bgdata.evaluation.shipped_networks import SHIPPED
 from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import load_lock
 from bgdata.store.manifest import load_manifest, recipe_key
@@ -28,14 +32,18 @@ TINY = DATASET.smallest
 LOCK = Path(__file__).parents[2] / "warehouse" / "warehouse.lock"
 
 
-KINDS = {"network": (DATASET, PUBLISHED), "rollout_decisions": (DECISIONS, rollout_decisions.PUBLISHED)}
+KINDS = {
+    "network": (DATASET, SHIPPED),
+    "taught_network": (TAUGHT, SHIPPED),
+    "rollout_decisions": (DECISIONS, rollout_decisions.PUBLISHED),
+}
 each_kind = pytest.mark.parametrize(("kind", "package"), KINDS.values(), ids=KINDS)
 
 
 @each_kind
 def test_what_comes_with_bgdata_is_whole_and_small(kind: Dataset[Any], package: Path) -> None:
     published = published_versions(package, kind.parameters)
-    assert list(published) == list(kind.defaults) != []
+    assert list(published) == list(kind.defaults)
     for parameters, folder in published.items():
         table = Table(folder)
         assert (folder.parent.name, folder.name) == (kind.slug(parameters), table.manifest.version)
@@ -46,8 +54,9 @@ def test_what_comes_with_bgdata_is_whole_and_small(kind: Dataset[Any], package: 
 
 
 def test_networks_that_come_with_bgdata_can_be_opened() -> None:
-    for folder in published_networks().values():
+    for folder in (*published_networks().values(), *published_taught_networks().values()):
         open_networks(Table(folder))
+    assert default_network()[0] in KINDS
 
 
 def test_benchmarks_that_come_with_bgdata_are_as_exact_as_they_say() -> None:
@@ -78,7 +87,7 @@ def test_published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (parameters, folder), *_ = published_networks().items()
     assert DATASET.published(parameters) == folder
     assert DATASET.published(replace(parameters, seed=99)) is None
-    monkeypatch.setattr(network, "PUBLISHED", tmp_path)
+    monkeypatch.setattr(network, "SHIPPED", tmp_path)
     assert DATASET.published(parameters) is None
     damaged = tmp_path / "x" / "r1-00000000"
     damaged.mkdir(parents=True)
@@ -100,7 +109,7 @@ def test_a_published_network_is_installed(
 ) -> None:
     """By its recipe, beside the tables that it was made from."""
     table, notes = bgdata.open_warehouse(small_root).open("network", "tiny"), Notes()
-    monkeypatch.setattr(network, "PUBLISHED", memory_path / "networks")
+    monkeypatch.setattr(network, "SHIPPED", memory_path / "networks")
     (memory_path / "networks").mkdir()
     (memory_path / "networks" / "tiny").symlink_to(table.folder.parent)
     installed = untrained.build("network", TINY, progress=notes)

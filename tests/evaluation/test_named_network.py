@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets.network import DATASET, published_networks
+from bgdata.datasets._networks import default_network
+from bgdata.datasets.network import DATASET
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
+from bgdata.evaluation import named_network
 from bgdata.evaluation.named_network import find_network, network_name
 from bgdata.evaluation.network_player import NetworkPlayer
 from bgdata.evaluation.player import open_player
+from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
@@ -25,9 +28,10 @@ TINY = DATASET.smallest
 
 def test_the_one_that_comes_with_bgdata_plays_without_a_warehouse(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path / "none")
-    (parameters, folder), *_ = published_networks().items()
-    name = f"network/{DATASET.slug(parameters)}"
-    assert network_name("network", warehouse) == name
+    kind, parameters = default_network()
+    name = f"network/{warehouse.kind(kind).slug(parameters)}"
+    folder = warehouse.kind(kind).published(parameters)
+    assert network_name("network") == name
     assert find_network("network", warehouse).folder == find_network(name, warehouse).folder == folder
     player = open_player("network", 0, warehouse)
     games = random_game_positions(5, seed=3)
@@ -45,7 +49,7 @@ def test_one_of_the_warehouse_goes_first(warehouse: Warehouse) -> None:
     assert player.label == "tiny"
     assert np.array_equal(player.networks.weights, warehouse.open("network", "tiny").array("weights"))
     assert player.tables.two_sided_points == player.tables.gammon_points == 6
-    installed = warehouse.root / "network" / DATASET.slug(DATASET.defaults[0])
+    installed = warehouse.root / "network" / DEFAULT_NETWORK
     installed.symlink_to(warehouse.root / "network" / "tiny")
     assert find_network("network", warehouse).folder.parent == installed
 
@@ -79,8 +83,6 @@ def test_wrong_names(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         open_player("network/x", 0, warehouse)
     with pytest.raises(UnknownPlayerError, match="expected a player among random, pubeval, gnubg, bgsage, got network"):
         open_player("network")
-    monkeypatch.setattr(type(DATASET), "defaults", ())
-    with pytest.raises(
-        MissingTableError, match="expected a network that comes with bgdata, found none; try: network/N"
-    ):
+    monkeypatch.setattr(named_network, "SHIPPED", small_root / "none")
+    with pytest.raises(MissingTableError, match=f"no network in .*; try: bgdata train td {DEFAULT_NETWORK}"):
         open_player("network", 0, warehouse)

@@ -1,0 +1,123 @@
+"""Match equity tables by backward induction, from how the opening turns out.
+
+The game after the Crawford game is worked out from the positions in which the trailer can first double; the Crawford
+game is cubeless; every other score follows from the ones with fewer points to go, by a cube that is live, or any
+mixture of live and dead. Both sides are equally strong, and only the post-Crawford row counts backgammons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgdata.equity.live_cube import Shares, check_cube_life_index, cube_lines
+from bgdata.equity.match_equity import MatchEquity, decided_cells
+from bgdata.errors import InvalidParameterError
+from bgdata.game.match import MatchScore
+
+WIN, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON = range(5)
+
+
+class OpeningStates(NamedTuple):
+    """The positions in which the trailer can double for the first time, seen by the leader, who does not roll: how
+    often each comes about, float64[n], and its five cumulative chances, float64[n, 5]."""
+
+    weights: NDArray[np.float64]
+    chances: NDArray[np.float64]
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """float64[5]: chances of the whole game."""
+        return self.weights @ self.chances
+
+    @property
+    def gammon_rate(self) -> float:
+        """How many games end in a gammon or backgammon, of those of equal players."""
+        return float(self.means[WIN_GAMMON] + self.means[LOSE_GAMMON])
+
+    def fair(self) -> OpeningStates:
+        """The same for equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
+        backgammons multiplied so that both sides have as many. An evaluator misses both by some thousandths."""
+        means, chances = self.means, self.chances.copy()
+        chances[:, WIN] += 0.5 - means[WIN]
+        for won, lost in ((WIN_GAMMON, LOSE_GAMMON), (WIN_BACKGAMMON, LOSE_BACKGAMMON)):
+            mean = (means[won] + means[lost]) / 2
+            for column in (won, lost):
+                chances[:, column] *= mean / means[column] if means[column] else 1.0
+        return OpeningStates(self.weights, chances)
+
+
+def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]:
+    """float64[length]: mwc of the trailer who is 1- to `length`-away against 1-away, after the Crawford game.
+
+    He doubles as soon as he can, and the leader takes where that is better than to go on with one point fewer between
+    them. `states` should be `fair`.
+    """
+    leader = np.full(length + 1, 0.5)  # by the trailer's points to go
+    chances = states.chances.T
+    single = 1 - chances[WIN] - chances[LOSE_GAMMON]
+    gammon = chances[LOSE_GAMMON] - chances[LOSE_BACKGAMMON]
+    for away in range(2, length + 1):
+        after = [leader[away - points] if away > points else 0.0 for points in (2, 4, 6)]
+        taken = chances[WIN] + single * after[0] + gammon * after[1] + chances[LOSE_BACKGAMMON] * after[2]
+        leader[away] = states.weights @ np.maximum(taken, leader[away - 1])
+    return 1 - leader[1:]
+
+
+def crawford_row(post_crawford: ArrayLike, gammon_rate: float) -> NDArray[np.float64]:
+    """float64[n]: mwc of the leader, 1-away against 1- to n-away, before the Crawford game, which has no cube."""
+    leader = 1 - np.asarray(post_crawford, float)
+    after_single = np.concatenate([[0.0], leader[:-1]])
+    after_gammon = np.concatenate([[0.0, 0.0], leader[:-2]])[: len(leader)]
+    found = 0.5 + 0.5 * ((1 - gammon_rate) * after_single + gammon_rate * after_gammon)
+    found[0] = 0.5
+    return found
+
+
+def induced_table(
+    name: str, post_crawford: Sequence[float] | NDArray[np.float64], gammon_rate: float, cube_life_index: float = 1.0
+) -> MatchEquity:
+    """The whole table of as many points to go as the post-Crawford row (mwc of the trailer) has.
+
+    `gammon_rate` is how many of all games end in a gammon. Raises InvalidParameterError for a rate or cube life index
+    outside 0 to 1, or a row that is none.
+    """
+    check_gammon_rate(gammon_rate)
+    check_cube_life_index(cube_life_index)
+    row = np.asarray(post_crawford, float)
+    before = np.full((len(row), len(row)), 0.5)
+    before[0] = crawford_row(row, gammon_rate)
+    before[:, 0] = 1 - before[0]
+    MatchEquity.of(name, before, row)  # refuses what is no row
+    cells = decided_cells(len(row))
+    cells[0, 1:, 1:] = before
+    cells[1, 1, 1:], cells[1, 1:, 1] = 1 - row, row
+    met, shares = MatchEquity(name, cells), Shares(win_gammon=gammon_rate, lose_gammon=gammon_rate)
+    for away in range(2, len(row) + 1):
+        for opponent_away in range(away + 1, len(row) + 1):  # what a game leads to is filled already
+            lines = cube_lines(met, MatchScore(away, opponent_away), shares=shares)
+            found = float(lines.mwc(0.5, cube_life_index))
+            cells[0, away, opponent_away], cells[0, opponent_away, away] = found, 1 - found
+    cells.flags.writeable = False
+    return met
+
+
+def sensitivities(
+    post_crawford: Sequence[float] | NDArray[np.float64],
+    gammon_rate: float,
+    cube_life_index: float = 1.0,
+    step: float = 0.001,
+) -> NDArray[np.float64]:
+    """float64[2, n + 1, n + 1]: change of every mwc per unit of gammon rate, central difference; 0 for the given row."""
+    below, above = max(gammon_rate - step, 0.0), min(gammon_rate + step, 1.0)
+    tables = [induced_table("", post_crawford, rate, cube_life_index).cells for rate in (below, above)]
+    return (tables[1] - tables[0]) / (above - below)
+
+
+def check_gammon_rate(rate: float) -> None:
+    """Raise InvalidParameterError unless it is from 0 to 1."""
+    if not 0 <= rate <= 1:
+        raise InvalidParameterError(f"expected a gammon rate from 0 to 1, got {rate}")
