@@ -130,10 +130,9 @@ def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
     return (*states, after_take(states[0])) if may_double else states
 
 
-def reachable_states(score: MatchScore, cube_value: int, mwc_of_score: MwcOfScore) -> States:
-    """Everything that can still happen to a cube of this value. Raises InvalidScoreError."""
-    cube = MatchCube(score, mwc_of_score)
-    names = cube.reachable(start_states(score, cube_value))
+def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
+    """Everything that can still happen from some states on. Raises InvalidScoreError for a wrong table."""
+    names = cube.reachable(starts)
     column = {name: place for place, name in enumerate(names, start=1)}
     worths = [(1.0, 0.0, 1.0, 0.0)]
     worths += [cube.worth(name.side, name.cube_value) + cube.worth(name.side, 2 * name.cube_value) for name in names]

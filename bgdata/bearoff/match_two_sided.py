@@ -14,14 +14,22 @@ Everything is float64, in cells as those of `two_sided`: in the row of the other
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.layouts import all_layouts, pip_counts, pip_layers
-from bgdata.bearoff.match_states import DEAD, NOBODY, CubeState, States
+from bgdata.bearoff.match_states import (
+    DEAD,
+    NOBODY,
+    WIN_CHANCE,
+    CubeState,
+    MatchCube,
+    States,
+    reachable_states,
+    start_states,
+)
 from bgdata.bearoff.plays import all_plays
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
 from bgdata.bearoff.two_sided import ON_ROLL, Pairs, plays_by_slot, tasks_of
@@ -36,7 +44,7 @@ class MatchPairs(NamedTuple):
     pairs: Pairs  # cells: float64[slots, tiles, columns, LANES] decided MWC
     states: States
     no_double: NDArray[np.float64]  # [slots, slots] of the other side and of the one on roll, for one column
-    start: int  # that column: what the table is about; 0 if its cube is dead
+    start: int  # that column: what the table is about; that of win chances if its cube is dead
 
 
 @kernel(borrows=True)
@@ -115,8 +123,10 @@ def solve_match_tasks(
                     cells[other, on_roll // LANES, column, on_roll % LANES] = decided[column]
 
 
-def start_match(points: int, checkers: int, states: States, start: CubeState) -> MatchPairs:
-    """A table in which only finished games are known; `start` is the state whose no-double MWC are kept."""
+def start_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
+    """A table in which only finished games are known. Raises InvalidScoreError for a cube that cannot be."""
+    starts = start_states(cube.score, cube_value)
+    states = reachable_states(cube, starts)
     layouts = all_layouts(points, checkers)
     order, layer_start = pip_layers(pip_counts(layouts))
     play_start, results = plays_by_slot(all_plays(points, checkers), order)
@@ -124,9 +134,8 @@ def start_match(points: int, checkers: int, states: States, start: CubeState) ->
     cells = np.empty((count, -(-count // LANES), len(states.take), LANES))
     cells[0] = states.lost[:, None]
     no_double = np.zeros((count, count))
-    return MatchPairs(
-        Pairs(order, layer_start, play_start, results, cells), states, no_double, states.column(start) or 0
-    )
+    start = states.column(starts[0])
+    return MatchPairs(Pairs(order, layer_start, play_start, results, cells), states, no_double, start or WIN_CHANCE)
 
 
 def solve_match_total(match: MatchPairs, total: int) -> None:
@@ -148,14 +157,45 @@ def by_index(pairs: Pairs, by_slot: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def column_by_index(pairs: Pairs, column: int) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] decided values of a column."""
+    """float64[on-roll index, opponent index] decided values of a column; a side that has no checkers left has won,
+    which the cells of the other side say, and no cell of its own."""
     count = len(pairs.order)
     return by_index(pairs, pairs.cells[:, :, column, :].reshape(count, -1)[:, :count])
 
 
-def solve_match(points: int, checkers: int, states: States, start: CubeState) -> MatchPairs:
-    """A solved table."""
-    match = start_match(points, checkers, states, start)
+def win_chances(match: MatchPairs) -> NDArray[np.float64]:
+    """float64[on-roll index, opponent index] chance that the player on roll wins the game, without a cube."""
+    chances = column_by_index(match.pairs, WIN_CHANCE)
+    chances[0] = 1.0
+    return chances
+
+
+def decided_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray[np.float64]:
+    """float64[on-roll index, opponent index] MWC of the player on roll in a state, before his cube decision."""
+    won, lost = cube.worth(state.side, state.cube_value)
+    column = match.states.column(state)
+    if column is None:
+        return lost + win_chances(match) * (won - lost)
+    mwc = column_by_index(match.pairs, column)
+    mwc[0] = won
+    return mwc
+
+
+def no_double_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray[np.float64]:
+    """float64[on-roll index, opponent index] MWC of the player on roll who does not double now, in the state that the
+    table was solved for, or one in which he may not."""
+    column = match.states.column(state)
+    if column is None or column != match.start:
+        return decided_mwc(match, cube, state)
+    won, lost = cube.worth(state.side, state.cube_value)
+    mwc = by_index(match.pairs, match.no_double)
+    mwc[0], mwc[1:, 0] = won, lost
+    return mwc
+
+
+def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
+    """The solved table of a cube value. Raises InvalidScoreError for a cube that cannot be."""
+    match = start_match(points, checkers, cube, cube_value)
     for total in match.pairs.totals:
         solve_match_total(match, total)
     return match
