@@ -127,7 +127,7 @@ class CubeLife(Dataset[CubeLifeParameters]):
         job.progress.start(f"{self.name}/{self.slug(parameters)}", count**2, "pairs")
         one_sided = (one_sided_equities(RaceTable(inputs["one_sided"]).chances_matrix(count + 1)[1:]) + 1.0) / 2.0
         exact, bound = TwoSidedTable(inputs["two_sided"]), error_bound(parameters.points, parameters.checkers)
-        arrays = {each.name: np.empty((count, count, size), np.float32) for each, size in zip(self.arrays, (2, 3, 3, 6))}
+        arrays = {each.name: np.empty((count, count, size), np.float32) for each, size in zip(self.arrays, (2, 3, 3, 6), strict=True)}
         for row in range(count):
             values = atlas_row(exact.decode(exact.stored[row + 1, 1:]), one_sided[row], bound)
             for name, found in values.items():
@@ -195,8 +195,8 @@ class CubeLife(Dataset[CubeLifeParameters]):
 def atlas_row(stored: Array, one_sided: Array, bound: float) -> dict[str, Array]:
     """Every array of the atlas, float64[n, ...], from equities [n, 4] of a two-sided table and one-sided win chances."""
     equities = np.asarray(stored, np.float64)
-    win, exact = (equities[:, 0] + 1.0) / 2.0, equities[:, TABLE_ORDER]
-    found = margins(exact)
+    win, exact = np.clip((equities[:, 0] + 1.0) / 2.0, 0.0, 1.0), equities[:, TABLE_ORDER]
+    one_sided, found = np.clip(one_sided, 0.0, 1.0), margins(exact)
     return {
         "chances": np.stack([win, one_sided], axis=-1),
         "indexes": cube_life_indexes(win, exact, bound),
