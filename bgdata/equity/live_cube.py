@@ -7,6 +7,7 @@ the winning chance. Levels are solved from the cube that decides the match down:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import NamedTuple
 
 import numpy as np
@@ -108,8 +109,8 @@ def _owned(met: MatchEquity, score: MatchScore, cube_value: int, shares: Shares,
     """The cube is the player's: he doubles at his cash point, the least winning chance at which a pass is right."""
     (lose, win), cash = _line(met, score, cube_value, shares).mwcs, met.after(score, cube_value)
     chances, mwcs = doubled.opponent_owned
-    # searched from above, since `interp` finds the last of several equal ones
-    cash_point = 1 - np.interp(-cash, -mwcs[::-1], 1 - chances[::-1])
+    # searched from above, since the last of several equal ones would be found
+    cash_point = 1 - interpolated(-cash, -mwcs[::-1], 1 - chances[::-1])
     return CubeLines(np.array([0.0, cash_point, 1.0]), np.array([lose, cash, win]))
 
 
@@ -119,5 +120,19 @@ def _opponent_owned(
     """The cube is the opponent's: he doubles at the player's take point."""
     (lose, win), dropped = _line(met, score, cube_value, shares).mwcs, met.after(score, -cube_value)
     chances, mwcs = doubled.owned
-    take_point = float(np.interp(dropped, mwcs, chances))
+    take_point = interpolated(dropped, mwcs, chances)
     return CubeLines(np.array([0.0, take_point, 1.0]), np.array([lose, dropped, win]))
+
+
+def interpolated(place: float, places: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    """The value at a place between ascending ones, of several equal ones the last; beyond the ends that of the end.
+
+    As `np.interp`, which may round otherwise on other processors.
+    """
+    xs, ys = places.tolist(), values.tolist()
+    above = bisect_right(xs, place)
+    if above == 0 or above == len(xs):
+        return float(ys[0 if above == 0 else -1])
+    below = above - 1
+    share = (place - xs[below]) / (xs[above] - xs[below])
+    return float(ys[below] + share * (ys[above] - ys[below]))

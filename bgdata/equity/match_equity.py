@@ -67,6 +67,9 @@ class MatchEquity:
     name: str
     cells: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return f"MatchEquity({self.name}, to {self.length}-away)"
+
     @classmethod
     def of(
         cls,

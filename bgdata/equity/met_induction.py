@@ -3,17 +3,20 @@
 The game after the Crawford game is worked out from the positions in which the trailer can first double; the Crawford
 game is cubeless; every other score follows from the ones with fewer points to go, by a cube that is live, or any
 mixture of live and dead. Both sides are equally strong, and only the post-Crawford row counts backgammons.
+
+Sums are exactly rounded, and lines are followed in plain Python: the same digits on any machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.live_cube import Shares, check_cube_life_index, cube_lines
+from bgdata.equity.live_cube import Shares, check_cube_life_index, cube_lines, interpolated
 from bgdata.equity.match_equity import MatchEquity, decided_cells
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import MatchScore
@@ -31,7 +34,7 @@ class OpeningStates(NamedTuple):
     @property
     def means(self) -> NDArray[np.float64]:
         """float64[5]: chances of the whole game."""
-        return self.weights @ self.chances
+        return np.array([fsum(self.weights * chances) for chances in self.chances.T])
 
     @property
     def gammon_rate(self) -> float:
@@ -49,6 +52,12 @@ class OpeningStates(NamedTuple):
                 chances[:, column] *= mean / means[column] if means[column] else 1.0
         return OpeningStates(self.weights, chances)
 
+    def with_gammon_rate(self, rate: float) -> OpeningStates:
+        """The same with all chances of gammons and backgammons multiplied so that `rate` of the games end so."""
+        chances = self.chances.copy()
+        chances[:, WIN_GAMMON:] *= rate / self.gammon_rate if self.gammon_rate else 0.0
+        return OpeningStates(self.weights, chances)
+
 
 def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]:
     """float64[length]: mwc of the trailer who is 1- to `length`-away against 1-away, after the Crawford game.
@@ -63,7 +72,7 @@ def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]
     for away in range(2, length + 1):
         after = [leader[away - points] if away > points else 0.0 for points in (2, 4, 6)]
         taken = chances[WIN] + single * after[0] + gammon * after[1] + chances[LOSE_BACKGAMMON] * after[2]
-        leader[away] = states.weights @ np.maximum(taken, leader[away - 1])
+        leader[away] = fsum(states.weights * np.maximum(taken, leader[away - 1]))
     return 1 - leader[1:]
 
 
@@ -99,22 +108,17 @@ def induced_table(
     for away in range(2, len(row) + 1):
         for opponent_away in range(away + 1, len(row) + 1):  # what a game leads to is filled already
             lines = cube_lines(met, MatchScore(away, opponent_away), shares=shares)
-            found = float(lines.mwc(0.5, cube_life_index))
+            dead = (float(lines.mwcs[0]) + float(lines.mwcs[-1])) / 2
+            found = cube_life_index * interpolated(0.5, *lines) + (1 - cube_life_index) * dead
             cells[0, away, opponent_away], cells[0, opponent_away, away] = found, 1 - found
     cells.flags.writeable = False
     return met
 
 
-def sensitivities(
-    post_crawford: Sequence[float] | NDArray[np.float64],
-    gammon_rate: float,
-    cube_life_index: float = 1.0,
-    step: float = 0.001,
-) -> NDArray[np.float64]:
-    """float64[2, n + 1, n + 1]: change of every mwc per unit of gammon rate, central difference; 0 for the given row."""
+def slopes(table: Callable[[float], MatchEquity], gammon_rate: float, step: float = 0.001) -> NDArray[np.float64]:
+    """float64[2, n + 1, n + 1]: change of every mwc per unit of gammon rate, from tables at `step` on either side."""
     below, above = max(gammon_rate - step, 0.0), min(gammon_rate + step, 1.0)
-    tables = [induced_table("", post_crawford, rate, cube_life_index).cells for rate in (below, above)]
-    return (tables[1] - tables[0]) / (above - below)
+    return (table(above).cells - table(below).cells) / (above - below)
 
 
 def check_gammon_rate(rate: float) -> None:

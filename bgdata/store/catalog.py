@@ -63,6 +63,7 @@ def fill_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) ->
     for kind in warehouse.kinds.values():
         for shape in kind.tables:
             create_view(connection, shape, selects.pop(shape.name, None))
+    run_scripts(connection, "lookups")  # macros that look into tables
     run_scripts(connection, "views")
 
 
@@ -191,5 +192,6 @@ def is_stale(warehouse: Warehouse) -> bool:
     kinds = [warehouse.root / kind for kind in warehouse.kinds]
     variants = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
     declared = {Path(inspect.getfile(type(kind))) for kind in warehouse.kinds.values()}
-    scripts = [path for folder in ("macros", "views") for path in (SQL / folder, *(SQL / folder).glob("*.sql"))]
+    folders = [SQL / name for name in ("macros", "lookups", "views")]
+    scripts = [path for folder in folders for path in (folder, *folder.glob("*.sql"))]
     return any(path.stat().st_mtime_ns >= written for path in (*kinds, *variants, *declared, *scripts) if path.exists())

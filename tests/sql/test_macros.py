@@ -266,7 +266,8 @@ def test_cube_action_of_every_position_is_that_of_python(connection: Connection,
 
 def test_macros_run_in_older_clients() -> None:
     """DuckDB 2 stores `if(...)` as a function; the clients before it have none, they read it as CASE."""
-    texts = [path.read_text() for folder in ("macros", "views") for path in sorted((SQL / folder).glob("*.sql"))]
+    folders = ("macros", "lookups", "views")
+    texts = [path.read_text() for folder in folders for path in sorted((SQL / folder).glob("*.sql"))]
     code = re.sub(r"--.*|'[^']*'", "", "\n".join(texts))
     assert "create macro best_cube_action" in code
     assert re.findall(r"\bif\s*\(", code) == []

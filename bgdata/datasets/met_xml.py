@@ -1,0 +1,135 @@
+"""Other people's match equity tables, from the XML files that gnubg reads."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bgdata.datasets._columns import text_declarations
+from bgdata.datasets._imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, NamedParameters
+from bgdata.datasets._match_equity import (
+    CELL_ARRAYS,
+    MATCH_EQUITY,
+    MATCH_EQUITY_TABLES,
+    TABLE_ARRAYS,
+    Described,
+    arrays_of_tables,
+    cell_batches,
+    table_batches,
+)
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.errors import UsageError
+from bgdata.formats.met_xml import MetFile, MetTable, read_met
+from bgdata.store.dataset import TableShape
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.store.arrays import Array
+
+SAMPLE = """<?xml version="1.0"?>
+<!-- Made up for tests: no rights reserved. -->
+<met>
+  <info><name>Sample</name><description>two points</description><length>2</length></info>
+  <pre-crawford-table type="explicit">
+    <row>
+      <me>0.5</me>
+      <me>0.7</me>
+    </row>
+    <row>
+      <me>0.3</me>
+      <me>0.5</me>
+    </row>
+  </pre-crawford-table>
+  <post-crawford-table type="explicit" player="both">
+    <row>
+      <me>0.5</me>
+      <me>0.49</me>
+    </row>
+  </post-crawford-table>
+</met>
+"""
+
+
+class MetXml(FileImport[NamedParameters]):
+    """Tables in order of the files' names, by which they are called."""
+
+    name = "met_xml"
+    revision = 1
+    summary = "Match equity tables of other people, from XML files as gnubg reads them; of formulas the parameters."
+    source = "Imported from match equity table files (MET XML), such as those in the package gnubg-data of Debian"
+    licence = "as of the files: see the column notice of match_equity_tables"
+    columns = MATCH_EQUITY.columns
+    key = MATCH_EQUITY.key
+    arrays = (
+        *TABLE_ARRAYS,
+        *CELL_ARRAYS,
+        *text_declarations("sources", "file", "Names of the files"),
+        *QUARANTINE_ARRAYS,
+    )
+    parameters = NamedParameters
+    smallest = NamedParameters("sample")
+
+    @property
+    def tables(self) -> tuple[TableShape, ...]:
+        return MATCH_EQUITY, MATCH_EQUITY_TABLES, QUARANTINE
+
+    def check_files(self, files: Sequence[Path]) -> None:
+        super().check_files(files)
+        for name, count in Counter(map(met_name, files)).items():
+            if count > 1:
+                raise UsageError(f"expected files whose names give different tables, got {name} {count} times")
+
+    def read(self, path: Path, parameters: NamedParameters) -> NamedMet:  # noqa: ARG002
+        found = read_met(path)
+        return NamedMet(found.ledger, found.table, met_name(path))
+
+    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
+        found = [described(intake.name, intake.table) for intake in intakes if intake.table is not None]
+        return arrays_of_tables(sorted(found, key=lambda table: table.name))
+
+    def batches(self, parameters: NamedParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        return cell_batches(arrays)
+
+    def side_batches(
+        self, name: str, parameters: NamedParameters, arrays: Mapping[str, Array]
+    ) -> Iterator[pa.RecordBatch]:
+        if name == MATCH_EQUITY_TABLES.name:
+            return table_batches(arrays)
+        return super().side_batches(name, parameters, arrays)
+
+    def write_sample(self, folder: Path) -> list[Path]:
+        path = folder / "sample.xml"
+        path.write_text(SAMPLE)
+        return [path]
+
+
+@dataclass(frozen=True)
+class NamedMet(MetFile):
+    """A file, and what its table is called."""
+
+    name: str
+
+
+def met_name(path: Path) -> str:
+    """What a table is called: the name of its file in small letters, digits and single `-`."""
+    return re.sub(r"[^a-z0-9]+", "-", path.name.split(".")[0].lower()).strip("-") or "unnamed"
+
+
+def described(name: str, table: MetTable) -> Described:
+    """A file's table, as tables are kept."""
+    met = None
+    if table.before is not None and table.post_crawford is not None:
+        other = table.opponent_post_crawford
+        met = MatchEquity.of(name, table.before, table.post_crawford, other, is_symmetric=False)
+    return Described(
+        name, met, table.name, table.description, table.form, table.is_symmetric,
+        formula=table.parameters, notice=table.notice,
+    )  # fmt: skip
+
+
+DATASET = MetXml()

@@ -1,0 +1,81 @@
+"""Match equity tables of a warehouse by name, whether built or imported. Needs NumPy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.match_equity import MatchEquity, decided_cells
+from bgdata.errors import MissingTableError
+from bgdata.store.warehouse import Warehouse
+
+KINDS = ("match_equity", "met_xml")  # built here, and read from files; the first of a name is meant
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def find_met(warehouse: Warehouse, name: str = "") -> MatchEquity:
+    """The table of this name; without a name the default one. Raises MissingTableError."""
+    known: list[str] = []
+    for kind in KINDS:
+        for table in warehouse.current() if kind in warehouse.kinds else ():
+            if table.folder.parts[-3] != kind:
+                continue
+            names = met_names(table.arrays())
+            known += names
+            if (name or default_met(warehouse)) in names:
+                return met_of_arrays(table.arrays(), name or default_met(warehouse))
+    have = ", ".join(dict.fromkeys(known)) or "none"
+    raise MissingTableError(
+        f"no match equity table {name or 'is built'} in {warehouse.root} (have: {have}); try: bgdata build match_equity"
+    )
+
+
+def default_met(warehouse: Warehouse) -> str:
+    """Name of the table that is meant where none is named."""
+    kind = warehouse.kind(KINDS[0])
+    return kind.slug(kind.defaults[0])
+
+
+def met_names(arrays: Arrays) -> list[str]:
+    """Names of the tables that a version holds, those of formulas too."""
+    return texts(arrays, "mets")
+
+
+def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
+    """A table from the arrays of a version. Raises MissingTableError for one that the version lacks, or that has a
+    formula and no chances."""
+    names = met_names(arrays)
+    rows = np.flatnonzero(np.asarray(arrays["met"]) == names.index(name)) if name in names else np.zeros(0, np.int64)
+    if not len(rows):
+        have = ", ".join(names[number] for number in np.unique(arrays["met"])) or "none"
+        raise MissingTableError(f"expected a match equity table among {have}, got {name}")
+    is_post_crawford, away, opponent_away = (
+        np.asarray(arrays[key])[rows].astype(np.int64) for key in ("is_post_crawford", "away", "opponent_away")
+    )
+    cells = decided_cells(int(away.max()))
+    cells[is_post_crawford, away, opponent_away] = np.asarray(arrays["mwc"])[rows]
+    cells.flags.writeable = False
+    return MatchEquity(name, cells)
+
+
+def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
+    """The arrays `met` (index of the table), `is_post_crawford`, `away`, `opponent_away` and `mwc` of all cells that
+    tables have, in this order; nothing for None."""
+    found: list[tuple[NDArray[Any], ...]] = []
+    for number, met in enumerate(mets):
+        if met is not None:
+            places = np.nonzero(np.isfinite(met.cells[:, 1:, 1:]))
+            values = met.cells[:, 1:, 1:][places]
+            found.append((np.full(len(values), number), places[0], places[1] + 1, places[2] + 1, values))
+    columns = [np.concatenate(parts) for parts in zip(*found, strict=True)] or [np.zeros(0)] * 5
+    types = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}
+    return {key: column.astype(type_) for (key, type_), column in zip(types.items(), columns, strict=True)}
+
+
+def texts(arrays: Arrays, name: str) -> list[str]:
+    """Texts that are kept as bytes one after the other and where each ends."""
+    letters, ends = np.asarray(arrays[name]).tobytes(), np.asarray(arrays[f"{name}_ends"]).tolist()
+    return [letters[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
