@@ -199,3 +199,10 @@ def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) ->
     for total in match.pairs.totals:
         solve_match_total(match, total)
     return match
+
+
+def mwc_columns(match: MatchPairs, cube: MatchCube, cube_value: int) -> list[NDArray[np.float64]]:
+    """float64[on-roll index, opponent index] for each of `match_table.match_columns`, in order."""
+    won, lost = cube.worth(0, cube_value)
+    states = () if cube.score.is_crawford else start_states(cube.score, cube_value)
+    return [lost + win_chances(match) * (won - lost), *(no_double_mwc(match, cube, state) for state in states)]
