@@ -22,7 +22,15 @@ TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollo
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
 SIZED = [kind for kind in COMPUTED if all(isinstance(value, int) for value in vars(kind.smallest).values())]
-PARAMETER_NAMES = sorted({name for kind in SIZED for name in kind.parameters.names()})
+OPTIONS = {  # parameters of kinds that `build` takes, and what they are
+    **{name: f"Number of {name}." for kind in SIZED for name in kind.parameters.names()},
+    "away": "Points that the player on roll still needs to win the match.",
+    "opponent_away": "Points that the opponent still needs.",
+    "is_crawford": "1 in the Crawford game.",
+    "cube_value": "Value of the cube.",
+    "met": "Name of a match equity table.",
+}
+TEXTS = {"met"}
 
 
 class Commands(click.Group):
@@ -59,18 +67,19 @@ def main(context: click.Context, root: str, debug: bool) -> None:  # noqa: ARG00
 
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
     """One option for each parameter that any kind has."""
-    for name in reversed(PARAMETER_NAMES):
-        function = click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")(
-            function
-        )
+    for name in sorted(OPTIONS, reverse=True):
+        kind = str if name in TEXTS else int
+        metavar = "NAME" if name in TEXTS else "N"
+        add = click.option(f"--{name.replace('_', '-')}", name, type=kind, metavar=metavar, help=OPTIONS[name])
+        function = add(function)
     return function
 
 
-def chosen(kind: Dataset[Any], options: dict[str, int | None]) -> Parameters:
+def chosen(warehouse: Warehouse, kind: Dataset[Any], options: dict[str, Any]) -> Parameters:
     """The default parameters, or the smallest where there is no default, with the given ones changed."""
     given = {name: value for name, value in options.items() if value is not None}
     parameters: Parameters = (*kind.defaults, kind.smallest)[0].with_changes(given)
-    return parameters
+    return kind.completed(parameters, warehouse) if given else parameters
 
 
 @main.command(name="list", short_help="List the kinds of dataset, and the versions that are there.")
@@ -84,10 +93,10 @@ def list_(warehouse: Warehouse) -> None:
 @click.argument("kind")
 @parameter_options
 @click.pass_obj
-def explain(warehouse: Warehouse, /, kind: str, **options: int | None) -> None:
+def explain(warehouse: Warehouse, /, kind: str, **options: Any) -> None:
     """Explain a dataset KIND: columns, arrays, parameters, checks, and what a build would need."""
     declared = warehouse.kind(kind)
-    report.print_kind(declared, chosen(declared, options))
+    report.print_kind(declared, chosen(warehouse, declared, options))
 
 
 @main.command(short_help="Build a KIND, or the whole default warehouse.")
@@ -106,7 +115,7 @@ def build(
     executor: str,
     force: bool,
     yes: bool,
-    **options: int | None,
+    **options: Any,
 ) -> None:
     """Build a dataset KIND with the given parameters, or the whole default warehouse."""
     from bgdata.kernel import threads as run_on
@@ -119,7 +128,7 @@ def build(
     if kind and not kinds[0].defaults:
         hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
         raise UsageError(f"expected a kind that is computed by itself, got {kind}; {hint}")
-    wanted = [(k, p) for k in kinds for p in ([chosen(k, options)] if given else k.defaults)]
+    wanted = [(k, p) for k in kinds for p in ([chosen(warehouse, k, options)] if given else k.defaults)]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)
         report.confirm_large(warehouse, declared, parameters, yes=yes)
@@ -166,15 +175,30 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 @main.command(short_help="Look a bearoff position up in every table.")
 @click.argument("position_id")
 @gnubg_option
+@click.option("--away", metavar="A-B", help="A match score: points to go, of the player on roll first.")
+@click.option("--crawford", is_flag=True, help="In the Crawford game.")
+@click.option("--cube", "cube_value", default=1, show_default=True, metavar="N", help="Value of the cube, in a match.")
+@click.option("--owner", metavar="NAME", help="Whose the cube is: on_roll or opponent.  [default: on_roll above 1]")
+@click.option("--met", default="", metavar="NAME", help="Match equity table.  [default: that of match_equity]")
 @click.pass_obj
-def probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path, ...]) -> None:
-    """Look a bearoff position up in every table that covers it.
+def probe(
+    warehouse: Warehouse, /, position_id: str, gnubg_files: tuple[Path, ...], away: str | None, **stakes: Any
+) -> None:
+    """Look a bearoff position up in every table that covers it, or at a match score in the exact one, which is built
+    first where it is missing.
 
     POSITION_ID is gnubg's 14-character Position ID; the player on roll is about to roll.
     """
     from bgdata.commands.probe import print_probe
+    from bgdata.commands.probe_match import MatchStakes, print_match_probe
 
-    print_probe(warehouse, position_id, gnubg_files)
+    if away is not None:
+        owner = stakes["owner"] or ""
+        given = MatchStakes(away, stakes["crawford"], stakes["cube_value"], owner, stakes["met"])
+        return print_match_probe(warehouse, position_id, given)
+    if stakes["crawford"] or stakes["cube_value"] != 1 or stakes["owner"] or stakes["met"]:
+        raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
+    return print_probe(warehouse, position_id, gnubg_files)
 
 
 @main.command()

@@ -1,10 +1,10 @@
 """The cube states that a game at a match score can still reach, and what winning or losing in each is worth.
 
-A state says who is on roll, the value of the cube, and who may turn it. Doubling leads to a state with twice the value;
-it ends at the *dead* cube, which wins the match for its owner as it is, so that he has no reason to turn it. A dead cube
-needs no table of its own: where gammons are impossible, MWC is what losing is worth, plus the chance of winning times
-the difference. A cube that only saves the other side from a match already lost (the redouble that players call
-automatic) is not dead: it is found to be right like any other.
+A state says who is on roll, the value of the cube, and who may turn it. Doubling leads to one of twice the value, and
+ends at the *dead* cube, which wins the match for its owner as it is, so that he has no reason to turn it. Where it is
+dead for both, no table is needed: without gammons MWC is what losing is worth, plus the chance of winning times the
+difference. The redouble that players call automatic, by which an owner loses no more than the match that is lost
+anyway, is found to be right like any other.
 """
 
 from __future__ import annotations
@@ -124,6 +124,8 @@ def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
 
     Raises InvalidScoreError for a cube that cannot be.
     """
+    if score.is_crawford and cube_value != 1:
+        raise InvalidScoreError(f"expected a cube of 1 in the crawford game, got {cube_value}")
     owners = (CubeOwner.CENTERED,) if cube_value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
     may_double = Stakes(score, Cube(cube_value, owners[0])).may_double
     states = tuple(CubeState(0, cube_value, owner) for owner in owners)

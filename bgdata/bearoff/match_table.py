@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.tables import Layout, fitted
 from bgdata.errors import InvalidPositionError, InvalidScoreError, NotCoveredError
-from bgdata.game.match import Cube, CubeOwner, MatchScore
+from bgdata.game.match import CubeOwner, MatchScore
 from bgdata.store.table import Table
 
 STEPS = 65535  # code = round(mwc * STEPS)
@@ -26,6 +26,20 @@ def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
         return ("cubeless",)
     owners = ("centered",) if cube_value == 1 else ("owned", "opponent_owned")
     return ("cubeless", *owners, "double_take")
+
+
+def checked_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
+    """The owner of a cube in a match: one of 1 is centered, a higher one is not. Empty: whoever may double. Raises
+    InvalidScoreError."""
+    if not cube_owner:
+        return CubeOwner.CENTERED if cube_value == 1 else CubeOwner.ON_ROLL
+    if cube_owner not in tuple(CubeOwner):
+        raise InvalidScoreError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {cube_owner!r}")
+    owner = CubeOwner(cube_owner)
+    if (owner == CubeOwner.CENTERED) != (cube_value == 1):
+        expected = "centered" if cube_value == 1 else "that of on_roll or opponent"
+        raise InvalidScoreError(f"expected a cube of {cube_value} to be {expected}, got {str(owner)!r}")
+    return owner
 
 
 class MatchDecision(NamedTuple):
@@ -70,9 +84,9 @@ class MatchTable:
     def __len__(self) -> int:
         return self._count * self._count
 
-    def probe(self, board: ArrayLike, cube_owner: CubeOwner | str = CubeOwner.CENTERED) -> MatchDecision:
-        """The decision at a 26-integer board. Raises NotCoveredError, or InvalidScoreError for an owner that the cube of
-        this table cannot have."""
+    def probe(self, board: ArrayLike, cube_owner: CubeOwner | str = "") -> MatchDecision:
+        """The decision at a 26-integer board; without an owner that of who may double. Raises InvalidPositionError,
+        NotCoveredError, or InvalidScoreError for an owner that the cube of this table cannot have."""
         integers = np.asarray(board)
         if integers.shape != (26,):
             raise InvalidPositionError(f"expected a board of 26 integers, got {integers.shape}")
@@ -81,27 +95,15 @@ class MatchTable:
             raise NotCoveredError("expected a bearoff position, got a checker on the bar")
         return self.probe_layouts(ours.tolist(), theirs.tolist(), cube_owner)
 
-    def probe_layouts(
-        self, on_roll: Layout, opponent: Layout, cube_owner: CubeOwner | str = CubeOwner.CENTERED
-    ) -> MatchDecision:
+    def probe_layouts(self, on_roll: Layout, opponent: Layout, cube_owner: CubeOwner | str = "") -> MatchDecision:
         """The same from two layouts or position indexes."""
-        owner = Cube(self.cube_value, self.owner(cube_owner)).owner
+        owner = checked_owner(self.cube_value, cube_owner)
         indexes = [self._index(on_roll), self._index(opponent)]
         values = self.decode(self.stored[indexes[0], indexes[1]])
         found = dict(zip(self.columns, (float(value) for value in values), strict=True))
         taken = None if owner == CubeOwner.OPPONENT else found.get("double_take")
         no_double = found[OWNER_COLUMNS[owner]] if not self.score.is_crawford else found["cubeless"]
         return MatchDecision(found["cubeless"], no_double, taken, self.won)
-
-    def owner(self, cube_owner: CubeOwner | str) -> CubeOwner:
-        """The owner, checked: a cube of 1 is centered, and a higher one in a match is not. Raises InvalidScoreError."""
-        if cube_owner not in tuple(CubeOwner):
-            raise InvalidScoreError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {cube_owner!r}")
-        owner = CubeOwner(cube_owner)
-        if (owner == CubeOwner.CENTERED) != (self.cube_value == 1):
-            expected = "centered" if self.cube_value == 1 else "owned by on_roll or opponent"
-            raise InvalidScoreError(f"expected a cube of {self.cube_value} to be {expected}, got {owner!s}")
-        return owner
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float64]:
         """float64[n, columns] MWC of n pairs of indexes, by `columns`."""

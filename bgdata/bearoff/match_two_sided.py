@@ -9,7 +9,7 @@ Taking leads to the column of twice the cube, which is its owner's opponent's, i
 winning the points on the cube. Column 0 is the chance of winning the game, by plays that make the most of it: with no
 gammons it gives MWC wherever the cube is dead. So all columns of a cell follow from cells of smaller totals of pips.
 
-Everything is float64, in cells as those of `two_sided`: in the row of the other side, in the lane of the player on roll.
+Everything is float64, in cells as `two_sided` has them: in the row of the other side, in the lane of the one on roll.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def fill_match_totals(
 
 
 @kernel()
-def fill_decided(expected: Array, take: Array, worths: Array, start: int, decided: Array) -> float:
-    """Fills decided[column] with MWC of the player on roll from the no-double MWC expected[column]; returns that of
-    column `start`. worths[4, column]: MWC having won, lost, won with twice the cube, lost with it."""
+def fill_decided(expected: Array, take: Array, worths: Array, decided: Array) -> None:
+    """Fills decided[column] with MWC of the player on roll from the no-double MWC expected[column]. worths[4, column]:
+    MWC having won, lost, won with twice the cube, lost with it."""
     for column in range(expected.shape[0]):
         worth = expected[column]
         if take[column] != NOBODY:
@@ -83,7 +83,6 @@ def fill_decided(expected: Array, take: Array, worths: Array, start: int, decide
             doubled = doubled if doubled < won else won
             worth = worth if worth > doubled else doubled
         decided[column] = worth
-    return expected[start]
 
 
 @kernel(parallel=True)
@@ -118,7 +117,8 @@ def solve_match_tasks(
                 for column in range(columns):
                     total = totals[on_roll - first, place + after_play[column] * LANES]
                     expected[column] = 1.0 - total / 36.0
-                no_double[other, on_roll] = fill_decided(expected, take, worths, start, decided)
+                no_double[other, on_roll] = expected[start]
+                fill_decided(expected, take, worths, decided)
                 for column in range(columns):
                     cells[other, on_roll // LANES, column, on_roll % LANES] = decided[column]
 

@@ -75,7 +75,9 @@ def variant_input(kind: Dataset[Any], variant: str, recipe: str) -> tuple[str, P
         try:
             parameters: Parameters = kind.parameters(**json.loads(recipe))
         except (TypeError, ValueError):
-            raise InvalidParameterError(f"expected the parameters of {kind.name}/{variant} as JSON, got {recipe}") from None
+            raise InvalidParameterError(
+                f"expected the parameters of {kind.name}/{variant} as JSON, got {recipe}"
+            ) from None
         if kind.slug(parameters) != variant:
             raise InvalidParameterError(
                 f"expected parameters of {kind.name}/{variant}, got those of {kind.slug(parameters)}"
@@ -113,8 +115,8 @@ def variant_recipe(warehouse: Warehouse, table: Table) -> str:
     parameters = kind.parameters.from_manifest(table.manifest.parameters)
     if not kind.takes_files and warehouse.find(kind, parameters) is None:
         raise MissingTableError(
-            f"expected {kind.name}/{variant} made from what is in {warehouse.root}, found {table.folder.name} made from "
-            f"something else; try: bgdata build {kind.name}"
+            f"expected {kind.name}/{variant} made from what is in {warehouse.root}, found {table.folder.name} made "
+            f"from something else; try: bgdata build {kind.name}"
         )
     return "" if kind.takes_files or variant in known else canonical_json(vars(parameters)).decode().strip()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,12 @@ import numpy as np
 from bgdata.bearoff.index import MAX_POINTS, layout_count
 from bgdata.bearoff.match_states import MatchCube, start_states
 from bgdata.bearoff.match_table import STEPS, match_columns
-from bgdata.datasets._sources import variant_input
+from bgdata.datasets._sources import variant_input, variant_recipe
 from bgdata.datasets.bearoff_two_sided import is_rounded
-from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.datasets.match_equity import PUBLISHED
+from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
+from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 
@@ -25,13 +29,14 @@ if TYPE_CHECKING:
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
+    from bgdata.store.warehouse import Warehouse
 
 MOST_CHECKERS = 14  # with 15 a gammon is possible
 MOST_AWAY = 64  # of match equity tables
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "double_take")
 RECURSION_ERROR = 1e-12  # float64 against exact rational arithmetic, measured: 1e-14
 SINGLE_ERROR = 2**-25  # float32 below 1
-MET_KINDS = ("match_equity", "met_xml")
+DEFAULT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.defaults[0])
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,8 @@ class MatchBearoffParameters(Parameters):
     """Both sides have up to `checkers` on points 1 to `points`; the player on roll needs `away` points, and
     `is_crawford` is 1 in the Crawford game.
 
-    `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, match_equity/MET where not
-    given, and `met_recipe` what `_sources.variant_input` needs to know of that.
+    `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, match_equity/MET where
+    not given, and `met_recipe` what `_sources.variant_input` needs to know of that.
     """
 
     points: int = 6
@@ -49,7 +54,7 @@ class MatchBearoffParameters(Parameters):
     opponent_away: int = 5
     is_crawford: int = 0
     cube_value: int = 1
-    met: str = "published-12"
+    met: str = DEFAULT_MET
     met_source: str = ""
     met_recipe: str = ""
 
@@ -59,7 +64,7 @@ class MatchBearoffParameters(Parameters):
 
     def source(self) -> str:
         """kind/variant that holds the match equity table."""
-        return self.met_source or f"{MET_KINDS[0]}/{self.met}"
+        return self.met_source or f"{KINDS[0]}/{self.met}"
 
 
 class BearoffMatch(Dataset[MatchBearoffParameters]):
@@ -68,8 +73,8 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
     name = "bearoff_match"
     revision = 1
     summary = (
-        "Exact match winning chances of every pair of bearoff layouts at one score and cube value, for the player on roll "
-        "who does not double now: optimal play and cube from there on, by a match equity table."
+        "Exact match winning chances of every pair of bearoff layouts at one score and cube value, for the player on "
+        "roll who does not double now: optimal play and cube from there on, by a match equity table."
     )
     source = "Computed: backward recursion over all legal plays and cube actions, at every cube value still to come"
     columns = (
@@ -97,13 +102,11 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             "MWC; in tables of more than 10 million pairs uint16 codes, mwc = code / 65535. Columns: cubeless; with a "
             "cube of 1 centered, above 1 owned and opponent's; and after a double that is taken, where one is allowed",
         ),
-        FlatArray(
-            "results", "float64", "(won, lost), (this cube, twice the cube)", "MWC of the player after the game"
-        ),
+        FlatArray("results", "float64", "(won, lost), (this cube, twice the cube)", "MWC of the player after the game"),
     )
     parameters = MatchBearoffParameters
     defaults = (MatchBearoffParameters(), MatchBearoffParameters(away=3, opponent_away=5))
-    smallest = MatchBearoffParameters(3, 3, 2, 3)
+    smallest = MatchBearoffParameters(3, 3, 2, 3, met=MATCH_EQUITY.slug(PUBLISHED))
 
     def slug(self, parameters: MatchBearoffParameters) -> str:
         crawford = "-crawford" if parameters.is_crawford else ""
@@ -122,24 +125,41 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             raise InvalidParameterError(
                 f"expected 1 to {MOST_AWAY} points to go, got {parameters.away}-away {parameters.opponent_away}-away"
             )
+        if not re.fullmatch(r"[a-z0-9-]+", parameters.met):
+            raise InvalidParameterError(f"expected the name of a match equity table, got {parameters.met!r}")
         if parameters.is_crawford not in (0, 1):
             raise InvalidParameterError(f"expected 1 for the crawford game or 0, got {parameters.is_crawford}")
         if not 1 <= parameters.cube_value < 4 * MOST_AWAY:
-            raise InvalidParameterError(
-                f"expected a cube value of 1 to {2 * MOST_AWAY}, got {parameters.cube_value}"
-            )
+            raise InvalidParameterError(f"expected a cube value of 1 to {2 * MOST_AWAY}, got {parameters.cube_value}")
         try:
             start_states(parameters.score(), parameters.cube_value)
         except InvalidScoreError as error:
             raise InvalidParameterError(str(error)) from None
         self.inputs(parameters)
 
+    def completed(self, parameters: MatchBearoffParameters, warehouse: Warehouse) -> MatchBearoffParameters:
+        """With the variant that has the match equity table. Raises MissingTableError."""
+        known = [MATCH_EQUITY.slug(each) for each in (*MATCH_EQUITY.defaults, MATCH_EQUITY.smallest)]
+        if parameters.met_source or parameters.met in known:
+            return parameters
+        have = list(known)
+        for name in KINDS:
+            for variant in warehouse.variants(name):
+                table = warehouse.open(name, variant)
+                have += met_names(table.arrays())
+                if parameters.met in have[len(known) :]:
+                    recipe = variant_recipe(warehouse, table)
+                    return replace(parameters, met_source=f"{name}/{variant}", met_recipe=recipe)
+        raise MissingTableError(
+            f"expected a match equity table among {', '.join(dict.fromkeys(have))}, got {parameters.met}"
+        )
+
     def inputs(self, parameters: MatchBearoffParameters) -> Mapping[str, tuple[str, Parameters]]:
         from bgdata.datasets import all_kinds
 
         name, _, variant = parameters.source().partition("/")
         kind = all_kinds().get(name)
-        if kind is None or name not in MET_KINDS or not variant:
+        if kind is None or name not in KINDS or not variant:
             raise InvalidParameterError(
                 f"expected a table of match equities, such as match_equity/NAME, got {parameters.source()}"
             )
@@ -221,7 +241,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         rows: int,  # noqa: ARG002
         generator: np.random.Generator,  # noqa: ARG002
     ) -> None:
-        """The whole table again: a row follows from rows of other cube values, and of the score seen by the opponent."""
+        """The whole table again: a row follows from rows of other cubes, and of the score seen by the opponent."""
         from bgdata.bearoff.match_two_sided import solve_match_total
 
         parameters = self.parameters.from_manifest(table.manifest.parameters)
@@ -266,8 +286,6 @@ def error_bound(points: int, checkers: int) -> float:
 
 def met_of(inputs: Mapping[str, Table], parameters: MatchBearoffParameters) -> MatchEquity:
     """The match equity table that a recipe names. Raises MissingTableError."""
-    from bgdata.equity.stored_met import met_of_arrays
-
     return met_of_arrays(inputs["met"].arrays(), parameters.met)
 
 

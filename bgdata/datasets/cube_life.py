@@ -47,10 +47,12 @@ class CubeLife(Dataset[CubeLifeParameters]):
     name = "cube_life"
     revision = 1
     summary = (
-        "The cube life index that makes Janowski's model exact for every ordered pair of non-empty layouts, how far each "
-        "cube decision is from its border, and what decisions by the model and by one-sided chances lose."
+        "The cube life index that makes Janowski's model exact for every ordered pair of non-empty layouts, how far "
+        "each cube decision is from its border, and what decisions by the model and by one-sided chances lose."
     )
-    source = "Computed from bearoff_two_sided and bearoff_one_sided; model: R. Janowski, Take-Points in Money Games (1993)"
+    source = (
+        "Computed from bearoff_two_sided and bearoff_one_sided; model: R. Janowski, Take-Points in Money Games (1993)"
+    )
     columns = (
         Column("on_roll_index", "INTEGER", "", "Position index of the player on roll"),
         Column("opponent_index", "INTEGER", "", "Position index of the opponent"),
@@ -59,7 +61,10 @@ class CubeLife(Dataset[CubeLifeParameters]):
         Column("win_chance", "FLOAT", "chance", "Exact chance that the player on roll wins without a cube"),
         Column("one_sided_win_chance", "FLOAT", "chance", "The same from the two one-sided distributions"),
         Column(
-            "centered_cube_life_index", "FLOAT", "index", "Index of a centered cube; null where none from 0 to 1 is exact"
+            "centered_cube_life_index",
+            "FLOAT",
+            "index",
+            "Index of a centered cube; null where none from 0 to 1 is exact",
         ),
         Column("owned_cube_life_index", "FLOAT", "index", "Index of a cube that the player on roll owns, or null"),
         Column("opponent_owned_cube_life_index", "FLOAT", "index", "Index of a cube that the opponent owns, or null"),
@@ -80,8 +85,8 @@ class CubeLife(Dataset[CubeLifeParameters]):
             "indexes",
             "float32",
             "on-roll index - 1, opponent index - 1, (centered, owned, opponent's cube)",
-            "Cube life indexes from 0 to 1; in place of one -1 where the cube is worth less than a dead one, 2 where it "
-            "is worth more than a live one, 3 where the two are worth too nearly the same",
+            "Cube life indexes from 0 to 1; in place of one -1 where the cube is worth less than a dead one, 2 where "
+            "it is worth more than a live one, 3 where the two are worth too nearly the same",
         ),
         FlatArray(
             "margins",
@@ -127,7 +132,10 @@ class CubeLife(Dataset[CubeLifeParameters]):
         job.progress.start(f"{self.name}/{self.slug(parameters)}", count**2, "pairs")
         one_sided = (one_sided_equities(RaceTable(inputs["one_sided"]).chances_matrix(count + 1)[1:]) + 1.0) / 2.0
         exact, bound = TwoSidedTable(inputs["two_sided"]), error_bound(parameters.points, parameters.checkers)
-        arrays = {each.name: np.empty((count, count, size), np.float32) for each, size in zip(self.arrays, (2, 3, 3, 6), strict=True)}
+        arrays = {
+            each.name: np.empty((count, count, size), np.float32)
+            for each, size in zip(self.arrays, (2, 3, 3, 6), strict=True)
+        }
         for row in range(count):
             values = atlas_row(exact.decode(exact.stored[row + 1, 1:]), one_sided[row], bound)
             for name, found in values.items():
@@ -193,7 +201,7 @@ class CubeLife(Dataset[CubeLifeParameters]):
 
 
 def atlas_row(stored: Array, one_sided: Array, bound: float) -> dict[str, Array]:
-    """Every array of the atlas, float64[n, ...], from equities [n, 4] of a two-sided table and one-sided win chances."""
+    """Every array of the atlas, float64[n, ...], from two-sided equities [n, 4] and one-sided win chances [n]."""
     equities = np.asarray(stored, np.float64)
     win, exact = np.clip((equities[:, 0] + 1.0) / 2.0, 0.0, 1.0), equities[:, TABLE_ORDER]
     one_sided, found = np.clip(one_sided, 0.0, 1.0), margins(exact)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import turned_chances
 from bgdata.evaluation.evaluator import Evaluations
-from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.position import START
 

@@ -1,4 +1,4 @@
-"""Match equity tables for tests of match bearoffs: one induced from a post-Crawford row, and one for unequal players."""
+"""Match equity tables for tests of match bearoffs: one induced from a given row, and one for unequal players."""
 
 from __future__ import annotations
 

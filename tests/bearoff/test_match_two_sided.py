@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
 from numpy.typing import NDArray
 
 from bgdata.bearoff.match_states import CubeState, MatchCube
@@ -146,7 +145,9 @@ def test_values_do_not_depend_on_the_thread_count() -> None:
         score = away(3, 5)
         with threads(count):
             match = solved(4, 4, score, 1)
-        return no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + column_by_index(match.pairs, 3).tobytes()
+        return (
+            no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + column_by_index(match.pairs, 3).tobytes()
+        )
 
     assert values(1) == values(2)
 
