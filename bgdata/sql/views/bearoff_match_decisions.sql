@@ -17,8 +17,8 @@ select o.variant, o.on_roll_index, o.opponent_index, a.points as on_roll_points,
        case when double_gain_mwc is null or double_gain_mwc < 0 then 'no double'
             when take_gain_mwc > 0 then 'double, take' else 'double, pass' end as best_action
 from owners o
-join bearoff_positions a on a.variant = split_part(o.variant, 'x', 1) || 'x15' and a.position_index = o.on_roll_index
-join bearoff_positions b on b.variant = a.variant and b.position_index = o.opponent_index;
+join bearoff_one_sided a on a.variant = split_part(o.variant, 'x', 1) || 'x15' and a.position_index = o.on_roll_index
+join bearoff_one_sided b on b.variant = a.variant and b.position_index = o.opponent_index;
 comment on view bearoff_match_decisions is 'Cube decisions of solved bearoffs at match scores: both layouts, the right action, and what it gains';
 comment on column bearoff_match_decisions.variant is 'Points x checkers, score, cube value and match equity table';
 comment on column bearoff_match_decisions.on_roll_index is 'Position index of the player on roll';
