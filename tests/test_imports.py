@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "bgdata.kernel": set(),
     "bgdata.game": {"bgdata.errors", "bgdata.kernel"},
     "bgdata.bearoff": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.store.table"},
+    "bgdata.equity": {"bgdata.errors", "bgdata.game", "bgdata.store.table", "bgdata.store.warehouse"},
     "bgdata.evaluation": {
         "bgdata.errors",
         "bgdata.kernel",
@@ -69,6 +70,7 @@ MAY_IMPORT = {
         "bgdata.kernel",
         "bgdata.game",
         "bgdata.bearoff",
+        "bgdata.equity",
         "bgdata.formats",
         "bgdata.evaluation",
         "bgdata.play",
@@ -78,6 +80,7 @@ MAY_IMPORT = {
     "bgdata.commands": {"bgdata"},
     "bgdata.cli": {"bgdata"},
     "bgdata.cli_corpora": {"bgdata"},
+    "bgdata.cli_met": {"bgdata"},
     "bgdata.cli_players": {"bgdata"},
     "pipelines": {"bgdata"},
 }
@@ -93,7 +96,7 @@ ONLY_IN = {
     "prefect": {"pipelines"},
     "pyarrow": {"bgdata.store.parquet", "bgdata.sql", "bgdata.datasets", "bgdata.store.dataset", "bgdata.commands"},
     "duckdb": {"bgdata.store", "bgdata.sql", "bgdata.commands"},
-    "click": {"bgdata.cli", "bgdata.cli_corpora", "bgdata.cli_players", "bgdata.commands"},
+    "click": {"bgdata.cli", "bgdata.cli_corpora", "bgdata.cli_met", "bgdata.cli_players", "bgdata.commands"},
     "matplotlib": {"bgdata.commands"},
     "rich": {"bgdata.commands"},
     "psutil": {"bgdata.store"},

@@ -47,7 +47,9 @@ MATCH_EQUITY_TABLES = TableShape(
         Column("is_symmetric", "BOOLEAN", "", "Whether both players have the same chances"),
         Column("asymmetry", "DOUBLE", "chance", "How far chances of both sides are from summing to 1, at most"),
         Column("gammon_rate", "DOUBLE", "share of games", "Games that end in a gammon, of a table built here"),
-        Column("cube_life_index", "DOUBLE", "share of live", "Janowski's index, of a table built here: 0 dead to 1 live"),
+        Column(
+            "cube_life_index", "DOUBLE", "share of live", "Janowski's index, of a table built here: 0 dead to 1 live"
+        ),
         Column("formula", "VARCHAR", "", "Parameters of a formula as JSON; nothing is computed from them"),
         Column("notice", "VARCHAR", "", "Comments of the file: copyright, licence and source"),
     ),

@@ -161,7 +161,9 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         else:
             first = f"{parameters.network}-{parameters.ply}ply"
         rates = f"-gammons-{rate}" if rate else ""
-        return re.sub(r"[^a-z0-9]+", "-", f"{first}-{parameters.length}{rates}" + (f"-index-{index}" if index != "1" else ""))
+        return re.sub(
+            r"[^a-z0-9]+", "-", f"{first}-{parameters.length}{rates}" + (f"-index-{index}" if index != "1" else "")
+        )
 
     def check_parameters(self, parameters: MatchEquityParameters) -> None:
         parameters.roller().check_roller(0)
@@ -251,9 +253,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
                 raise CheckFailedError(f"expected {name} of {table.name} as they are computed again, found others")
 
 
-def states_of(
-    parameters: MatchEquityParameters, inputs: Mapping[str, Table], warehouse: Warehouse
-) -> dict[str, Array]:
+def states_of(parameters: MatchEquityParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, Array]:
     """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
     from bgdata.evaluation.mapped_player import MappedPlayer
     from bgdata.play.opening_states import first_doubles

@@ -43,7 +43,7 @@ class CubeLines(NamedTuple):
 
     def live(self, win: ArrayLike) -> NDArray[np.float64]:
         """mwc of a live cube."""
-        return np.asarray(np.interp(win, self.chances, self.mwcs))
+        return np.asarray(np.interp(np.asarray(win, float), self.chances, self.mwcs))
 
     def dead(self, win: ArrayLike) -> NDArray[np.float64]:
         """mwc of a cube that is never turned again."""
@@ -114,9 +114,7 @@ def _owned(met: MatchEquity, score: MatchScore, cube_value: int, shares: Shares,
     return CubeLines(np.array([0.0, cash_point, 1.0]), np.array([lose, cash, win]))
 
 
-def _opponent_owned(
-    met: MatchEquity, score: MatchScore, cube_value: int, shares: Shares, doubled: Level
-) -> CubeLines:
+def _opponent_owned(met: MatchEquity, score: MatchScore, cube_value: int, shares: Shares, doubled: Level) -> CubeLines:
     """The cube is the opponent's: he doubles at the player's take point."""
     (lose, win), dropped = _line(met, score, cube_value, shares).mwcs, met.after(score, -cube_value)
     chances, mwcs = doubled.owned

@@ -103,7 +103,7 @@ class MatchEquity:
     @property
     def length(self) -> int:
         """The most points to go."""
-        return self.cells.shape[1] - 1
+        return int(self.cells.shape[1]) - 1
 
     @cached_property
     def post_crawford_length(self) -> int:
@@ -189,9 +189,7 @@ def decided_cells(length: int) -> NDArray[np.float64]:
     return cells
 
 
-def check_table(
-    name: str, before: NDArray[np.float64], own: NDArray[np.float64], other: NDArray[np.float64]
-) -> None:
+def check_table(name: str, before: NDArray[np.float64], own: NDArray[np.float64], other: NDArray[np.float64]) -> None:
     """Raise InvalidParameterError unless these are chances, and of sizes that belong together."""
     if before.ndim != 2 or before.shape[0] != before.shape[1] or not 1 <= len(before) <= MOST_AWAY:
         raise InvalidParameterError(

@@ -97,10 +97,10 @@ def induced_table(
     check_gammon_rate(gammon_rate)
     check_cube_life_index(cube_life_index)
     row = np.asarray(post_crawford, float)
-    before = np.full((len(row), len(row)), 0.5)
+    before = np.full((row.size, row.size), 0.5)
+    MatchEquity.of(name, before, row)  # refuses what is no row
     before[0] = crawford_row(row, gammon_rate)
     before[:, 0] = 1 - before[0]
-    MatchEquity.of(name, before, row)  # refuses what is no row
     cells = decided_cells(len(row))
     cells[0, 1:, 1:] = before
     cells[1, 1, 1:], cells[1, 1:, 1] = 1 - row, row

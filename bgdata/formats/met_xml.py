@@ -227,7 +227,8 @@ def _check_sides(table: MetTable, pre: Element, posts: list[Element]) -> None:
         row, column = np.unravel_index(np.abs(before + before.T - 1).argmax(), before.shape)
         where = f"{row + 1}-away {column + 1}-away"
         raise XmlFlaw(
-            pre.line, f"expected the same chances for both sides, as the post-crawford table says, found others at {where}"
+            pre.line,
+            f"expected the same chances for both sides, as the post-crawford table says, found others at {where}",
         )
 
 

@@ -1,0 +1,165 @@
+"""`bgdata met`: match equity tables built, printed, compared, drawn and written for other programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.commands.report import progress_bars
+from bgdata.commands.rollout import network_parameters
+from bgdata.datasets.match_equity import DATASET, MatchEquityParameters
+from bgdata.datasets.met_xml import described, met_name
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.stored_met import find_met
+from bgdata.errors import CorruptFileError, InvalidScoreError, UsageError
+from bgdata.formats.met_xml import MetTable, read_met, write_met
+from bgdata.game.match import MatchScore
+from bgdata.store.warehouse import Warehouse
+
+SCORE = re.compile(r"(\d{1,3})-(\d{1,3})")
+SIDES = 1e-9  # tables whose chances for both sides differ by less are the same for both
+MOST_SHOWN = 15  # points to go of a comparison that nobody asked more of
+
+
+def build_met(warehouse: Warehouse, network: str, options: dict[str, Any]) -> None:
+    """Build a table and print its figures. Raises InvalidParameterError, and MissingTableError for a network that is
+    not there."""
+    given = {} if options["row"] else network_parameters(warehouse, network)
+    parameters = MatchEquityParameters(**given, **options)
+    DATASET.check_parameters(parameters)
+    with progress_bars() as progress:
+        table = warehouse.build(DATASET.name, parameters, progress=progress)
+    met = find_met(warehouse, DATASET.slug(parameters))
+    figures = table.manifest.statistics
+    click.echo(f"{met.name}: to {met.length}-away, gammon rate {100 * figures['gammon_rate']:.2f} %")
+    click.echo("\n".join(post_crawford_lines(met, met.length)))
+
+
+def open_met(warehouse: Warehouse, text: str) -> MatchEquity:
+    """A table of the warehouse by its name (the default one without), or that of an .xml file. Raises MissingTableError,
+    StorageError, and CorruptFileError for a file that is no table of chances."""
+    if not text.lower().endswith((".xml", ".xml.gz", ".xml.bz2")):
+        return find_met(warehouse, text)
+    path = Path(text)
+    found = read_met(path)
+    for problem in found.quarantined:
+        if not problem.reason.startswith("expected a table that is whole"):
+            raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")
+    table = described(met_name(path), found.table) if found.table else None
+    if table is None or table.met is None:
+        what = f"a formula ({table.form})" if table else "none"
+        raise CorruptFileError(f"expected a match equity table of chances in {path}, found {what}")
+    return table.met
+
+
+def show_met(met: MatchEquity, length: int | None, score: str, *, is_post_crawford: bool) -> None:
+    """Print a table in percent, or what is played for at one score. Raises UsageError or InvalidScoreError."""
+    if score:
+        click.echo("\n".join(score_lines(met, score_of(score, is_post_crawford))))
+        return
+    shown = min(length or met.length, met.length)
+    click.echo(f"{met.name}: chance (%) of winning the match before a game, who needs so many points (rows)")
+    click.echo("against so many of the opponent (columns); 1-away is the Crawford game\n")
+    cells = 100 * met.cells[0, 1 : shown + 1, 1 : shown + 1]
+    click.echo("\n".join([*grid_lines(cells, "{:6.2f}"), "", *post_crawford_lines(met, shown)]))
+
+
+def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None) -> None:
+    """Print the differences of two tables in percent points, and how large they are."""
+    shown = min(length or MOST_SHOWN, one.length, other.length)
+    differences = one.cells[:, 1 : shown + 1, 1 : shown + 1] - other.cells[:, 1 : shown + 1, 1 : shown + 1]
+    click.echo(f"{one.name} less {other.name}, in percent points, to {shown}-away\n")
+    click.echo("\n".join(grid_lines(100 * differences[0], "{:+6.2f}")))
+    click.echo("\n" + "\n".join(difference_lines(differences)))
+
+
+def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
+    """How large differences float64[2, n, n] of chances are, before and after the Crawford game."""
+    for part, when in enumerate(("before", "post-crawford")):
+        sizes = np.abs(differences[part])
+        if np.isfinite(sizes).any():
+            away, opponent_away = (int(place) + 1 for place in np.unravel_index(np.nanargmax(sizes), sizes.shape))
+            upper = sizes[np.triu_indices(len(sizes), 1)] if not part else sizes[1:, 0]
+            mean = float(np.nanmean(upper)) if np.isfinite(upper).any() else 0.0
+            yield (
+                f"{when:<14} at most {np.nanmax(sizes):.4f} ({away}-away {opponent_away}-away), on average {mean:.4f}"
+            )
+
+
+def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
+    """What is played for at a score, for cubes that can still matter."""
+    yield f"{score} by {met.name}: {100 * met.at(score):.3f} %"
+    yield f"{'cube':>4}  {'win':>8} {'gammon':>8} {'lose':>8} {'gammon':>8}   {'gammon value':>12}  {'take point':>10}"
+    cube_value = 1
+    while True:
+        game = met.game(score, cube_value)
+        shown = " ".join(f"{100 * mwc:8.3f}" for mwc in (*game.win[:2], *game.lose[:2]))
+        take = f"{100 * met.take_point(score, cube_value):9.2f} %" if not score.is_crawford else f"{'-':>11}"
+        yield f"{cube_value:>4}  {shown}   {game.gammon_value:12.3f}  {take}"
+        if cube_value >= max(score.away, score.opponent_away) or score.is_crawford:
+            return
+        cube_value *= 2
+
+
+def grid_lines(cells: NDArray[np.float64], form: str) -> Iterator[str]:
+    """A square table of float64[n, n] with its scores."""
+    yield "    " + "".join(f"{column + 1:>7}" for column in range(len(cells)))
+    for row, values in enumerate(cells):
+        yield f"{row + 1:>3} " + "".join(
+            " " + (form.format(value) if np.isfinite(value) else "     -") for value in values
+        )
+
+
+def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
+    """The trailer's chances (%) after the Crawford game; those of the opponent too where they are others."""
+    rows = (
+        [("", met)]
+        if np.isnan(met.asymmetry) or met.asymmetry < SIDES
+        else [("", met), (" of the opponent", met.flip())]
+    )
+    lines = []
+    for whose, table in rows:
+        values = 100 * table.cells[1, 1 : length + 1, 1]
+        lines.append(f"post-crawford{whose}, 1- to {length}-away: " + shown_chances(values))
+    return lines
+
+
+def shown_chances(values: Sequence[float] | NDArray[np.float64]) -> str:
+    """Chances in percent, `-` for what is not there."""
+    return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
+
+
+def score_of(text: str, is_post_crawford: bool) -> MatchScore:
+    """The score of `3-5`: points that the player and the opponent need. Raises InvalidScoreError."""
+    found = SCORE.fullmatch(text)
+    if not found:
+        raise InvalidScoreError(f"expected a score such as 3-5, points to go of both sides, got {text!r}")
+    away, opponent_away = int(found[1]), int(found[2])
+    if is_post_crawford and 1 not in (away, opponent_away):
+        raise InvalidScoreError(f"expected a side that is 1-away after the crawford game, got {text}")
+    return MatchScore(away, opponent_away, not is_post_crawford and (away == 1) != (opponent_away == 1))
+
+
+def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
+    """Write a table as an XML file that gnubg loads; returns a line that says what was written. Raises what `open_met`
+    does, UsageError for a table without post-Crawford chances, and StorageError."""
+    met = open_met(warehouse, name)
+    write_met(output, as_file(met))
+    return f"wrote {output}: {output.stat().st_size:,} bytes, to {met.length}-away"
+
+
+def as_file(met: MatchEquity, description: str = "written by bgdata") -> MetTable:
+    """A table as files hold it: post-Crawford chances as far as they go."""
+    own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
+    own, other = own[np.isfinite(own)], other[np.isfinite(other)]
+    if not len(own) or not len(other):
+        raise UsageError(f"expected a table with post-crawford chances, got {met.name}")
+    same = own.shape == other.shape and np.abs(own - other).max() < SIDES
+    before: NDArray[np.float64] = met.cells[0, 1:, 1:]
+    return MetTable(met.name, description, met.length, "explicit", before, own, own if same else other, {}, "")

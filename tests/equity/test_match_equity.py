@@ -1,0 +1,158 @@
+"""Match equity tables as objects: scores, games, take points, sides; and what is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgdata.equity.match_equity import GameMwc, MatchEquity
+from bgdata.errors import InvalidParameterError, InvalidScoreError
+from bgdata.game.match import MatchScore
+
+# 1-away to 4-away: made up, and simple to work out by hand
+BEFORE = np.array(
+    [[0.5, 0.7, 0.75, 0.8], [0.3, 0.5, 0.6, 0.7], [0.25, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5]],
+)
+POST = [0.5, 0.49, 0.32, 0.31]
+MET = MatchEquity.of("hand", BEFORE, POST)
+FAVOURITE = MatchEquity.of("favourite", BEFORE + 0.02, [0.51, 0.5, 0.34, 0.33], [0.49, 0.47, 0.3, 0.29])
+
+
+def test_scores() -> None:
+    assert (MET.length, MET.post_crawford_length) == (4, 4)
+    assert MET.mwc(2, 3) == 0.6
+    assert MET.mwc(1, 3) == 0.75
+    assert MET.mwc(3, 1, is_post_crawford=True) == 0.32
+    assert MET.mwc(1, 3, is_post_crawford=True) == pytest.approx(0.68)
+    assert MET.mwc(1, 1) == MET.mwc(1, 1, is_post_crawford=True) == 0.5
+    assert [MET.mwc(away, 2) for away in (0, -1, -8)] == [1.0] * 3
+    assert [MET.mwc(2, away) for away in (0, -1, -8)] == [0.0] * 3
+    assert repr(MET) == "MatchEquity(hand, to 4-away)"
+
+
+def test_scores_as_objects() -> None:
+    assert MET.at(MatchScore(1, 3, is_crawford=True)) == 0.75
+    assert MET.at(MatchScore(1, 3)) == pytest.approx(0.68)
+    assert MET.at(MatchScore(2, 3)) == 0.6
+
+
+@pytest.mark.parametrize(
+    ("score", "points", "expected"),
+    [
+        (MatchScore(2, 3), 1, 0.75),  # the Crawford game is next
+        (MatchScore(2, 3), -1, 0.5),
+        (MatchScore(2, 3), -2, 0.3),
+        (MatchScore(2, 3), 2, 1.0),
+        (MatchScore(2, 3), -3, 0.0),
+        (MatchScore(1, 3, is_crawford=True), -1, 0.51),  # and now it is over
+        (MatchScore(1, 3), -1, 0.51),
+        (MatchScore(1, 3), -2, 0.5),
+        (MatchScore(3, 1), 2, 0.5),
+    ],
+)
+def test_scores_after_a_game(score: MatchScore, points: int, expected: float) -> None:
+    assert MET.after(score, points) == expected
+
+
+def test_games() -> None:
+    game = MET.game(MatchScore(4, 4))
+    assert game == GameMwc((0.6, 0.7, 0.8), (0.4, 0.3, 0.2))
+    assert game.gammon_value == pytest.approx(0.1 / 0.2)
+    assert game.backgammon_value == pytest.approx(0.1 / 0.2)
+    assert game.mean_win(0.5, 0.25) == pytest.approx(0.5 * 0.6 + 0.25 * 0.7 + 0.25 * 0.8)
+    assert game.mean_loss(0.5, 0.25) == pytest.approx(0.5 * 0.4 + 0.25 * 0.3 + 0.25 * 0.2)
+    assert MET.game(MatchScore(4, 4), 4) == GameMwc((1.0, 1.0, 1.0), (0.0, 0.0, 0.0))
+    assert MET.game(MatchScore(4, 4), 4).gammon_value == 0
+
+
+def test_games_of_chances() -> None:
+    game = MET.game(MatchScore(4, 4))
+    chances = [[0.6, 0.2, 0.1, 0.1, 0.05], [1, 0, 0, 0, 0], [0, 0, 0, 1, 1]]
+    first = 0.4 * 0.6 + 0.1 * 0.7 + 0.1 * 0.8 + 0.3 * 0.4 + 0.05 * 0.3 + 0.05 * 0.2
+    assert game.mwc(chances) == pytest.approx([first, 0.6, 0.2])
+    assert game.mwc(chances[0]).shape == ()
+
+
+def test_take_points() -> None:
+    score = MatchScore(4, 4)
+    assert MET.take_point(score) == pytest.approx((0.4 - 0.3) / (0.7 - 0.3))
+    assert MET.take_point(score, 2) == pytest.approx((0.3 - 0.0) / (1.0 - 0.0))
+    lost = 0.8 * 0.3 + 0.2 * 0.0
+    assert MET.take_point(score, lose_gammon_share=0.2) == pytest.approx((0.4 - lost) / (0.7 - lost))
+    won = 0.8 * 0.7 + 0.2 * 1.0
+    assert MET.take_point(score, win_gammon_share=0.2) == pytest.approx((0.4 - 0.3) / (won - 0.3))
+    assert MET.take_point(MatchScore(4, 2), 2) == 0.0
+    assert MET.take_point(MatchScore(2, 1)) == pytest.approx(0.0)
+
+
+def test_sides() -> None:
+    assert MET.asymmetry == pytest.approx(0, abs=1e-15)
+    assert FAVOURITE.asymmetry == pytest.approx(0.04)
+    other = FAVOURITE.flip()
+    assert other.mwc(2, 3) == pytest.approx(1 - 0.42)
+    assert other.mwc(3, 1, is_post_crawford=True) == pytest.approx(0.3)
+    assert FAVOURITE.mwc(3, 1, is_post_crawford=True) == 0.34
+    assert FAVOURITE.mwc(1, 3, is_post_crawford=True) == 0.7
+    assert [other.mwc(0, 1), other.mwc(1, 0)] == [1.0, 0.0]
+    assert np.allclose(other.flip().cells, FAVOURITE.cells, rtol=0, atol=1e-15, equal_nan=True)
+
+
+def test_cells_are_for_kernels_to_read() -> None:
+    assert MET.cells.shape == (2, 5, 5)
+    assert MET.cells.flags.c_contiguous
+    with pytest.raises(ValueError, match="read-only"):
+        MET.cells[0, 1, 1] = 0.4
+    assert (MET.cells[:, 0, 1:] == 1).all()
+    assert (MET.cells[:, 1:, 0] == 0).all()
+
+
+WRONG: list[tuple[Callable[[], Any], str]] = [
+    (lambda: MatchEquity.of("x", [[0.5, 1.2], [-0.2, 0.5]], [0.5]), r"expected chances from 0 to 1 in x, got 1\.2"),
+    (lambda: MatchEquity.of("x", [[np.nan]], [0.5]), "expected chances from 0 to 1 in x, got nan"),
+    (lambda: MatchEquity.of("x", [[0.5, 0.7]], [0.5]), "expected a square table of 1 to 64 points to go, got x of 1x2"),
+    (lambda: MatchEquity.of("x", [0.5], [0.5]), "expected a square table of 1 to 64 points to go, got x of 1$"),
+    (lambda: MatchEquity.of("x", np.full((65, 65), 0.5), [0.5]), "expected a square table .*, got x of 65x65"),
+    (lambda: MatchEquity.of("x", BEFORE, [*POST, 0.2]), "expected 1 to 4 post-crawford chances, .* got 5"),
+    (lambda: MatchEquity.of("x", BEFORE, []), "expected 1 to 4 post-crawford chances, as x has points to go, got 0"),
+    (lambda: MatchEquity.of("x", BEFORE, [0.6]), r"expected chances at 1-away 1-away .* sum to 1, got 0\.6 and 0\.6"),
+    (
+        lambda: MatchEquity.of("x", BEFORE + 0.02, POST),
+        r"expected both sides to have the same chances, got .* at \d-away \d-away and .* the other way round",
+    ),
+    (
+        lambda: MatchEquity.of("x", BEFORE, POST, [0.5, 0.48], is_symmetric=True),
+        r"expected both sides to have the same chances, got 0\.52 at 1-away 2-away post-crawford and 0\.49 the other way",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG, ids=[message[:60] for _, message in WRONG])
+def test_what_is_no_table(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        call()
+
+
+SCORES: list[tuple[tuple[int, int, bool], str]] = [
+    ((5, 2, False), "expected at most 4 points to go, as hand has, got 5-away 2-away"),
+    ((2, 5, False), "expected at most 4 points to go, as hand has, got 2-away 5-away"),
+    ((2, 3, True), "expected a score that hand has, got 2-away 3-away post-crawford"),
+    ((0, 0, False), "expected one winner of the match, got 0-away 0-away"),
+]
+
+
+@pytest.mark.parametrize(("score", "message"), SCORES, ids=str)
+def test_scores_that_no_table_has(score: tuple[int, int, bool], message: str) -> None:
+    with pytest.raises(InvalidScoreError, match=message):
+        MET.mwc(*score[:2], is_post_crawford=score[2])
+
+
+def test_scores_beyond_a_shorter_row() -> None:
+    short = MatchEquity.of("short", BEFORE, POST[:3])
+    assert short.post_crawford_length == 3
+    assert short.mwc(3, 1, is_post_crawford=True) == 0.32
+    for score in ((4, 1), (1, 4)):
+        with pytest.raises(InvalidScoreError, match="expected a score that short has, got .* post-crawford"):
+            short.mwc(*score, is_post_crawford=True)

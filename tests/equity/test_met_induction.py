@@ -1,0 +1,203 @@
+"""Match equity tables by induction: the published table, a literal twin, a diffusion, and other people's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.met_induction import (
+    OpeningStates,
+    crawford_row,
+    induced_table,
+    post_crawford_row,
+    slopes,
+)
+from bgdata.errors import InvalidParameterError
+from bgdata.formats.met_xml import MetTable, read_met
+from tests.equity import published
+from tests.reference.match_equity import described_post_crawford, described_table, diffusion_table
+
+INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
+ROW = (1 - np.array(published.POST_CRAWFORD)) / 2
+RATE = 2 * published.GAMMON_CHANCE
+
+
+@pytest.fixture(scope="module")
+def table() -> MatchEquity:
+    return induced_table("published", ROW, RATE)
+
+
+def installed(name: str) -> MetTable:
+    """A table that gnubg comes with. Skips where it does not."""
+    path = INSTALLED / name
+    if not path.is_file():
+        pytest.skip(f"no {path} (Debian package gnubg-data)")
+    found = read_met(path).table
+    assert found is not None
+    return found
+
+
+def random_states(seed: int) -> OpeningStates:
+    """States with chances about as in the opening."""
+    generator = np.random.default_rng(seed)
+    weights = generator.random(330)
+    win = 0.5 + 0.06 * generator.standard_normal(330)
+    gammons = np.abs(0.13 + 0.03 * generator.standard_normal((330, 2)))
+    backgammons = gammons * 0.1 * generator.random((330, 2))
+    chances = np.column_stack([win, gammons[:, 0], backgammons[:, 0], gammons[:, 1], backgammons[:, 1]])
+    return OpeningStates(weights / weights.sum(), chances)
+
+
+def test_all_cells_of_the_published_table(table: MatchEquity) -> None:
+    differences = [
+        abs(2 * table.mwc(row + 1, row + 2 + column) - 1 - equity)
+        for row, equities in enumerate(published.TABLE)
+        for column, equity in enumerate(equities)
+    ]
+    assert len(differences) + 12 == 78  # with the diagonal
+    assert max(differences) < 0.0006
+    assert [table.mwc(away, away) for away in range(1, 13)] == [0.5] * 12
+
+
+def test_the_published_chances_of_winning_the_match(table: MatchEquity) -> None:
+    """Printed to 0.1, so within 0.05; the row that they follow from is rounded too, which is 0.0002 at 3-away 11-away."""
+    for row, percents in enumerate(published.MWC_PERCENT):
+        for column, percent in enumerate(percents):
+            assert abs(100 * table.mwc(row + 1, row + 2 + column) - percent) < 0.0502
+    for away, percent in enumerate(published.POST_CRAWFORD_MWC_PERCENT, start=1):
+        assert abs(100 * table.mwc(away, 1, is_post_crawford=True) - percent) < 0.0501
+
+
+def test_the_published_crawford_row() -> None:
+    row = (1 - np.array(published.EARLIER_POST_CRAWFORD)) / 2
+    found = 2 * crawford_row(row, 2 * published.EARLIER_GAMMON_CHANCE) - 1
+    assert np.abs(found - published.EARLIER_CRAWFORD).max() < 0.0005
+
+
+def test_tables_that_were_made_by_rollouts_and_by_others(table: MatchEquity) -> None:
+    """The differences that the author names, and those of the table on the web."""
+    for name, most, place in (("mec26.xml", 0.0051, (1, 3)), ("g11.xml", 0.0126, (4, 10))):
+        other = installed(name).before
+        assert other is not None
+        sizes = np.triu(np.abs(table.cells[0, 1:, 1:] - other[:12, :12]), 1)
+        assert sizes.max() == pytest.approx(most, abs=5e-5)
+        assert np.unravel_index(sizes.argmax(), sizes.shape) == (place[0] - 1, place[1] - 1)
+
+
+def test_a_cube_that_is_live_by_four_fifths_is_closest_to_rollouts() -> None:
+    rolled_out = installed("Kazaross-XG2.xml").before
+    assert rolled_out is not None
+
+    def distance(index: float) -> float:
+        cells = induced_table("x", ROW, RATE, index).cells[0, 1:, 1:]
+        return float(np.abs(cells - rolled_out[:12, :12]).max())
+
+    assert distance(0.8) < 0.006 < distance(0.7)
+    assert distance(0.8) < 0.006 < distance(1.0)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.2, RATE, 0.6])
+def test_tables_are_those_of_the_description(rate: float) -> None:
+    expected = described_table(published.POST_CRAWFORD, rate / 2)
+    table = induced_table("x", ROW, rate)
+    assert max(abs(2 * table.mwc(*score) - 1 - equity) for score, equity in expected.items()) < 1e-12
+    assert len(expected) == 144
+
+
+def test_tables_are_those_of_a_diffusion() -> None:
+    """On a grid of 1/200 the diffusion is off by 0.0007 at most, and by twice that on one of 1/100."""
+    table = induced_table("x", ROW[:7], RATE)
+    errors = []
+    for grid in (100, 200):
+        found = diffusion_table(published.POST_CRAWFORD[:7], published.GAMMON_CHANCE, grid)
+        errors.append(max(abs(2 * table.mwc(*score) - 1 - equity) for score, equity in found.items()))
+    assert errors[1] < 0.0007
+    assert errors[0] < 0.0015
+    assert errors[1] < errors[0]
+
+
+@pytest.mark.parametrize("index", [0.0, 0.3, 0.8])
+def test_mixtures_lie_between_a_dead_and_a_live_cube_at_2_away_3_away(index: float) -> None:
+    """Where only scores with 1-away follow, the table is linear in the index."""
+    found, dead, live = (induced_table("x", ROW, RATE, x).mwc(2, 3) for x in (index, 0.0, 1.0))
+    assert found == pytest.approx(index * live + (1 - index) * dead, abs=1e-15)
+    lost, lost_gammon, won = 1 - crawford_row(ROW, RATE)[1], 0.5, crawford_row(ROW, RATE)[2]
+    by_hand = 0.5 * ((1 - RATE) * won + RATE) + 0.5 * ((1 - RATE) * 0.5 + RATE * lost)
+    assert dead == pytest.approx(by_hand)
+    assert lost < lost_gammon
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_post_crawford_rows_are_those_of_the_description(seed: int) -> None:
+    states = random_states(seed)
+    expected = described_post_crawford(states.weights.tolist(), states.chances.tolist(), 15)
+    assert np.abs((1 - np.array(expected)) / 2 - post_crawford_row(states, 15)).max() < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fair_states_are_of_equal_players(seed: int) -> None:
+    states = random_states(seed)
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = states.fair().means
+    assert win == pytest.approx(0.5, abs=1e-14)
+    assert win_gammon == pytest.approx(lose_gammon, abs=1e-14)
+    assert win_backgammon == pytest.approx(lose_backgammon, abs=1e-14)
+    assert states.fair().gammon_rate == pytest.approx(states.gammon_rate)
+    shifts = states.fair().chances[:, 0] - states.chances[:, 0]
+    assert np.ptp(shifts) < 1e-14
+    assert post_crawford_row(states.fair(), 3)[2] == pytest.approx((0.5 + states.gammon_rate / 2) / 2)
+
+
+def test_states_with_another_gammon_rate() -> None:
+    states = random_states(1).fair()
+    changed = states.with_gammon_rate(0.3)
+    assert changed.gammon_rate == pytest.approx(0.3)
+    assert (changed.chances[:, 0] == states.chances[:, 0]).all()
+    without = OpeningStates(np.ones(1), np.array([[0.5, 0, 0, 0, 0]]))
+    assert without.fair().with_gammon_rate(0.3).gammon_rate == 0
+
+
+def test_what_cells_gain_from_gammons() -> None:
+    """At 1-away 2-away a point of gammon rate costs the leader a quarter of a percent: half of the games are lost, and
+    0.5 is at stake in each gammon."""
+
+    def table(rate: float) -> MatchEquity:
+        return induced_table("x", ROW, rate)
+
+    change = 0.01 * slopes(table, RATE)
+    assert change[0, 1, 2] == pytest.approx(-0.0025)
+    assert change[0, 2, 1] == pytest.approx(0.0025)
+    difference = table(RATE + 0.01).cells - table(RATE).cells
+    assert np.nanmax(np.abs(difference - change)) < 2e-5
+    assert np.nanmax(np.abs(change[1])) == 0  # of the row that is given
+    assert np.isfinite(slopes(table, 0.0)[0, 1:, 1:]).all()
+
+
+def test_the_more_points_to_go_the_worse() -> None:
+    row = post_crawford_row(random_states(2).fair(), 25)
+    for index in (0.0, 0.5, 1.0):
+        cells = induced_table("x", row, 0.26, index).cells[0, 1:, 1:]
+        assert (np.diff(cells, axis=0) < 0).all()
+        assert (np.diff(cells, axis=1) > 0).all()
+        assert np.abs(cells + cells.T - 1).max() == 0
+
+
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (lambda: induced_table("x", ROW, 1.2), r"expected a gammon rate from 0 to 1, got 1\.2"),
+    (lambda: induced_table("x", ROW, float("nan")), "expected a gammon rate from 0 to 1, got nan"),
+    (lambda: induced_table("x", ROW, RATE, -0.1), r"expected a cube life index from 0 to 1, got -0\.1"),
+    (lambda: induced_table("x", ROW, RATE, 1.1), r"expected a cube life index from 0 to 1, got 1\.1"),
+    (lambda: induced_table("x", [0.5, 1.5], RATE), r"expected chances from 0 to 1 in x, got 1\.5"),
+    (lambda: induced_table("x", [0.4, 0.3], RATE), "expected chances at 1-away 1-away post-crawford that sum to 1"),
+    (lambda: induced_table("x", [], RATE), "expected a square table of 1 to 64 points to go, got x of 0x0"),
+    (lambda: induced_table("x", np.linspace(0.5, 0.01, 65), RATE), "expected a square table of 1 to 64 .* 65x65"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG, ids=[message[:45] for _, message in WRONG])
+def test_wrong_numbers(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        call()
