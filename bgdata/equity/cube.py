@@ -20,6 +20,7 @@ import numpy as np
 
 from bgdata.equity.curves import OPPONENT, OWNER_CODES, Points
 from bgdata.equity.doubling import (
+    DEFAULT_STRATEGY,
     JUMP,
     NOT_ALLOWED,
     Action,
@@ -68,10 +69,13 @@ class CubeRules:
     money play, for comparison; only its rules hold.
     """
 
-    strategy: Strategy = Strategy()
+    strategy: Strategy = DEFAULT_STRATEGY
     met: MatchEquity | None = None
     has_beavers: bool = False
     as_money: bool = False
+
+
+DEFAULT_RULES = CubeRules()
 
 
 class ExactCube(Protocol):
@@ -143,7 +147,7 @@ class CubeDecision:
 def decide_cube(
     chances: Sequence[float],
     stakes: Stakes,
-    rules: CubeRules = CubeRules(),
+    rules: CubeRules = DEFAULT_RULES,
     exact: CubeEquities | None = None,
     accuracy: str = "",
 ) -> CubeDecision:
@@ -220,7 +224,7 @@ def check_rules(stakes: Stakes, rules: CubeRules) -> None:
         raise InvalidParameterError(f"expected a match equity table for a match, got none at {stakes.score}")
 
 
-def why_no_double(stakes: Stakes, rules: CubeRules = CubeRules()) -> str:
+def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
     """Why the player on roll has no cube decision, in words; nothing if he has one."""
     if stakes.is_crawford:
         return "nobody doubles in the crawford game"
@@ -241,7 +245,9 @@ def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
     taken = min(equities.double_take, equities.double_beaver)
     if equities.no_double <= answer + TIE:
         taking = Action.DOUBLE_BEAVER if equities.double_beaver < equities.double_take - TIE else Action.DOUBLE_TAKE
-        found += [action for action, equity in ((Action.DOUBLE_PASS, passed), (taking, taken)) if equity <= answer + TIE]
+        found += [
+            action for action, equity in ((Action.DOUBLE_PASS, passed), (taking, taken)) if equity <= answer + TIE
+        ]
     if equities.no_double >= answer - TIE:
         found.append(Action.TOO_GOOD if passed <= taken else Action.NO_DOUBLE)
     return tuple(dict.fromkeys(found))
@@ -249,9 +255,10 @@ def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
 
 def describe_model(rules: CubeRules) -> str:
     """The model in words."""
-    model, index, opponent_index = rules.strategy
-    if model == JUMP:
-        return f"jump model, volatility {index:g}"
-    indexes = f"{index:g}" if index == opponent_index else f"{index:g} (opponent {opponent_index:g})"
+    strategy = rules.strategy
+    if strategy.model == JUMP:
+        return f"jump model, volatility {strategy.volatility:g}"
+    own, other = strategy.cube_life_index, strategy.opponent_cube_life_index
+    indexes = f"{own:g}" if own == other else f"{own:g} (opponent {other:g})"
     table = f", {rules.met.name}" if rules.met is not None and not rules.as_money else ""
     return f"janowski's model, cube life index {indexes}{table}"

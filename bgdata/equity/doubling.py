@@ -23,9 +23,8 @@ from bgdata.equity.curves import (
     first_reaching,
     scaled,
 )
-from bgdata.equity.janowski import DEFAULT_INDEX, janowski_curve, situation_rows
+from bgdata.equity.janowski import DEFAULT_INDEX, both_indexes, janowski_curve, situation_rows
 from bgdata.equity.jump import DEFAULT_VOLATILITY, check_volatility, jump_curve
-from bgdata.equity.live_cube import check_cube_life_index
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import Array, kernel
@@ -48,12 +47,16 @@ _NO_DOUBLE, _TAKE, _PASS, _TOO_GOOD, _BEAVER = map(int, Action)
 
 
 class Strategy(NamedTuple):
-    """A model of the cube with its settings. For JANOWSKI the cube life indexes of the player on roll and of the
-    opponent; for JUMP the volatility, twice."""
+    """A model of the cube with its settings: JANOWSKI goes by the cube life indexes of the player on roll and of the
+    opponent, JUMP by the volatility."""
 
     model: int = JANOWSKI
-    index: float = DEFAULT_INDEX
-    opponent_index: float = DEFAULT_INDEX
+    cube_life_index: float = DEFAULT_INDEX
+    opponent_cube_life_index: float = DEFAULT_INDEX
+    volatility: float = DEFAULT_VOLATILITY
+
+
+DEFAULT_STRATEGY = Strategy()
 
 
 class CubeEquities(NamedTuple):
@@ -66,24 +69,22 @@ class CubeEquities(NamedTuple):
     double_pass: float
 
 
-def janowski(index: float = DEFAULT_INDEX, opponent_index: float | None = None) -> Strategy:
+def janowski(cube_life_index: float = DEFAULT_INDEX, opponent_cube_life_index: float | None = None) -> Strategy:
     """Janowski's model with one cube life index, or one for each player. Raises InvalidParameterError."""
-    other = index if opponent_index is None else opponent_index
-    check_cube_life_index(index)
-    check_cube_life_index(other)
-    return Strategy(JANOWSKI, float(index), float(other))
+    own, other = both_indexes(cube_life_index, opponent_cube_life_index)
+    return Strategy(JANOWSKI, own, other)
 
 
 def jump(volatility: float = DEFAULT_VOLATILITY) -> Strategy:
     """The jump model, to first order in the volatility. Raises InvalidParameterError."""
     check_volatility(volatility)
-    return Strategy(JUMP, float(volatility), float(volatility))
+    return Strategy(JUMP, volatility=float(volatility))
 
 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
     """The strategy with the opponent on roll."""
-    return Strategy(strategy.model, strategy.opponent_index, strategy.index)
+    return Strategy(strategy.model, strategy.opponent_cube_life_index, strategy.cube_life_index, strategy.volatility)
 
 
 @kernel()
@@ -109,7 +110,7 @@ def best_action(equities: CubeEquities) -> int:
     return _BEAVER if equities.double_beaver < equities.double_take else _TAKE
 
 
-@kernel()
+@kernel(borrows=True)
 def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
     """Winning chance, mean points of a win and of a loss, from five cumulative chances[0:5]."""
     win = min(max(float(chances[0]), 0.0), 1.0)
@@ -122,18 +123,20 @@ def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
 def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
     """Equity by winning chance in money play, by owner code. The jump model takes no notice of the Jacoby rule."""
     if strategy.model == JUMP:
-        return jump_curve(mean_win, mean_loss, owner, strategy.index)
-    return janowski_curve(mean_win, mean_loss, owner, strategy.index, strategy.opponent_index, is_jacoby)
+        return jump_curve(mean_win, mean_loss, owner, strategy.volatility)
+    return janowski_curve(
+        mean_win, mean_loss, owner, strategy.cube_life_index, strategy.opponent_cube_life_index, is_jacoby
+    )
 
 
-@kernel()
+@kernel(borrows=True)
 def money_equity(strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool) -> float:
     """Equity of the player on roll who does not double now, in points per unit cube, from chances[0:5]."""
     win, mean_win, mean_loss = mean_points(chances)
     return curve_equity(money_curve(strategy, mean_win, mean_loss, owner, is_jacoby), win)
 
 
-@kernel()
+@kernel(borrows=True)
 def money_equities(
     strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool, has_beavers: bool
 ) -> CubeEquities:

@@ -2,9 +2,9 @@
 
 Dead, nobody doubles any more, and equity is straight in the winning chance P: P (W + L) - L, with W and L the mean
 points of a win and of a loss. Live, chances drift without jumps, and the cube is turned exactly where the opponent
-may as well pass: at the take and cash points, where the equity is -1 and 1. The model is `index` times the live equity
-plus the rest times the dead one: points per unit cube of the player on roll who does not double now. Decisions follow
-by comparing equities.
+may as well pass: at the take and cash points, where the equity is -1 and 1. The model is the live equity times the
+cube life index, plus the dead one times the rest: points per unit cube of the player on roll who does not double now.
+Decisions follow by comparing equities.
 
 Each player may have an index of his own: an owned cube goes by that of its owner, a centered one by the mean. Under
 the Jacoby rule gammons count nothing while the cube is centered: nobody plays on for one, and W = L = 1 until it is
@@ -57,26 +57,26 @@ def live_curve(mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -
 
 
 @kernel()
-def index_of(owner: int, index: float, opponent_index: float) -> float:
+def index_of(owner: int, own_index: float, opponent_index: float) -> float:
     """The cube life index of a cube, from those of the player on roll and of the opponent."""
     if owner == CENTERED:
-        return 0.5 * (index + opponent_index)
-    return index if owner == ON_ROLL else opponent_index
+        return 0.5 * (own_index + opponent_index)
+    return own_index if owner == ON_ROLL else opponent_index
 
 
 @kernel()
 def janowski_curve(
-    mean_win: float, mean_loss: float, owner: int, index: float, opponent_index: float, is_jacoby: bool
+    mean_win: float, mean_loss: float, owner: int, own_index: float, opponent_index: float, is_jacoby: bool
 ) -> Curve:
     """The model's equity, by owner code."""
-    return mixed(live_curve(mean_win, mean_loss, owner, is_jacoby), index_of(owner, index, opponent_index))
+    return mixed(live_curve(mean_win, mean_loss, owner, is_jacoby), index_of(owner, own_index, opponent_index))
 
 
 @kernel()
 def fill_janowski(
     situations: NDArray[np.float64],
     owner: int,
-    index: float,
+    own_index: float,
     opponent_index: float,
     is_jacoby: bool,
     equities: NDArray[np.float64],
@@ -84,7 +84,7 @@ def fill_janowski(
     """Fills equities[row] from situations[row, 0:3]: winning chance, mean points of a win and of a loss."""
     for row in range(len(situations)):
         win, mean_win, mean_loss = situations[row, 0], situations[row, 1], situations[row, 2]
-        curve = janowski_curve(mean_win, mean_loss, owner, index, opponent_index, is_jacoby)
+        curve = janowski_curve(mean_win, mean_loss, owner, own_index, opponent_index, is_jacoby)
         equities[row] = curve_equity(curve, win)
 
 
@@ -94,8 +94,8 @@ def janowski_equities(
     mean_loss: ArrayLike = 1.0,
     *,
     owner: CubeOwner = CubeOwner.CENTERED,
-    index: float = DEFAULT_INDEX,
-    opponent_index: float | None = None,
+    cube_life_index: float = DEFAULT_INDEX,
+    opponent_cube_life_index: float | None = None,
     is_jacoby: bool = False,
 ) -> NDArray[np.float64]:
     """float64[...]: equities of the player on roll who does not double now, points per unit cube, from arrays that
@@ -108,16 +108,16 @@ def janowski_equities(
 
     Raises InvalidParameterError for an index, a chance or mean points outside their ranges.
     """
-    other = index if opponent_index is None else opponent_index
-    check_cube_life_index(index)
-    check_cube_life_index(other)
+    own, other = both_indexes(cube_life_index, opponent_cube_life_index)
     situations, shape = situation_rows(win, mean_win, mean_loss)
     equities = np.empty(len(situations))
-    fill_janowski(situations, OWNER_CODES[CubeOwner(owner)], float(index), float(other), is_jacoby, equities)
+    fill_janowski(situations, OWNER_CODES[CubeOwner(owner)], own, other, is_jacoby, equities)
     return equities.reshape(shape)
 
 
-def situation_rows(win: ArrayLike, mean_win: ArrayLike, mean_loss: ArrayLike) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+def situation_rows(
+    win: ArrayLike, mean_win: ArrayLike, mean_loss: ArrayLike
+) -> tuple[NDArray[np.float64], tuple[int, ...]]:
     """float64[n, 3] rows of arrays that broadcast to a shape, and the shape. Raises InvalidParameterError."""
     try:
         columns = np.broadcast_arrays(*(np.asarray(column, float) for column in (win, mean_win, mean_loss)))
@@ -131,3 +131,10 @@ def situation_rows(win: ArrayLike, mean_win: ArrayLike, mean_loss: ArrayLike) ->
     rows = np.stack([column.reshape(-1) for column in columns], axis=1)
     return np.ascontiguousarray(rows), columns[0].shape
 
+
+def both_indexes(cube_life_index: float, opponent_cube_life_index: float | None) -> tuple[float, float]:
+    """Both players' cube life indexes, equal unless the second is given. Raises InvalidParameterError."""
+    other = cube_life_index if opponent_cube_life_index is None else opponent_cube_life_index
+    for index in (cube_life_index, other):
+        check_cube_life_index(index)
+    return float(cube_life_index), float(other)

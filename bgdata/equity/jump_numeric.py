@@ -81,7 +81,7 @@ def solve_jumps(
 
     def next_centered(sides: Equities) -> Equities:
         held = np.minimum(sides, np.maximum(2 * owned, -1))
-        return np.where(np.minimum(2 * other, 1) > sides, np.minimum(2 * other, 1), held)
+        return np.asarray(np.where(np.minimum(2 * other, 1) > sides, np.minimum(2 * other, 1), held))
 
     (centered,) = iterate(mean, next_centered, dead[None], ends)
     return SolvedJumps(chances, owned, centered, other)
@@ -95,7 +95,7 @@ def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equi
         after[:, [0, -1]] = ends
         following = after @ mean.T
         change = np.abs(following - equities).max()
-        equities = following
+        equities = np.asarray(following)
         if change < CONVERGED:
             break
     return equities
@@ -110,7 +110,7 @@ def mean_over_jumps(points: int, integral: Callable[[float], float]) -> Equities
     at = np.array([integral(distance * step) for distance in range(-points - 1, points + 2)])
     place = np.arange(points + 1)
     apart = place[None, :] - place[:, None] + points + 1
-    weights = (at[apart + 1] - 2 * at[apart] + at[apart - 1]) / step
+    weights: Equities = (at[apart + 1] - 2 * at[apart] + at[apart - 1]) / step
     # half pieces at the ends, with all that lies beyond as if it were there
     weights[:, 0] = (at[apart[:, 1]] - at[apart[:, 0]]) / step
     weights[:, -1] = 1 - (at[apart[:, -1]] - at[apart[:, -2]]) / step

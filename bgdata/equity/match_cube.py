@@ -38,7 +38,7 @@ Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, seen by the player on roll: what both sides have to go, and whether it is the Crawford game."""
+    """A game of a match, seen by the player on roll: points that both sides need, and if it is the Crawford game."""
 
     away: int
     opponent_away: int
@@ -66,7 +66,7 @@ class MatchCurves(NamedTuple):
     dropped: float  # the player on roll does
 
 
-@kernel()
+@kernel(borrows=True)
 def shares_of(chances: NDArray[np.floating]) -> Shares:
     """Shares from five cumulative chances[0:5]; no gammons where there is nothing to win, or to lose."""
     win = min(max(float(chances[0]), 0.0), 1.0)
@@ -80,7 +80,7 @@ def shares_of(chances: NDArray[np.floating]) -> Shares:
     )
 
 
-@kernel()
+@kernel(borrows=True)
 def mwc_after(cells: Cells, game: MatchGame, points: int) -> float:
     """mwc of the player on roll once he has won `points` (negative: lost)."""
     away, opponent_away = game.away - max(points, 0), game.opponent_away - max(-points, 0)
@@ -92,7 +92,7 @@ def mwc_after(cells: Cells, game: MatchGame, points: int) -> float:
     return float(cells[1 if is_post_crawford else 0, away, opponent_away])
 
 
-@kernel()
+@kernel(borrows=True)
 def mean_mwc(cells: Cells, game: MatchGame, points: int, gammon: float, backgammon: float) -> float:
     """mwc after a game of `points` (negative: lost), or a gammon or backgammon of it, by their shares."""
     single = mwc_after(cells, game, points)
@@ -100,7 +100,7 @@ def mean_mwc(cells: Cells, game: MatchGame, points: int, gammon: float, backgamm
     return single + gammon * (double - single) + backgammon * (triple - double)
 
 
-@kernel()
+@kernel(borrows=True)
 def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> Curve:
     """mwc of a cube that nobody turns any more."""
     lose = mean_mwc(cells, game, -cube_value, shares.lose_gammon, shares.lose_backgammon)
@@ -108,7 +108,7 @@ def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -
     return Curve(0.0, 1.0, lose, lose, win, win)
 
 
-@kernel()
+@kernel(borrows=True)
 def match_curves(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
     """The live cube's mwc, from the first cube that decides the match down to `cube_value`."""
     value = 2 * cube_value
@@ -131,7 +131,7 @@ def match_curves(cells: Cells, game: MatchGame, cube_value: int, shares: Shares)
     return MatchCurves(owned, opponent_owned, doubled_owned, doubled_other, passed, dropped)
 
 
-@kernel()
+@kernel(borrows=True)
 def match_curve(
     cells: Cells, game: MatchGame, cube_value: int, owner: int, shares: Shares, strategy: Strategy, curves: MatchCurves
 ) -> Curve:
@@ -139,20 +139,20 @@ def match_curve(
     worth nothing has no say in the index of a centered one."""
     if game.is_crawford:
         return dead_curve(cells, game, cube_value, shares)
-    index = index_of(owner, strategy.index, strategy.opponent_index)
+    index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
     if owner == ON_ROLL:
         return mixed(curves.owned, index)
     if owner == OPPONENT:
         return mixed(curves.opponent_owned, index)
     if game.away <= cube_value:
-        index = strategy.opponent_index
+        index = strategy.opponent_cube_life_index
     elif game.opponent_away <= cube_value:
-        index = strategy.index
+        index = strategy.cube_life_index
     low, high = curves.opponent_owned, curves.owned
     return mixed(Curve(low.low, high.high, low.lose, low.at_low, high.at_high, high.win), index)
 
 
-@kernel()
+@kernel(borrows=True)
 def match_equities(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating]
 ) -> CubeEquities:
@@ -163,11 +163,11 @@ def match_equities(
     now = curve_equity(match_curve(cells, game, cube_value, owner, shares, strategy, curves), shares.win)
     if owner == OPPONENT or game.is_crawford or game.away <= cube_value:
         return CubeEquities(now, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-    taken = curve_equity(mixed(curves.doubled_opponent_owned, strategy.opponent_index), shares.win)
+    taken = curve_equity(mixed(curves.doubled_opponent_owned, strategy.opponent_cube_life_index), shares.win)
     return CubeEquities(now, taken, taken, curves.passed)
 
 
-@kernel()
+@kernel(borrows=True)
 def match_points(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating]
 ) -> Points:
@@ -176,8 +176,8 @@ def match_points(
     shares = shares_of(chances)
     curves = match_curves(cells, game, cube_value, shares)
     now = match_curve(cells, game, cube_value, owner, shares, strategy, curves)
-    taken = mixed(curves.doubled_opponent_owned, strategy.opponent_index)
-    own = mixed(curves.doubled_owned, strategy.index)
+    taken = mixed(curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
+    own = mixed(curves.doubled_owned, strategy.cube_life_index)
     return Points(
         first_reaching(own, curves.dropped),
         double_point(now, taken, curves.passed, 1.0),
