@@ -94,12 +94,15 @@ def covering(
         same = {"points": built.points, "checkers": built.checkers}
         if built == parameters.with_changes(same) and points <= built.points and checkers <= built.checkers:
             return built
+    crawford = "--is-crawford 1 " if parameters.is_crawford else ""
     hint = (
         f"; try: bgdata build {DATASET.name} --points {max(points, 6)} --checkers {max(checkers, 6)} "
-        f"--away {parameters.away} --opponent-away {parameters.opponent_away} --cube-value {parameters.cube_value}"
+        f"--away {parameters.away} --opponent-away {parameters.opponent_away} --cube-value {parameters.cube_value} "
+        f"{crawford}--met {parameters.met}"
         if points <= 18 and checkers < MAX_CHECKERS
         else ""
     )
     raise NotCoveredError(
-        f"expected up to 6 checkers a side on points 1 to 6, got {checkers} checkers up to point {points}{hint}"
+        f"expected up to {parameters.checkers} checkers a side on points 1 to {parameters.points}, "
+        f"got {checkers} checkers up to point {points}{hint}"
     )

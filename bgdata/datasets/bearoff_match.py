@@ -262,7 +262,9 @@ def started(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> 
     """What the cube can do, and the table before its first step."""
     from bgdata.bearoff.match_two_sided import start_match
 
-    cube = MatchCube(parameters.score(), met_of(inputs, parameters).at)
+    met = met_of(inputs, parameters)
+    met.at(parameters.score())  # refuses a score beyond the table, rather than one that the game leads to
+    cube = MatchCube(parameters.score(), met.at)
     return cube, start_match(parameters.points, parameters.checkers, cube, parameters.cube_value)
 
 

@@ -11,9 +11,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.janowski import DEFAULT_INDEX, janowski_equities
 from bgdata.game.match import CubeOwner
 
+MODEL_INDEX = 0.7  # the index of rules of thumb, `janowski.DEFAULT_INDEX`
 CERTAINTY = 0.01  # an index that equities leave more uncertain than this is none
 TIE = 1e-9  # equities of two actions that differ by less are the same: chances are sums of rounded ones
 CUBES = ("centered", "owned", "opponent_owned")
@@ -30,6 +30,8 @@ class NoIndex(IntEnum):
 
 def model_equities(win_chance: ArrayLike, index: float) -> Values:
     """float64[..., 3]: equity by the model with the cube centered, owned and the opponent's, not doubling now."""
+    from bgdata.equity.janowski import janowski_equities  # a kernel, which declaring the dataset kind does not need
+
     return np.stack([janowski_equities(win_chance, owner=owner, index=index) for owner in CubeOwner], axis=-1)
 
 
@@ -61,7 +63,7 @@ def margins(exact: ArrayLike) -> Values:
     return np.stack([doubled - found[..., 0], doubled - found[..., 1], 1.0 - taken], axis=-1)
 
 
-def decision_losses(win_chance: ArrayLike, exact_margins: ArrayLike, index: float = DEFAULT_INDEX) -> Values:
+def decision_losses(win_chance: ArrayLike, exact_margins: ArrayLike, index: float = MODEL_INDEX) -> Values:
     """float64[..., 3]: what doubling, redoubling and taking by the model with these winning chances loses against the
     right decision, whose margins are given; 0 where the model is right. Ties double, and pass, as in gnubg."""
     by_model, exact = margins(model_equities(win_chance, index)), np.asarray(exact_margins, np.float64)

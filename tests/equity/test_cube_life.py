@@ -11,12 +11,14 @@ import pytest
 import bgdata
 from bgdata.equity.cube_life import (
     CERTAINTY,
+    MODEL_INDEX,
     NoIndex,
     cube_life_indexes,
     decision_losses,
     margins,
     model_equities,
 )
+from bgdata.equity.janowski import DEFAULT_INDEX
 from tests.reference.bearoff import equities, layouts
 from tests.reference.cube_life import Equities, exact_indexes, loss_of_double, loss_of_take, model
 
@@ -33,6 +35,10 @@ def solved() -> tuple[list[Fraction], list[Equities]]:
 
 WINS, EXACT = solved()
 WIN_ARRAY, EXACT_ARRAY = np.array(WINS, float), np.array(EXACT, float)
+
+
+def test_rules_of_thumb_take_the_default_index() -> None:
+    assert MODEL_INDEX == DEFAULT_INDEX == float(INDEX)
 
 
 def test_there_are_bearoffs_of_all_kinds() -> None:

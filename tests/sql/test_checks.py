@@ -471,6 +471,33 @@ SPOILERS: dict[str, list[Spoiler]] = {
         pair("cube_life", "redouble_margin = double_margin + 0.001"),
         pair("cube_life", "redouble_margin = 'nan'"),
     ],
+    "bearoff_match__chances_between_losing_and_certainty": [
+        pair("bearoff_match", "cubeless_mwc = double_pass_mwc + 0.001"),
+        pair("bearoff_match", "cubeless_mwc = lost_mwc - 0.001"),
+        pair("bearoff_match", "owned_mwc = 1.01"),
+        pair("bearoff_match", "centered_mwc = -0.01"),
+        pair("bearoff_match", "opponent_owned_mwc = 'nan'"),
+        pair("bearoff_match", "double_take_mwc = 1.01"),
+    ],
+    "bearoff_match__every_pair_once": [
+        Spoiler(f"delete from bearoff_match where {PAIR}", {"on_roll_index": 5}),
+        Spoiler(f"update bearoff_match set opponent_index = 8 where {PAIR}", {"on_roll_index": 5}),
+    ],
+    "bearoff_match__finished_games_are_decided": [
+        pair("bearoff_match", "cubeless_mwc = cubeless_mwc - 0.001", 0, 7),
+        pair("bearoff_match", "centered_mwc = centered_mwc + 0.001", 5, 0),
+    ],
+    "bearoff_match__only_cubes_that_can_be": [
+        pair("bearoff_match", "centered_mwc = null"),
+        pair("bearoff_match", "owned_mwc = 0.5"),
+        pair("bearoff_match", "opponent_owned_mwc = 0.5"),
+        pair("bearoff_match", "double_take_mwc = null"),
+        pair("bearoff_match", "is_crawford = true"),
+    ],
+    "bearoff_match__owning_the_cube_never_hurts": [
+        pair("bearoff_match", "owned_mwc = cubeless_mwc - 0.001"),
+        pair("bearoff_match", "opponent_owned_mwc = cubeless_mwc + 0.001"),
+    ],
     "bearoff_error__difference_is_one_sided_minus_exact": [
         pair("bearoff_error", "difference = difference + 0.00001"),
         pair("bearoff_error", "one_sided_equity = one_sided_equity - 0.00001"),
