@@ -38,10 +38,8 @@ def print_atlas(table: Table) -> None:
         others = ", ".join(
             f"{figures[f'{cube}_{reason.name.lower()}_share']:.1%} {words}" for reason, words in REASONS.items()
         )
-        mean, spread = figures[f"{cube}_mean_index"], figures[f"{cube}_sd_index"]
-        click.echo(
-            f"{cube.replace('_', ' '):<15} {figures[f'{cube}_index_share']:>17.1%}  {mean:.3f} +/- {spread:.3f}   {others}"
-        )
+        mean, spread, share = (figures[f"{cube}_{name}"] for name in ("mean_index", "sd_index", "index_share"))
+        click.echo(f"{cube.replace('_', ' '):<15} {share:>17.1%}  {mean:.3f} +/- {spread:.3f}   {others}")
     click.echo("\nlargest loss of a decision, in points per unit cube")
     click.echo("decision                       loss     winning chance, exact and one-sided; layouts, ace point first")
     layouts = all_layouts(int(table.manifest.parameters["points"]), int(table.manifest.parameters["checkers"]))

@@ -71,6 +71,7 @@ def draw_counts(axes: Axes, values: Array, share: float) -> None:
     """How many pairs have which index, and what share has any."""
     axes.hist(values, bins=BINS, range=(0.0, 1.0), color=TEAL)
     axes.axvline(float(values.mean()), color=RED, linewidth=1.2)
-    axes.set(xlabel=f"cube life index, of {share:.1%} of pairs: {values.mean():.3f} ± {values.std():.3f}", xlim=(0, 1))
+    axes.set(xlabel=f"index, for {share:.1%} of pairs: {values.mean():.3f} ± {values.std():.3f}", xlim=(0, 1))
+    axes.xaxis.label.set_fontsize(9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color=BLUE, alpha=0.3, linewidth=0.6, axis="y")
