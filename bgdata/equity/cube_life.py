@@ -32,7 +32,7 @@ def model_equities(win_chance: ArrayLike, index: float) -> Values:
     """float64[..., 3]: equity by the model with the cube centered, owned and the opponent's, not doubling now."""
     from bgdata.equity.janowski import janowski_equities  # a kernel, which declaring the dataset kind does not need
 
-    return np.stack([janowski_equities(win_chance, owner=owner, index=index) for owner in CubeOwner], axis=-1)
+    return np.stack([janowski_equities(win_chance, owner=owner, cube_life_index=index) for owner in CubeOwner], axis=-1)
 
 
 def cube_life_indexes(win_chance: ArrayLike, exact: ArrayLike, error_bound: float) -> Values:
