@@ -22,15 +22,7 @@ TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollo
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
 SIZED = [kind for kind in COMPUTED if all(isinstance(value, int) for value in vars(kind.smallest).values())]
-OPTIONS = {  # parameters of kinds that `build` takes, and what they are
-    **{name: f"Number of {name}." for kind in SIZED for name in kind.parameters.names()},
-    "away": "Points that the player on roll still needs to win the match.",
-    "opponent_away": "Points that the opponent still needs.",
-    "is_crawford": "1 in the Crawford game.",
-    "cube_value": "Value of the cube.",
-    "met": "Name of a match equity table.",
-}
-TEXTS = {"met"}
+PARAMETER_NAMES = sorted({name for kind in SIZED for name in kind.parameters.names()})
 
 
 class Commands(click.Group):
@@ -66,20 +58,44 @@ def main(context: click.Context, root: str, debug: bool) -> None:  # noqa: ARG00
 
 
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
-    """One option for each parameter that any kind has."""
-    for name in sorted(OPTIONS, reverse=True):
-        kind = str if name in TEXTS else int
-        metavar = "NAME" if name in TEXTS else "N"
-        add = click.option(f"--{name.replace('_', '-')}", name, type=kind, metavar=metavar, help=OPTIONS[name])
-        function = add(function)
+    """One option for each number that a default kind has, and one for all parameters."""
+    function = click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Any parameter of the kind, such as games=500; can be given several times.",
+    )(function)
+    for name in reversed(PARAMETER_NAMES):
+        function = click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")(
+            function
+        )
     return function
 
 
-def chosen(warehouse: Warehouse, kind: Dataset[Any], options: dict[str, Any]) -> Parameters:
-    """The default parameters, or the smallest where there is no default, with the given ones changed."""
-    given = {name: value for name, value in options.items() if value is not None}
-    parameters: Parameters = (*kind.defaults, kind.smallest)[0].with_changes(given)
-    return kind.completed(parameters, warehouse) if given else parameters
+def chosen(
+    warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
+) -> Parameters:
+    """The default parameters with the given ones changed. Raises InvalidParameterError."""
+    given: dict[str, int | float | str] = {name: value for name, value in options.items() if value is not None}
+    base: Parameters = kind.defaults[0] if kind.defaults else kind.parameters()
+    for text in settings:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"expected NAME=VALUE, got {text}")
+        given[name] = number_or_text(name, value, vars(base).get(name))
+    parameters: Parameters = kind.completed(base.with_changes(given), warehouse)
+    return parameters
+
+
+def number_or_text(name: str, value: str, default: object) -> int | float | str:
+    """What a parameter with this default takes. Raises UsageError for a text where it takes a number."""
+    if not isinstance(default, int | float):
+        return value
+    try:
+        return type(default)(value)
+    except ValueError:
+        raise UsageError(f"expected a number for {name}, got {value}") from None
 
 
 @main.command(name="list", short_help="List the kinds of dataset, and the versions that are there.")
@@ -93,10 +109,10 @@ def list_(warehouse: Warehouse) -> None:
 @click.argument("kind")
 @parameter_options
 @click.pass_obj
-def explain(warehouse: Warehouse, /, kind: str, **options: Any) -> None:
+def explain(warehouse: Warehouse, /, kind: str, settings: tuple[str, ...], **options: int | None) -> None:
     """Explain a dataset KIND: columns, arrays, parameters, checks, and what a build would need."""
     declared = warehouse.kind(kind)
-    report.print_kind(declared, chosen(warehouse, declared, options))
+    report.print_kind(declared, chosen(warehouse, declared, options, settings))
 
 
 @main.command(short_help="Build a KIND, or the whole default warehouse.")
@@ -115,20 +131,26 @@ def build(
     executor: str,
     force: bool,
     yes: bool,
-    **options: Any,
+    settings: tuple[str, ...],
+    **options: int | None,
 ) -> None:
-    """Build a dataset KIND with the given parameters, or the whole default warehouse."""
+    """Build a dataset KIND with the given parameters, or the whole default warehouse.
+
+    \b
+    bgdata build bearoff_two_sided --points 7 --checkers 5
+    bgdata build play_sample --set games=500 --set seed=3 --set "classes=contact crashed"
+    """
     from bgdata.kernel import threads as run_on
     from bgdata.store.executors import open_executor
 
-    given = any(value is not None for value in options.values())
+    given = bool(settings) or any(value is not None for value in options.values())
     if kind is None and given:
         raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
     kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
-    if kind and not kinds[0].defaults:
+    if kind and not kinds[0].defaults and (not given or kinds[0].takes_files):
         hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
         raise UsageError(f"expected a kind that is computed by itself, got {kind}; {hint}")
-    wanted = [(k, p) for k in kinds for p in ([chosen(warehouse, k, options)] if given else k.defaults)]
+    wanted = [(k, p) for k in kinds for p in ([chosen(warehouse, k, options, settings)] if given else k.defaults)]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)
         report.confirm_large(warehouse, declared, parameters, yes=yes)

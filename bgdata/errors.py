@@ -77,6 +77,10 @@ class InvalidGameError(BgdataError, ValueError):
     """A recorded game that breaks the rules of the game."""
 
 
+class InvalidElementError(BgdataError, ValueError):
+    """Something in an XML file that should not be there, or not so: the reason and its line; readers catch it."""
+
+
 class NotCoveredError(BgdataError, LookupError):
     """The position lies outside the table."""
 

@@ -2,8 +2,8 @@
 its inputs did not change.
 
     corpus    games of the start against himself             selfplay
-    labels    what it sees a roll ahead in their positions   lookahead_labels
-              how they ended, by bearoff tables              selfplay_labels
+    plays     the positions after the best plays of them     play_sample
+    labels    what it sees a roll ahead there                lookahead_labels
     network   what learns from that                          taught_network
     scores    how good it has become                         scores
 
@@ -29,10 +29,11 @@ from bgdata.commands.training_steps import Plan
 from bgdata.errors import BgdataError
 
 MEANINGS = {
-    "start": "network or network/NAME: plays the games, looks ahead in them, and is what learning starts from",
+    "start": "network or network/NAME: plays the games, looks a roll ahead, and is what learning starts from",
     "games": "games of self-play",
     "seed": "seed of these games",
     "epochs": "times that the labels are gone through",
+    "rate": "learning rate at most",
     "hidden": "hidden units of the contact network, such as 200; as many as it starts with if not given",
     "score_games": "games against each opponent in the end, and in self-play",
     "hedged_games": "games whose luck is measured too",
@@ -47,19 +48,19 @@ def corpus(root: str, plan: Plan) -> str:
 
 
 @task(retries=1, retry_delay_seconds=1)
-def lookahead(root: str, plan: Plan, games: str) -> str:
-    """What the start sees in their positions."""
-    return steps.build_lookahead(open_warehouse(root), plan, games).name
+def plays(root: str, plan: Plan, games: str) -> str:
+    """The positions after their best plays."""
+    return steps.build_plays(open_warehouse(root), plan, games).name
 
 
 @task(retries=1, retry_delay_seconds=1)
-def outcomes(root: str, games: str) -> str:
-    """How they ended."""
-    return steps.build_outcomes(open_warehouse(root), games).name
+def labels(root: str, plan: Plan, played: str) -> str:
+    """What the start sees there."""
+    return steps.build_lookahead(open_warehouse(root), plan, played).name
 
 
 @task(retries=1, retry_delay_seconds=1)
-def network(root: str, plan: Plan, labels: list[str]) -> str:
+def network(root: str, plan: Plan, labels: str) -> str:
     """A network that learned from the labels."""
     return steps.build_network(open_warehouse(root), plan, labels).name
 
@@ -74,13 +75,14 @@ def scores(root: str, plan: Plan, learned: str) -> str:
 def train_network(root: str, plan: Plan) -> list[str]:
     """From games to scores; returns the version of every step."""
     games = corpus(root, plan)
-    labels = [lookahead(root, plan, games), outcomes(root, games)]  # the latter by tables that the former needs
-    learned = network(root, plan, labels)
+    played = plays(root, plan, games)
+    labelled = labels(root, plan, played)
+    learned = network(root, plan, labelled)
     scored = scores(root, plan, learned)
     text = f"```\n{steps.scores_text(open_warehouse(root), scored)}\n```"
     create_markdown_artifact(text, key="scores", description=f"How good {plan.name} is")
     get_run_logger().info("scored %s", learned)
-    return [games, *labels, learned, scored]
+    return [games, played, labelled, learned, scored]
 
 
 def parsed(arguments: Sequence[str]) -> tuple[str, Plan]:
@@ -90,7 +92,7 @@ def parsed(arguments: Sequence[str]) -> tuple[str, Plan]:
     parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
     for field in fields(Plan)[1:]:
         kind, option = type(field.default), f"--{field.name.replace('_', '-')}"
-        letter = "N" if kind is int else "TEXT"
+        letter = "TEXT" if kind is str else "N"
         parser.add_argument(option, type=kind, default=field.default, metavar=letter, help=MEANINGS[field.name])
     found = vars(parser.parse_args(arguments))
     return found.pop("warehouse"), Plan(**found)

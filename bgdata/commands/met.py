@@ -42,8 +42,9 @@ def build_met(warehouse: Warehouse, network: str, options: dict[str, Any]) -> No
 
 
 def open_met(warehouse: Warehouse, text: str) -> MatchEquity:
-    """A table of the warehouse by its name (the default one without), or that of an .xml file. Raises MissingTableError,
-    StorageError, and CorruptFileError for a file that is no table of chances."""
+    """A table of the warehouse by its name (the default one without), or that of an .xml file.
+
+    Raises MissingTableError, StorageError, and CorruptFileError for a file that is no table of chances."""
     if not text.lower().endswith((".xml", ".xml.gz", ".xml.bz2")):
         return find_met(warehouse, text)
     path = Path(text)
@@ -84,7 +85,8 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
     for part, when in enumerate(("before", "post-crawford")):
         sizes = np.abs(differences[part])
         if np.isfinite(sizes).any():
-            away, opponent_away = (int(place) + 1 for place in np.unravel_index(np.nanargmax(sizes), sizes.shape))
+            first = int(np.nanargmax(sizes.round(9)))  # of the two sides of a score the leader's
+            away, opponent_away = (int(place) + 1 for place in np.unravel_index(first, sizes.shape))
             upper = sizes[np.triu_indices(len(sizes), 1)] if not part else sizes[1:, 0]
             mean = float(np.nanmean(upper)) if np.isfinite(upper).any() else 0.0
             yield (
@@ -118,15 +120,10 @@ def grid_lines(cells: NDArray[np.float64], form: str) -> Iterator[str]:
 
 def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
     """The trailer's chances (%) after the Crawford game; those of the opponent too where they are others."""
-    rows = (
-        [("", met)]
-        if np.isnan(met.asymmetry) or met.asymmetry < SIDES
-        else [("", met), (" of the opponent", met.flip())]
-    )
-    lines = []
-    for whose, table in rows:
-        values = 100 * table.cells[1, 1 : length + 1, 1]
-        lines.append(f"post-crawford{whose}, 1- to {length}-away: " + shown_chances(values))
+    own, other = (100 * table.cells[1, 1 : length + 1, 1] for table in (met, met.flip()))
+    lines = [f"post-crawford, 1- to {length}-away: {shown_chances(own)}"]
+    if not np.allclose(own, other, rtol=0, atol=SIDES, equal_nan=True):
+        lines.append(f"post-crawford of the opponent, 1- to {length}-away: {shown_chances(other)}")
     return lines
 
 

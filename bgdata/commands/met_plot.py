@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,11 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import MissingExtraError
 from bgdata.store.storage import write_file
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+
+DARK = 0.4  # lightness below which text is white
 SMALL = 7  # points of text in cells
 MOST_NUMBERED = 15  # points to go up to which cells have room for numbers
 
@@ -41,7 +47,7 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
         axes.set_xticks(range(most), range(1, most + 1))
         axes.tick_params(length=0, labelsize=8)
         if most <= MOST_NUMBERED:
-            write_numbers(axes, values, form)
+            write_numbers(axes, image, values, form)
     above.set_yticks(range(most), range(1, most + 1))
     above.set(xlabel="points that the opponent needs", ylabel="points that the player needs")
     below.set_yticks([0], ["post-\nCrawford"])
@@ -54,8 +60,11 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
     write_file(path, picture.getvalue())
 
 
-def write_numbers(axes: object, values: NDArray[np.float64], form: str) -> None:
-    """The value of every cell that there is."""
+def write_numbers(axes: Axes, image: AxesImage, values: NDArray[np.float64], form: str) -> None:
+    """The value of every cell that there is, light where its colour is dark."""
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
-            axes.text(column, row, form.format(value), ha="center", va="center", fontsize=SMALL)  # type: ignore[attr-defined]
+            red, green, blue, _ = image.to_rgba(np.array(value))
+            light = 0.3 * red + 0.6 * green + 0.1 * blue
+            colour = "black" if light > DARK else "white"
+            axes.text(column, row, form.format(value), ha="center", va="center", fontsize=SMALL, color=colour)

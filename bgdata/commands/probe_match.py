@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from bgdata.bearoff.index import MAX_CHECKERS
+from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
 from bgdata.commands.probe import print_layouts, rows_of
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
@@ -94,12 +94,11 @@ def covering(
         same = {"points": built.points, "checkers": built.checkers}
         if built == parameters.with_changes(same) and points <= built.points and checkers <= built.checkers:
             return built
-    crawford = "--is-crawford 1 " if parameters.is_crawford else ""
+    names = ("away", "opponent_away", "is_crawford", "cube_value", "met")
+    settings = " ".join(f"--set {name}={getattr(parameters, name)}" for name in names)
     hint = (
-        f"; try: bgdata build {DATASET.name} --points {max(points, 6)} --checkers {max(checkers, 6)} "
-        f"--away {parameters.away} --opponent-away {parameters.opponent_away} --cube-value {parameters.cube_value} "
-        f"{crawford}--met {parameters.met}"
-        if points <= 18 and checkers < MAX_CHECKERS
+        f"; try: bgdata build {DATASET.name} --points {max(points, 6)} --checkers {max(checkers, 6)} {settings}"
+        if points <= MAX_POINTS and checkers < MAX_CHECKERS
         else ""
     )
     raise NotCoveredError(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bgdata.commands.referee import table_size
 from bgdata.commands.report import progress_bars
 from bgdata.commands.rollout import network_parameters
 from bgdata.commands.score import PUBEVAL, Amount, build_scores, opponent_of, score_lines
@@ -13,10 +11,10 @@ from bgdata.commands.train_sl import RECIPE, chosen_parameters
 from bgdata.datasets._sources import find_source_recipe
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.lookahead_labels import LookaheadParameters
+from bgdata.datasets.play_sample import DATASET as PLAYS
+from bgdata.datasets.play_sample import PlaySampleParameters
 from bgdata.datasets.selfplay import DATASET as CORPORA
 from bgdata.datasets.selfplay import SelfPlayParameters
-from bgdata.datasets.selfplay_labels import DATASET as OUTCOMES
-from bgdata.datasets.selfplay_labels import LabelParameters
 from bgdata.datasets.taught_network import DATASET as NETWORKS
 from bgdata.datasets.taught_network import TaughtParameters
 from bgdata.errors import UsageError
@@ -27,17 +25,21 @@ from bgdata.store.dataset import Parameters
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
+ALL = (1 << 31) - 1  # turns of each class
+TAUGHT = "contact crashed"  # classes: races are better learned from tables
+
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of a network. `start` is network or network/NAME: it plays the games, looks a roll ahead in their
-    positions, and learns from what it saw."""
+    """What becomes of a network. `start` is network or network/NAME: it plays the games, looks a roll ahead after their
+    best plays, and learns from what it saw."""
 
     name: str
     start: str = NETWORK
     games: int = 10_000
     seed: int = 1  # of these games
     epochs: int = TaughtParameters.epochs
+    rate: float = TaughtParameters.rate
     hidden: str = ""  # units of the contact network, as many as at the start if empty
     score_games: int = Amount().games
     hedged_games: int = Amount().hedged_games
@@ -51,26 +53,27 @@ def build_corpus(warehouse: Warehouse, plan: Plan) -> Table:
     return built(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))
 
 
-def build_lookahead(warehouse: Warehouse, plan: Plan, corpus: str) -> Table:
-    """What the start sees a roll ahead in the positions of a version of games."""
-    source = corpus.rpartition("/")[0]
+def build_plays(warehouse: Warehouse, plan: Plan, corpus: str) -> Table:
+    """Positions after the best plays of every turn of a version of games, as the start sees them: what it is to tell
+    apart."""
+    games = SelfPlayParameters.from_manifest(warehouse.open(*corpus.split("/")).manifest.parameters)
+    network = network_parameters(warehouse, plan.start.partition("/")[2])
+    return built(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=TAUGHT, **network))
+
+
+def build_lookahead(warehouse: Warehouse, plan: Plan, plays: str) -> Table:
+    """What the start sees a roll ahead in a version of positions."""
+    source = plays.rpartition("/")[0]
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     recipe = find_source_recipe(warehouse, source)
     return built(warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe))
 
 
-def build_outcomes(warehouse: Warehouse, corpus: str) -> Table:
-    """How the games of a version ended, or what the largest two-sided table there says of their ends: noisy, but
-    without the prejudice of whoever looks ahead. Raises MissingTableError where there is no table."""
-    games = SelfPlayParameters.from_manifest(warehouse.open(*corpus.split("/")).manifest.parameters)
-    points, checkers = table_size(warehouse, "", "to rescore by")
-    return built(warehouse, OUTCOMES.name, LabelParameters(**vars(games), points=points, checkers=checkers))
-
-
-def build_network(warehouse: Warehouse, plan: Plan, labels: Sequence[str]) -> Table:
-    """The network that learned from versions of labels, as much from each; the feed works out its features."""
-    recipe = {name: getattr(TaughtParameters, name) for name in RECIPE} | {"epochs": plan.epochs, "hidden": plan.hidden}
-    parameters = chosen_parameters(warehouse, plan.name, tuple(labels), plan.start, True, recipe)
+def build_network(warehouse: Warehouse, plan: Plan, labels: str) -> Table:
+    """The network that learned from a version of labels; the feed works out its features."""
+    recipe = {name: getattr(TaughtParameters, name) for name in RECIPE}
+    recipe |= {"epochs": plan.epochs, "rate": plan.rate, "hidden": plan.hidden}
+    parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
     return built(warehouse, NETWORKS.name, parameters)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,11 +42,10 @@ if TYPE_CHECKING:
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
 
-# mwc of the trailer, 1- to 12-away, and gammon rate: computationalbackgammon.blogspot.com, 14 March 2012 (from Player 3.3)
+# mwc of the trailer, 1- to 12-away, and gammon rate: computationalbackgammon.blogspot.com, 14 March 2012, by Player 3.3
 PUBLISHED_ROW = "0.5 0.486 0.319 0.306 0.187 0.1775 0.113 0.106 0.0675 0.063 0.0405 0.0375"
 PUBLISHED_RATE = "0.276"
 MOST_PLY = 2
-SHORT_ROW = "0.5 0.49 0.32 0.31"  # of tests
 NOTICE = "Built by bgdata; in the public domain (CC0-1.0)."
 STATES = ("state_boards", "state_weights", "state_chances")
 GAMMON_POINT = 0.01  # of gammon rate: what sensitivities are per
@@ -81,13 +81,15 @@ class MatchEquityParameters(Parameters):
     """Where the post-Crawford row comes from, how many games end in a gammon, how live the cube is, and how many points
     to go the table has. Numbers with a fraction are text.
 
-    The row is that of a network which comes with bgdata, or of the version named, looking `ply` rolls ahead; or else it
-    is given, as mwc of the trailer from 1-away on, a space between. Without a gammon rate that of the network's opening
-    counts.
+    The row is that of a network which comes with bgdata, or of the version named, looking `ply` rolls ahead (network
+    and bearoff tables as in `_rollouts.RollerParameters`); or else it is given, as mwc of the trailer from 1-away on, a
+    space between. Without a gammon rate that of the network's opening counts.
     """
 
     network: str = DEFAULT_NETWORK
     network_version: str = ""
+    table_points: int = 6
+    table_checkers: int = 6
     ply: int = 1
     row: str = ""
     gammon_rate: str = ""
@@ -96,7 +98,12 @@ class MatchEquityParameters(Parameters):
 
     def roller(self) -> RollerParameters:
         """The network and its tables, as rollouts name them."""
-        return RollerParameters(network=self.network, network_version=self.network_version)
+        return RollerParameters(
+            network=self.network,
+            network_version=self.network_version,
+            table_points=self.table_points,
+            table_checkers=self.table_checkers,
+        )
 
     def index(self) -> float:
         """The cube life index. Raises InvalidParameterError."""
@@ -138,7 +145,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         FlatArray("mwc_changes", "float64", "cell", "Change of mwc for each point (0.01) of gammon rate"),
         FlatArray("state_boards", "int8", "state, 26 integers", "Where the trailer, who is on roll, can first double"),
         FlatArray("state_weights", "float64", "state", "How often that comes about"),
-        FlatArray("state_chances", "float64", "state, chance", "Five cumulative chances of the leader, as evaluated"),
+        FlatArray("state_chances", "float32", "state, chance", "Five cumulative chances of the trailer, as evaluated"),
     )
     parameters = MatchEquityParameters
     defaults = (
@@ -146,7 +153,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         MatchEquityParameters(),
         PUBLISHED,
     )
-    smallest = MatchEquityParameters(row=SHORT_ROW, gammon_rate=PUBLISHED_RATE, cube_life_index="0.5", length=4)
+    smallest = MatchEquityParameters("tiny", "", 3, 3, ply=0, cube_life_index="0.5", length=4)
 
     @property
     def tables(self) -> tuple[TableShape, ...]:
@@ -215,7 +222,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
                     "state": pa.array(np.arange(len(boards), dtype=np.int32)),
                     **position_columns(boards),
                     "weight": pa.array(weights),
-                    **chance_columns(chances.astype(np.float32)),
+                    **chance_columns(chances),
                 }
             )
 
@@ -241,10 +248,8 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         parameters = self.parameters.from_manifest(table.manifest.parameters)
         states = {name: np.asarray(table.array(name)) for name in STATES}
         if not parameters.row:
-            try:
+            with suppress(MissingTableError):  # a version of a network that is not there any more: its states are kept
                 states = states_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
-            except MissingTableError:
-                pass  # a version of a network that is not there any more: its states are kept
         expected = built(self.slug(parameters), parameters, states)
         for name, values in expected.items():
             found = np.asarray(table.array(name))
@@ -265,8 +270,8 @@ def states_of(parameters: MatchEquityParameters, inputs: Mapping[str, Table], wa
 def built(name: str, parameters: MatchEquityParameters, states: Mapping[str, Array]) -> dict[str, Array]:
     """Every array of a table, from the states of a network, or without any from the row that is given."""
     if parameters.row:
-        states = dict(zip(STATES, (np.zeros((0, 26), np.int8), np.zeros(0), np.zeros((0, 5))), strict=True))
-    opening = OpeningStates(states["state_weights"], states["state_chances"]).fair()
+        states = dict(zip(STATES, (np.zeros((0, 26), np.int8), np.zeros(0), np.zeros((0, 5), np.float32)), strict=True))
+    opening = OpeningStates.of_trailer(states["state_weights"], states["state_chances"]).fair()
     rate = parameters.rate()
     rate = opening.gammon_rate if rate is None else rate
 
@@ -286,8 +291,8 @@ def built(name: str, parameters: MatchEquityParameters, states: Mapping[str, Arr
 
 
 def means_of(arrays: Mapping[str, Array]) -> list[float]:
-    """Mean chances of the states, as evaluated."""
-    found: list[float] = OpeningStates(arrays["state_weights"], arrays["state_chances"]).means.tolist()
+    """Mean chances of the leader, as evaluated."""
+    found: list[float] = OpeningStates.of_trailer(arrays["state_weights"], arrays["state_chances"]).means.tolist()
     return found
 
 

@@ -2,7 +2,8 @@
 
 Live, nobody doubles before the opponent is indifferent between taking and passing, so that mwc is piecewise linear in
 the winning chance. Levels are solved from the cube that decides the match down: Tom Keith's algorithm
-(https://bkgm.com/articles/met.html), which is the match form of Janowski's live cube (Take-Points in Money Games, 1993).
+(https://bkgm.com/articles/met.html), which is the match form of Janowski's live cube (Take-Points in Money Games,
+1993).
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ class Shares(NamedTuple):
         return cls(*(part / total if total > 0 else 0.0 for part, total in zip(gammons, whole, strict=True)))
 
 
+CENTERED = Cube()
+NO_GAMMONS = Shares()
+
+
 class CubeLines(NamedTuple):
     """mwc against winning chance before a roll at which nobody doubles: the live line through `chances` and `mwcs`,
     both float64[k] and ascending from 0 to 1 of winning chance, and the dead one between their ends."""
@@ -63,7 +68,7 @@ class Level(NamedTuple):
     opponent_owned: CubeLines
 
 
-def cube_lines(met: MatchEquity, score: MatchScore, cube: Cube = Cube(), shares: Shares = Shares()) -> CubeLines:
+def cube_lines(met: MatchEquity, score: MatchScore, cube: Cube = CENTERED, shares: Shares = NO_GAMMONS) -> CubeLines:
     """The lines of the player on roll at a score and cube. Raises InvalidScoreError for a score that `met` lacks."""
     if score.is_crawford:
         return _line(met, score, cube.value, shares)

@@ -193,7 +193,8 @@ def check_table(name: str, before: NDArray[np.float64], own: NDArray[np.float64]
     """Raise InvalidParameterError unless these are chances, and of sizes that belong together."""
     if before.ndim != 2 or before.shape[0] != before.shape[1] or not 1 <= len(before) <= MOST_AWAY:
         raise InvalidParameterError(
-            f"expected a square table of 1 to {MOST_AWAY} points to go, got {name} of {'x'.join(map(str, before.shape))}"
+            f"expected a square table of 1 to {MOST_AWAY} points to go, "
+            f"got {name} of {'x'.join(map(str, before.shape))}"
         )
     for row in (own, other):
         if row.ndim != 1 or not 1 <= len(row) <= len(before):

@@ -31,6 +31,13 @@ class OpeningStates(NamedTuple):
     weights: NDArray[np.float64]
     chances: NDArray[np.float64]
 
+    @classmethod
+    def of_trailer(cls, weights: NDArray[np.float64], chances: NDArray[np.floating]) -> OpeningStates:
+        """From chances [n, 5] as the trailer sees them."""
+        turned = np.asarray(chances, np.float64)[:, [0, 3, 4, 1, 2]]
+        turned[:, WIN] = 1 - turned[:, WIN]
+        return cls(np.asarray(weights, np.float64), turned)
+
     @property
     def means(self) -> NDArray[np.float64]:
         """float64[5]: chances of the whole game."""

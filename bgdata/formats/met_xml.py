@@ -19,9 +19,9 @@ from xml.sax.saxutils import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UsageError
+from bgdata.errors import InvalidElementError, UsageError
 from bgdata.formats.lines import Intake, Ledger, Lines, read_bytes, split_lines, write_bytes
-from bgdata.formats.xml_elements import Element, XmlFlaw, parse_elements
+from bgdata.formats.xml_elements import Element, flaw, parse_elements
 
 MOST_AWAY = 64
 ROUNDED = 0.0025  # how far a table for equal players may be from it: printed ones are rounded
@@ -82,9 +82,10 @@ def parse_met(data: bytes) -> MetFile:
     try:
         root, comments = parse_elements(data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
         table = _table(root, comments)
-    except XmlFlaw as flaw:
-        place = min(begin + flaw.line, end) - 1
-        ledger.reject([place], flaw.reason)
+    except InvalidElementError as error:
+        reason, line = error.args
+        place = min(begin + line, end) - 1
+        ledger.reject([place], reason)
         ledger.reject(list(range(begin, end)), f"expected a table that is whole, see line {lines.number(place)}")
         return MetFile(ledger, None)
     rows = {begin + element.line - 1 for element in root.all() if element.name in ("me", "parameter")}
@@ -99,6 +100,9 @@ def write_met(path: str | os.PathLike[str], table: MetTable) -> None:
 
 def format_met(table: MetTable) -> Iterator[bytes]:
     """The lines of a file. Each chance is the shortest decimal that gives the float64 back.
+
+    gnubg 1.07 takes over all but the last post-Crawford chance, of as many points to go as a match has, which it makes
+    up; no match comes there.
 
     Raises UsageError for a table of parameters, and for a notice that cannot stand in a comment.
     """
@@ -154,9 +158,9 @@ def _extent(lines: Lines) -> tuple[int, int]:
 
 
 def _table(root: Element, comments: list[str]) -> MetTable:
-    """What a <met> says. Raises XmlFlaw."""
+    """What a <met> says. Raises InvalidElementError."""
     if root.name != "met":
-        raise XmlFlaw(root.line, f"expected a <met>, found <{root.name}>")
+        raise flaw(root.line, f"expected a <met>, found <{root.name}>")
     info, pre = root.child("info"), root.child("pre-crawford-table")
     posts = root.children_named("post-crawford-table")
     length = _length(info.child("length"))
@@ -175,7 +179,7 @@ def _length(element: Element) -> int | None:
     if element.text == "-1":
         return None
     if not re.fullmatch(r"\d{1,4}", element.text) or not 1 <= int(element.text) <= MOST_AWAY:
-        raise XmlFlaw(element.line, f"expected a length of 1 to {MOST_AWAY}, or -1 for a formula")
+        raise flaw(element.line, f"expected a length of 1 to {MOST_AWAY}, or -1 for a formula")
     return int(element.text)
 
 
@@ -188,11 +192,11 @@ def _pre_crawford(
         return form, None
     rows = pre.children_named("row")
     if length is None or len(rows) != length:
-        raise XmlFlaw(pre.line, f"expected as many rows as the length {length or 'is none'}, found {len(rows)}")
+        raise flaw(pre.line, f"expected as many rows as the length {length or 'is none'}, found {len(rows)}")
     found = [_chances(row) for row in rows]
     for row, chances in zip(rows, found, strict=True):
         if len(chances) != length:
-            raise XmlFlaw(row.line, f"expected {length} chances in the row, found {len(chances)}")
+            raise flaw(row.line, f"expected {length} chances in the row, found {len(chances)}")
     return form, np.array(found)
 
 
@@ -204,29 +208,29 @@ def _post_crawford(
     for post in posts:
         player = post.attributes.get("player", "both")
         if player in found or player not in ("both", "0", "1"):
-            raise XmlFlaw(post.line, f"expected one post-crawford table for player both, or 0 and 1, found {player}")
+            raise flaw(post.line, f"expected one post-crawford table for player both, or 0 and 1, found {player}")
         if _form(post) != "explicit":
             parameters[f"post_crawford_{player}"], found[player] = _parameters(post), None
             continue
         row = post.child("row")
         chances = np.array(_chances(row))
         if length is None or not 1 <= len(chances) <= length:
-            raise XmlFlaw(row.line, f"expected up to {length or 0} chances in the row, found {len(chances)}")
+            raise flaw(row.line, f"expected up to {length or 0} chances in the row, found {len(chances)}")
         found[player] = chances
     if set(found) not in ({"both"}, {"0", "1"}):
-        raise XmlFlaw(root.line, "expected a post-crawford table for player both, or for 0 and 1")
+        raise flaw(root.line, "expected a post-crawford table for player both, or for 0 and 1")
     return found.get("both", found.get("0")), found.get("both", found.get("1"))
 
 
 def _check_sides(table: MetTable, pre: Element, posts: list[Element]) -> None:
-    """Raise XmlFlaw where chances of the two players cannot belong together."""
+    """Raise InvalidElementError where chances of the two players cannot belong together."""
     own, other, before = table.post_crawford, table.opponent_post_crawford, table.before
     if own is not None and other is not None and abs(own[0] + other[0] - 1) > SUM:
-        raise XmlFlaw(posts[0].line, "expected chances at 1-away 1-away that sum to 1")
+        raise flaw(posts[0].line, "expected chances at 1-away 1-away that sum to 1")
     if table.is_symmetric and before is not None and np.abs(before + before.T - 1).max() > ROUNDED:
         row, column = np.unravel_index(np.abs(before + before.T - 1).argmax(), before.shape)
         where = f"{row + 1}-away {column + 1}-away"
-        raise XmlFlaw(
+        raise flaw(
             pre.line,
             f"expected the same chances for both sides, as the post-crawford table says, found others at {where}",
         )
@@ -235,7 +239,7 @@ def _check_sides(table: MetTable, pre: Element, posts: list[Element]) -> None:
 def _form(table: Element) -> str:
     form = table.attributes.get("type", "explicit")
     if form not in FORMS:
-        raise XmlFlaw(table.line, f"expected the type {', '.join(FORMS)}, found {form}")
+        raise flaw(table.line, f"expected the type {', '.join(FORMS)}, found {form}")
     return form
 
 
@@ -248,11 +252,11 @@ def _chances(row: Element) -> list[float]:
     found = [_number(element) for element in row.children_named("me")]
     for element, chance in zip(row.children_named("me"), found, strict=True):
         if not 0 <= chance <= 1:
-            raise XmlFlaw(element.line, "expected chances from 0 to 1")
+            raise flaw(element.line, "expected chances from 0 to 1")
     return found
 
 
 def _number(element: Element) -> float:
     if not _NUMBER.fullmatch(element.text):
-        raise XmlFlaw(element.line, "expected a number")
+        raise flaw(element.line, "expected a number")
     return float(element.text)

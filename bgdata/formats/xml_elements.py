@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
+from bgdata.errors import InvalidElementError
+
 MOST_DEPTH = 100
 
 
-class XmlFlaw(ValueError):
-    """What is wrong in which line of a document, from 1; never leaves a reader."""
-
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(reason)
-        self.line, self.reason = line, reason
+def flaw(line: int, reason: str) -> InvalidElementError:
+    """What is wrong in which line of a document, from 1."""
+    return InvalidElementError(reason, line)
 
 
 @dataclass
@@ -48,10 +47,10 @@ class Element:
         return [child for child in self.children if child.name == name]
 
     def child(self, name: str) -> Element:
-        """The only element of a name right below it. Raises XmlFlaw."""
+        """The only element of a name right below it. Raises InvalidElementError."""
         found = self.children_named(name)
         if len(found) != 1:
-            raise XmlFlaw(self.line, f"expected one <{name}> in <{self.name}>, found {len(found)}")
+            raise flaw(self.line, f"expected one <{name}> in <{self.name}>, found {len(found)}")
         return found[0]
 
 
@@ -71,7 +70,7 @@ class _Builder:
         """A tag opens."""
         element = Element(name, attributes, self.parser.CurrentLineNumber)
         if len(self.open) >= MOST_DEPTH:
-            raise XmlFlaw(element.line, f"expected at most {MOST_DEPTH} elements in one another")
+            raise flaw(element.line, f"expected at most {MOST_DEPTH} elements in one another")
         if self.open:
             self.open[-1].children.append(element)
         else:
@@ -93,13 +92,14 @@ class _Builder:
 
     def refuse(self, name: str, *_: object) -> None:
         """An entity that the document declares, or that something outside of it would."""
-        raise XmlFlaw(self.parser.CurrentLineNumber, f"expected no entities but those of XML, found {name}")
+        raise flaw(self.parser.CurrentLineNumber, f"expected no entities but those of XML, found {name}")
 
 
 def parse_elements(data: bytes) -> tuple[Element, list[str]]:
-    """The outermost element of a document, and all comments in order. Raises XmlFlaw where it is not well-formed.
+    """The outermost element of a document, and all comments in order.
 
-    Text in neither UTF-8 nor the encoding that the document names is taken as ISO-8859-1.
+    Text in neither UTF-8 nor the encoding that the document names is taken as ISO-8859-1. Raises InvalidElementError
+    where the document is not well-formed.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -109,11 +109,11 @@ def parse_elements(data: bytes) -> tuple[Element, list[str]]:
     except expat.ExpatError as error:
         if error.code == expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN] and not _is_utf8(data):
             return parse_elements(data.decode("latin-1").encode("utf-8"))
-        raise XmlFlaw(error.lineno, f"expected well-formed XML, found: {expat.ErrorString(error.code)}") from error
-    except XmlFlaw:
+        raise flaw(error.lineno, f"expected well-formed XML, found: {expat.ErrorString(error.code)}") from error
+    except InvalidElementError:
         raise
     except (LookupError, ValueError) as error:  # of a codec that is no codec of text
-        raise XmlFlaw(1, f"expected an encoding that is known, found: {error}") from error
+        raise flaw(1, f"expected an encoding that is known, found: {error}") from error
     assert builder.root is not None  # or the parser had found no element
     return builder.root, builder.comments
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.chances import turned_chances
+from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.evaluator import Evaluations
 from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
@@ -33,12 +33,12 @@ class StatePlayer(Protocol):
 
 
 class FirstDoubles(NamedTuple):
-    """The 330 positions: boards int8[n, 26] of the trailer, who is on roll, the weight float64[n] of each, and the
-    leader's five cumulative chances float64[n, 5]."""
+    """The 330 positions: boards int8[n, 26] of the trailer, who is on roll, the weight float64[n] of each, and his five
+    cumulative chances float32[n, 5]."""
 
     boards: Boards
     weights: NDArray[np.float64]
-    chances: NDArray[np.float64]
+    chances: Chances
 
 
 def first_doubles(player: StatePlayer) -> FirstDoubles:
@@ -51,8 +51,7 @@ def first_doubles(player: StatePlayer) -> FirstDoubles:
     answers = np.array([float(roll.chance) for roll in ROLLS])
     boards = np.concatenate([opened, answered])
     weights = np.concatenate([np.full(len(opened), first), np.tile(first * answers, len(opened))])
-    chances = turned_chances(player.evaluate_many(boards).chances).astype(np.float64)
-    return FirstDoubles(boards, weights, chances)
+    return FirstDoubles(boards, weights, player.evaluate_many(boards).chances)
 
 
 def played(player: StatePlayer, boards: Boards, rolls: NDArray[np.int8]) -> Boards:

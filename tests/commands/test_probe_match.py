@@ -58,8 +58,8 @@ def test_a_larger_table_is_used_where_it_is_there(root: Path) -> None:
     error = error_of(run(root, "probe", larger, "--away", "2-3", *MET), 1)
     assert error == (
         "expected up to 3 checkers a side on points 1 to 3, got 4 checkers up to point 4; "
-        "try: bgdata build bearoff_match --points 6 --checkers 6 --away 2 --opponent-away 3 --cube-value 1 "
-        "--met published-12"
+        "try: bgdata build bearoff_match --points 6 --checkers 6 --set away=2 --set opponent_away=3 "
+        "--set is_crawford=0 --set cube_value=1 --set met=published-12"
     )
     bgdata.open_warehouse(root).build(
         DATASET.name, SMALL.with_changes({"points": 4, "checkers": 4, "away": 2, "opponent_away": 3})
@@ -72,10 +72,12 @@ def test_a_larger_table_is_used_where_it_is_there(root: Path) -> None:
 def test_build_takes_scores(memory_path: Path) -> None:
     root = memory_path / "warehouse"
     size = ("--points", "2", "--checkers", "2")
-    succeeds(root, "build", "bearoff_match", *size, "--away", "3", "--opponent-away", "4", "--cube-value", "2", *MET)
+    settings = ["away=3", "opponent_away=4", "cube_value=2", "met=published-12"]
+    options = [text for setting in settings for text in ("--set", setting)]
+    succeeds(root, "build", "bearoff_match", *size, *options)
     (table,) = bgdata.open_warehouse(root).versions(DATASET.name)
     assert table.manifest.variant == "2x2-away-3-4-cube-2-published-12"
-    error = error_of(run(root, "build", "bearoff_match", *size, "--met", "nobody"), 1)
+    error = error_of(run(root, "build", "bearoff_match", *size, "--set", "met=nobody"), 1)
     assert error.startswith("expected a match equity table among ")
     assert error.endswith(", got nobody")
 

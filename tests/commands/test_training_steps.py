@@ -12,7 +12,7 @@ from bgdata.commands.training_steps import (
     build_corpus,
     build_lookahead,
     build_network,
-    build_outcomes,
+    build_plays,
     build_score,
     scores_text,
 )
@@ -24,23 +24,22 @@ PLAN = Plan("mine", "network/tiny", games=20, epochs=1, score_games=4, hedged_ga
 
 def test_steps_follow_each_other(warehouse: Warehouse) -> None:
     corpus = build_corpus(warehouse, PLAN)
-    lookahead = build_lookahead(warehouse, PLAN, corpus.name)
-    outcomes = build_outcomes(warehouse, corpus.name)
-    labels = [lookahead.name, outcomes.name]
-    network = build_network(warehouse, PLAN, labels)
+    plays = build_plays(warehouse, PLAN, corpus.name)
+    labels = build_lookahead(warehouse, PLAN, plays.name)
+    network = build_network(warehouse, PLAN, labels.name)
     scores = build_score(warehouse, PLAN, network.name)
     assert (len(corpus.array("outcomes")), corpus.manifest.parameters["player"]) == (20, "network/tiny")
-    assert lookahead.manifest.inputs["source"].endswith(f"@{corpus.manifest.digest}")
-    assert lookahead.manifest.parameters["network"] == "tiny"
-    assert outcomes.manifest.inputs["games"].endswith(f"@{corpus.manifest.digest}")
-    assert network.manifest.parameters["labels"] == f"{lookahead.name}:1 {outcomes.name}:1"
+    assert plays.manifest.inputs["games"].endswith(f"@{corpus.manifest.digest}")
+    assert labels.manifest.inputs["source"].endswith(f"@{plays.manifest.digest}")
+    assert labels.manifest.parameters["network"] == plays.manifest.parameters["network"] == "tiny"
+    assert network.manifest.parameters["labels"] == f"{labels.name}:1"
     assert scores.folder.parent.name == "network-mine-0ply"
     assert "points_per_game_against_network_tiny_0ply" in scores.manifest.statistics
     assert scores_text(warehouse, scores.name).startswith("network/mine (0-ply), version ")
     # again, of a network that has learned: everything there is found
-    assert build_network(warehouse, PLAN, labels).name == network.name
+    assert build_network(warehouse, PLAN, labels.name).name == network.name
     assert build_score(warehouse, PLAN, network.name).name == scores.name
-    other = build_network(warehouse, replace(PLAN, epochs=2), labels)
+    other = build_network(warehouse, replace(PLAN, epochs=2), labels.name)
     with pytest.raises(
         UsageError, match=f"expected {network.name} to be what plays as network/mine, found {other.name}"
     ):

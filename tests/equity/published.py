@@ -1,5 +1,5 @@
-"""The match equities that Mark Higgins published on 10 to 15 March 2012 (computationalbackgammon.blogspot.com), equities
-from -1 to 1 unless a name says mwc."""
+"""What Mark Higgins published on 10 to 15 March 2012 (computationalbackgammon.blogspot.com): equities from -1 to 1, or
+chances where a name says mwc."""
 
 from __future__ import annotations
 

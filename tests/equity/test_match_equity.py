@@ -112,7 +112,7 @@ def test_cells_are_for_kernels_to_read() -> None:
 WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: MatchEquity.of("x", [[0.5, 1.2], [-0.2, 0.5]], [0.5]), r"expected chances from 0 to 1 in x, got 1\.2"),
     (lambda: MatchEquity.of("x", [[np.nan]], [0.5]), "expected chances from 0 to 1 in x, got nan"),
-    (lambda: MatchEquity.of("x", [[0.5, 0.7]], [0.5]), "expected a square table of 1 to 64 points to go, got x of 1x2"),
+    (lambda: MatchEquity.of("x", [[0.5, 0.7]], [0.5]), "expected a square table of 1 to 64 points .* got x of 1x2"),
     (lambda: MatchEquity.of("x", [0.5], [0.5]), "expected a square table of 1 to 64 points to go, got x of 1$"),
     (lambda: MatchEquity.of("x", np.full((65, 65), 0.5), [0.5]), "expected a square table .*, got x of 65x65"),
     (lambda: MatchEquity.of("x", BEFORE, [*POST, 0.2]), "expected 1 to 4 post-crawford chances, .* got 5"),
@@ -124,7 +124,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: MatchEquity.of("x", BEFORE, POST, [0.5, 0.48], is_symmetric=True),
-        r"expected both sides to have the same chances, got 0\.52 at 1-away 2-away post-crawford and 0\.49 the other way",
+        r"expected both sides to have the same chances, got 0\.52 at 1-away 2-away post-crawford and 0\.49",
     ),
 ]
 
@@ -154,5 +154,5 @@ def test_scores_beyond_a_shorter_row() -> None:
     assert short.post_crawford_length == 3
     assert short.mwc(3, 1, is_post_crawford=True) == 0.32
     for score in ((4, 1), (1, 4)):
-        with pytest.raises(InvalidScoreError, match="expected a score that short has, got .* post-crawford"):
+        with pytest.raises(InvalidScoreError, match=r"expected a score that short has, got .* post-crawford"):
             short.mwc(*score, is_post_crawford=True)

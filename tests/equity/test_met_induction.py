@@ -64,7 +64,7 @@ def test_all_cells_of_the_published_table(table: MatchEquity) -> None:
 
 
 def test_the_published_chances_of_winning_the_match(table: MatchEquity) -> None:
-    """Printed to 0.1, so within 0.05; the row that they follow from is rounded too, which is 0.0002 at 3-away 11-away."""
+    """Printed to 0.1, so within 0.05; what they follow from is rounded too, which is 0.0002 at 3-away 11-away."""
     for row, percents in enumerate(published.MWC_PERCENT):
         for column, percent in enumerate(percents):
             assert abs(100 * table.mwc(row + 1, row + 2 + column) - percent) < 0.0502

@@ -1,4 +1,4 @@
-"""Slow, obvious twins of match equity: as the published description has it, in equities from -1 to 1, and as a diffusion.
+"""Slow, obvious twins of match equity: as the published description has it, from -1 to 1, and as a diffusion.
 
 `described_table` is Tom Keith's algorithm told by the author of the published table (14 March 2012): functions of the
 winning chance that call each other, take and cash points found by bisection. `diffusion_table` knows neither: the
@@ -38,7 +38,7 @@ def described_table(leader: Sequence[float], gammon_chance: float) -> Table:
     """Every score up to len(leader)-away, from the leader's equities after the Crawford game and the chance of
     winning a gammon."""
     length, g = len(leader), gammon_chance
-    post = {away: equity for away, equity in enumerate(leader, start=1)} | dict.fromkeys(range(-3, 1), -1.0)
+    post = dict(enumerate(leader, start=1)) | dict.fromkeys(range(-3, 1), -1.0)
     table: Table = {(1, 1): 0.0}
     for away in range(2, length + 1):
         table[1, away] = 0.5 + (0.5 - g) * post[away - 1] + g * post[away - 2]

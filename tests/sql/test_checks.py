@@ -12,6 +12,7 @@ import pytest
 import bgdata
 from bgdata.datasets import all_kinds
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEAD
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.store.checks import SQL, select_columns, sql_checks
 
@@ -26,7 +27,7 @@ class Spoiler(NamedTuple):
     rows: int = 1
 
 
-def changed(table: str, change: str, **key: int | str) -> Spoiler:
+def changed(table: str, change: str, **key: int | str | bool) -> Spoiler:
     """A changed value in the row with this key."""
     where = " and ".join(f"{column} = {value!r}" for column, value in key.items())
     return Spoiler(f"update {table} set {change} where {where}", dict(key))
@@ -41,6 +42,8 @@ OWN_SET = DECISIONS.slug(DECISIONS.smallest)
 PAIR = "on_roll_index = 5 and opponent_index = 7"
 FIRST_ROW = "(select min(row) from lookahead_labels)"
 LABELLED = LOOKAHEAD.slug(LOOKAHEAD.smallest)
+BUILT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.smallest)
+BUILT_CELL = f"away = 2 and opponent_away = 3 and met = '{BUILT_MET}'"
 SPOILERS: dict[str, list[Spoiler]] = {
     "benchmark_decisions__boards_have_26_integers": [
         changed("benchmark_decisions", "board = board[1:25]", decision=0, variant="contact"),
@@ -77,6 +80,22 @@ SPOILERS: dict[str, list[Spoiler]] = {
             ("benchmark_rollouts", "position_id = '4HPwATDgc/ABMA'"),
             ("benchmark_plays", "equity = -equity"),
         )
+    ],
+    "first_doubles__chances_follow_each_other": [
+        changed("first_doubles", change, state=7)
+        for change in (
+            "win = 1.01",
+            "win = null",
+            "win_gammon = win + 0.01",
+            "win_backgammon = win_gammon + 0.01",
+            "lose_gammon = 1.01 - win",
+            "lose_backgammon = -0.01",
+        )
+    ],
+    "first_doubles__weights_sum_to_one": [
+        Spoiler("update first_doubles set weight = weight + 0.01 where state = 7", {"states": 330}),
+        Spoiler("update first_doubles set weight = null", {"weights": None}),
+        Spoiler("delete from first_doubles where state = 7", {"states": 329}),
     ],
     "game_scores__games_take_turns": [
         changed("game_scores", "turns = 12", number=3),
@@ -133,6 +152,45 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("games", "n_turns = null", game=0, dataset="matches"),
         Spoiler("delete from turns where dataset = 'selfplay' and game = 3 and turn = 7", {"game": 3}),
         Spoiler("delete from turns where dataset = 'matches' and game = 0", {"game": 0, "found": None}),
+    ],
+    "match_equity__chances_from_0_to_1": [
+        changed("match_equity", f"mwc = {mwc}", away=2, opponent_away=1, is_post_crawford=True, met="sample")
+        for mwc in ("1.01", "-0.01", "null", "'nan'")
+    ],
+    "match_equity__fewer_points_to_go_are_better": [
+        changed("match_equity", "mwc = 0.3", away=2, opponent_away=2, met=BUILT_MET),
+        changed("match_equity", "mwc = null", away=1, opponent_away=4, is_post_crawford=False, met=BUILT_MET),
+    ],
+    "match_equity__sides_of_built_tables_sum_to_one": [
+        Spoiler(f"update match_equity set mwc = {mwc} where {BUILT_CELL}", {"away": 2, "opponent_away": 3}, rows=2)
+        for mwc in ("mwc + 0.01", "null", "'nan'")
+    ]
+    + [Spoiler(f"delete from match_equity where {BUILT_CELL}", {"away": 3, "opponent_away": 2})],
+    "match_equity_sensitivities__changes_of_both_sides_cancel": [
+        Spoiler(
+            f"update match_equity_sensitivities set mwc_change = {change} where away = 2 and opponent_away = 3",
+            {"away": 3, "opponent_away": 2},
+            rows=2,
+        )
+        for change in ("mwc_change + 0.01", "null", "'nan'")
+    ],
+    "play_sample__games_have_one_split": [
+        Spoiler(
+            "update play_sample set split = if(split = 'test', 'train', 'test') where (game, turn, rank) in "
+            "(select (game, max(turn), 1) from play_sample group by game having count(*) > 1 order by game limit 1)",
+            {"splits": 2},
+        ),
+        Spoiler(
+            "update play_sample set split = 'other' where game = (select max(game) from play_sample)", {"splits": 1}
+        ),
+        Spoiler("update play_sample set split = null where game = (select max(game) from play_sample)", {"splits": 0}),
+    ],
+    "play_sample__losses_ascend_from_zero": [
+        changed("play_sample", "loss = null", rank=2),
+        changed("play_sample", "loss = -0.01", rank=2),
+        changed("play_sample", "loss = 0.01", rank=1),
+        changed("play_sample", "loss = 'nan'", rank=3),
+        changed("play_sample", "rank = 9", rank=3)._replace(row={"rank": 9}),
     ],
     "position_sample__games_have_one_split": [
         Spoiler(

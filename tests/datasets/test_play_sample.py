@@ -1,0 +1,132 @@
+"""Positions after the best plays of sampled turns: those that plain Python finds, in the same order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets.lookahead_labels import LookaheadParameters
+from bgdata.datasets.play_sample import DATASET, PlaySampleParameters
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.network_player import NetworkPlayer, map_network_player
+from bgdata.game.dice import roll_of
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+from tests.datasets.test_selfplay import Changed
+from tests.reference.self_play import flipped
+
+SMALL = DATASET.smallest
+GENERATOR = np.random.default_rng(0)
+
+
+def small(root: Path) -> Table:
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
+
+
+def network(root: Path) -> NetworkPlayer:
+    warehouse = bgdata.open_warehouse(root)
+    tables = [
+        warehouse.open(kind, variant)
+        for kind, variant in (("bearoff_two_sided", "3x3"), ("bearoff_one_sided", "3x15"), ("bearoff_gammon", "3x15"))
+    ]
+    return map_network_player(warehouse.open("network", "tiny"), BearoffEvaluator(*tables))
+
+
+def test_rows_are_the_best_plays_of_their_turns(small_root: Path) -> None:
+    """By plain Python from the corpus: all plays of the roll, the opponent on roll, best first, within the window."""
+    table, player = small(small_root), network(small_root)
+    corpus = bgdata.open_warehouse(small_root).open("selfplay", "pubeval-20-seed-3")
+    boards, ranks, losses, games, turns = (
+        np.asarray(table.array(name)).tolist() for name in ("boards", "ranks", "losses", "games", "turns")
+    )
+    turn_boards, dice, first_turns = (corpus.array(name) for name in ("turn_boards", "dice", "first_turns"))
+    row, sizes = 0, set()
+    while row < len(boards):
+        place = int(first_turns[games[row]]) + turns[row]
+        plays = legal_plays(Position.from_board(turn_boards[place].tolist()), roll_of(*dice[place].tolist()))
+        after = [flipped(play.after_play.board) for play in plays]
+        chances = evaluations(player.networks, player.tables, np.array(after, np.int8)).chances
+        lost = cubeless_equities(chances) - cubeless_equities(chances).min()
+        order = [int(play) for play in np.argsort(lost, kind="stable")[:4] if lost[play] <= np.float32(0.16)]
+        end = row + len(order)
+        assert boards[row:end] == [after[play] for play in order]
+        assert ranks[row:end] == list(range(1, len(order) + 1))
+        assert losses[row:end] == [float(lost[play]) for play in order]
+        assert {(games[at], turns[at]) for at in range(row, end)} == {(games[row], turns[row])}
+        sizes.add(len(order))
+        row = end
+    assert sizes == {1, 2, 3, 4}
+    assert table.manifest.statistics["turns"] == ranks.count(1) > 40
+
+
+def test_some_classes_only(warehouse: Warehouse) -> None:
+    parameters = SMALL.with_changes({"classes": "contact crashed"})
+    table, whole = warehouse.build(DATASET.name, parameters), small(warehouse.root)
+    assert table.folder.parent.name.startswith("contact-crashed-of-pubeval-20-seed-3-most-20-")
+    corpus = warehouse.open("selfplay", "pubeval-20-seed-3")
+    places = np.asarray(corpus.array("first_turns"))[whole.array("games")] + np.asarray(whole.array("turns"))
+    kept = np.isin(np.asarray(corpus.array("turn_classes"))[places], [9, 10])
+    assert 0 < kept.sum() < len(kept)
+    for name in ("boards", "ranks", "losses"):
+        assert np.array_equal(table.array(name), np.asarray(whole.array(name))[kept])
+
+
+def test_sql_shows_the_same(small_root: Path) -> None:
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        found = connection.sql("select board, class, rank, split from play_sample order by game, turn, rank").fetchall()
+        apart = connection.sql(
+            "select count(*) from play_sample p join position_sample s using (game) where p.split <> s.split"
+        ).fetchall()
+    assert [row[0] for row in found] == small(small_root).array("boards").tolist()
+    assert {row[1] for row in found} <= {"contact", "crashed", "race", "over"}
+    assert apart == [(0,)]
+
+
+def test_they_can_be_labelled(warehouse: Warehouse) -> None:
+    parameters = LookaheadParameters(f"{DATASET.name}/{DATASET.slug(SMALL)}", "tiny", "", 3, 3)
+    labels = warehouse.build("lookahead_labels", parameters)
+    distinct = np.unique(np.asarray(small(warehouse.root).array("boards")), axis=0)
+    assert labels.manifest.rows == len(distinct)
+
+
+@pytest.mark.parametrize("name", ["boards", "ranks", "losses"])
+def test_changed_rows_are_found(small_root: Path, name: str) -> None:
+    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL)
+    assert inputs
+    table = Changed(small(small_root).folder)
+    DATASET.check_sample(table, inputs, 1000, GENERATOR)
+    values = np.array(table.array(name))
+    values[np.flatnonzero(np.asarray(table.array("ranks")) == 2)[3]] += 1
+    table.change(name, values)
+    with pytest.raises(CheckFailedError, match=f"expected the {name} of the best plays in {table.name}, found others"):
+        DATASET.check_sample(table, inputs, 1000, GENERATOR)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"most": 0}, "expected at least 1 turn of each class, got 0"),
+        ({"classes": ""}, "expected some of contact crashed race in this order, got ''"),
+        ({"classes": "race contact"}, "expected some of contact crashed race in this order, got 'race contact'"),
+        ({"classes": "contact over"}, "expected some of contact crashed race in this order, got 'contact over'"),
+        ({"plays": 0}, "expected 1 to 20 plays of a turn, got 0"),
+        ({"plays": 21}, "expected 1 to 20 plays of a turn, got 21"),
+        ({"within": "much"}, "expected a loss in points that plays may have, got 'much'"),
+        ({"within": "nan"}, "expected plays within 0 to 6 points, got nan"),
+        ({"within": "-0.1"}, "expected plays within 0 to 6 points, got -0.1"),
+        ({"games": 0}, "expected 1 to .* games, got 0"),
+        ({"network": "No One"}, "expected the name of a network, got 'No One'"),
+    ],
+)
+def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(PlaySampleParameters().with_changes(changes))

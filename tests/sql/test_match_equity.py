@@ -1,0 +1,107 @@
+"""Match equity in SQL: macros against Python, the view of differences, and wrong scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import bgdata
+from bgdata.datasets.match_equity import DATASET
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.stored_met import find_met
+from bgdata.errors import MissingTableError
+from bgdata.game.match import MatchScore
+from bgdata.store.warehouse import Warehouse
+from tests.commands.command_line import error_of, run
+
+NAME = DATASET.slug(DATASET.smallest)
+SCORES = [MatchScore(a, b) for a in range(1, 5) for b in range(1, 5)]
+
+
+@pytest.fixture(scope="module")
+def met(small_root: Path) -> MatchEquity:
+    return find_met(bgdata.open_warehouse(small_root), NAME)
+
+
+@pytest.fixture(params=["through bgdata", "any client"])
+def connection(small_root: Path, request: pytest.FixtureRequest) -> duckdb.DuckDBPyConnection:
+    warehouse = bgdata.open_warehouse(small_root)
+    warehouse.connect().close()  # which writes the catalog where it is missing
+    if request.param == "through bgdata":
+        return warehouse.connect()
+    return duckdb.connect(warehouse.catalog, read_only=True)
+
+
+def test_chances(connection: duckdb.DuckDBPyConnection, met: MatchEquity) -> None:
+    """Columns of the caller that are named like those of the view are the caller's."""
+    rows = connection.sql(
+        "select away, opponent_away, is_post_crawford, mwc, mwc(met, away, opponent_away, is_post_crawford) as found "
+        f"from match_equity where met = '{NAME}'"
+    ).fetchall()
+    assert len(rows) == 16 + 7
+    for away, opponent_away, is_post_crawford, mwc, found in rows:
+        assert found == mwc == met.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+    query = f"select mwc('{NAME}', 0, 2), mwc('{NAME}', 2, -1), mwc('{NAME}', null, 2), mwc(null, 1, 2)"
+    assert connection.sql(query).fetchall() == [(1.0, 0.0, None, None)]
+
+
+@pytest.mark.parametrize("cube_value", [1, 2])
+def test_take_points_and_gammon_values(
+    connection: duckdb.DuckDBPyConnection, met: MatchEquity, cube_value: int
+) -> None:
+    for score in SCORES:
+        own = f"'{NAME}', {score.away}, {score.opponent_away}"
+        query = (
+            f"select take_point({own}, cube_value := {cube_value}), "
+            f"take_point({own}, {cube_value}, win_gammon_share := 0.2, lose_gammon_share := 0.3), "
+            f"gammon_value({own}, cube_value := {cube_value}), mwc_after({own}, {cube_value}), mwc_after({own}, -2)"
+        )
+        ((take_point, with_gammons, gammon_value, won, lost),) = connection.sql(query).fetchall()
+        assert take_point == pytest.approx(met.take_point(score, cube_value))
+        expected = met.take_point(score, cube_value, win_gammon_share=0.2, lose_gammon_share=0.3)
+        assert with_gammons == pytest.approx(expected)
+        assert gammon_value == pytest.approx(met.game(score, cube_value).gammon_value)
+        assert won == pytest.approx(met.after(score, cube_value))
+        assert lost == pytest.approx(met.after(score, -2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("'none', 2, 3", "expected a score of a table in the view match_equity, got none, 2-away 3-away"),
+        (f"'{NAME}', 5, 3", f"expected a score of a table in the view match_equity, got {NAME}, 5-away 3-away"),
+        (f"'{NAME}', 2, 3, true", f"expected a score of a table .* got {NAME}, 2-away 3-away post-crawford"),
+        (f"'{NAME}', 0, 0", "expected one winner of the match, got 0-away 0-away"),
+    ],
+)
+def test_scores_that_no_table_has(small_root: Path, arguments: str, message: str) -> None:
+    with bgdata.open_warehouse(small_root).connect() as connection, pytest.raises(duckdb.Error, match=message):
+        connection.sql(f"select mwc({arguments})").fetchall()
+    assert "expected" in error_of(run(small_root, "query", f"select mwc({arguments})"), 1)
+
+
+def test_differences(connection: duckdb.DuckDBPyConnection, small_root: Path, met: MatchEquity) -> None:
+    sample = find_met(bgdata.open_warehouse(small_root), "sample")
+    rows = connection.sql(
+        "select is_post_crawford, away, opponent_away, mwc, other_mwc, difference from match_equity_differences "
+        f"where met = '{NAME}' and other_met = 'sample'"
+    ).fetchall()
+    assert len(rows) == 4 + 3
+    for is_post_crawford, away, opponent_away, mwc, other_mwc, difference in rows:
+        here, there = (each.mwc(away, opponent_away, is_post_crawford=is_post_crawford) for each in (met, sample))
+        assert (mwc, other_mwc, difference) == (here, there, here - there)
+    same = "select count(*) from match_equity_differences where met = other_met"
+    assert connection.sql(same).fetchall() == [(0,)]
+
+
+def test_tables_of_the_warehouse_by_name(small_root: Path, tmp_path: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    assert find_met(warehouse, "sample").mwc(1, 2) == 0.7
+    with pytest.raises(MissingTableError, match=rf"no match equity table x in .* \(have: {NAME}, sample\); try: "):
+        find_met(warehouse, "x")
+    with pytest.raises(MissingTableError, match=r"no match equity table is built in .*; try: bgdata build match_eq"):
+        find_met(warehouse)
+    with pytest.raises(MissingTableError, match=r"no match equity table is built in .* \(have: none\)"):
+        find_met(Warehouse(tmp_path / "none", bgdata.all_kinds()))
