@@ -115,7 +115,7 @@ ONLY_IN = {
     "matplotlib": {"bgdata.commands"},
     "rich": {"bgdata.commands"},
     "psutil": {"bgdata.store"},
-    "torch": {"bgdata.training.feed_torch"},
+    "torch": {"bgdata.training.feed_torch", "bgdata.training.supervised_torch"},
 }
 
 
@@ -288,7 +288,7 @@ def test_what_is_loaded_is_noticed(small_root: Path) -> None:
 def test_exceptions_live_in_one_file() -> None:
     names = [name for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
     assert len(names) == len([name for name in SOURCES if name.startswith("bgdata.")])
-    modules = [import_module(name) for name in names if name != "bgdata.training.feed_torch"]  # needs PyTorch
+    modules = [import_module(name) for name in names if name not in ONLY_IN["torch"]]  # which need PyTorch
     classes = {value for module in modules for value in vars(module).values() if inspect.isclass(value)}
     raised = {
         value for value in classes if issubclass(value, BaseException) and is_within(value.__module__, {"bgdata"})

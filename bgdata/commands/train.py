@@ -15,6 +15,7 @@ from bgdata.commands.train_sl import sl
 from bgdata.datasets._networks import pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters, described
+from bgdata.errors import UsageError
 from bgdata.store.warehouse import Warehouse
 
 RECIPE = {  # what each parameter of the recipe does; `name` is an argument
@@ -92,18 +93,37 @@ def td(warehouse: Warehouse, /, name: str, start: str, threads: int | None, forc
 @train.command()
 @click.argument("name", required=False)
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: NAME.png]"
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; a page if it ends in .html.  [default: NAME.png, or NAME.html]",
 )
+@click.option("--page", is_flag=True, help="Write a page that needs nothing else, with recipe, lineage and figures.")
 @click.pass_obj
-def plot(warehouse: Warehouse, name: str | None, output: Path | None) -> None:
-    """Draw the learning curve of the network NAME, or of the one that comes with bgdata, as PNG (needs matplotlib)."""
+def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool) -> None:
+    """Draw the learning curve of the network NAME, or of the one that comes with bgdata.
+
+    As PNG (needs matplotlib), or as an HTML page with the curves, the final figures, the recipe, the networks and
+    labels that it is made from, and the command line that makes it again.
+
+    \b
+      bgdata train plot --page
+      bgdata train plot better -o better.html
+    """
+    from bgdata.commands.curve_page import write_page
     from bgdata.commands.plot import draw_curve
     from bgdata.commands.taught_plot import draw_taught_curve
     from bgdata.evaluation.named_network import KIND, find_network
 
+    is_page = page or (output is not None and output.suffix in (".html", ".htm"))
+    if page and output and output.suffix == ".png":
+        raise UsageError(f"expected a file that ends in .html for a page, got {output}")
     table = find_network(f"{KIND}/{name}" if name else KIND, warehouse)
-    path = output or Path(f"{table.folder.parent.name}.png")
-    (draw_curve if table.manifest.dataset == KIND else draw_taught_curve)(table, path)
+    path = output or Path(f"{table.folder.parent.name}.{'html' if is_page else 'png'}")
+    if is_page:
+        write_page(table, warehouse, path)
+    else:
+        (draw_curve if table.manifest.dataset == KIND else draw_taught_curve)(table, path)
     click.echo(f"wrote {path}")
 
 

@@ -18,7 +18,7 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.shipped_networks import SHIPPED
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
-from bgdata.training.supervised_recipe import LOSSES, METHODS, SCHEDULES
+from bgdata.training.supervised_recipe import CHOICES, DEVICES, LOSSES, METHODS, SCHEDULES, TRAINERS
 
 RECIPE = {  # what each parameter of the recipe does
     "epochs": "Times that the labels are gone through.",
@@ -34,8 +34,10 @@ RECIPE = {  # what each parameter of the recipe does
     "race_hidden": "Hidden units of the race network.  [default: as many as it starts with]",
     "validation_rows": "Positions at most that errors are measured on after each epoch.",
     "test_games": "Games against PubEval in the end.",
+    "average": "Keep averages of weights: such a share of them stays after each batch, 0.999 say; 0 for none.",
+    "trainer": f"{' or '.join(TRAINERS)}: on processor cores, the same anywhere; or PyTorch, for larger networks.",
+    "device": f"{' or '.join(DEVICES)}: what PyTorch computes on; cuda is a GPU.",
 }
-CHOICES = {"method": METHODS, "schedule": SCHEDULES, "loss": LOSSES}
 
 
 def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -85,7 +87,7 @@ def sl(
     training data of gnubg and wildbg once imported. Eight tenths are learned, one tenth is only tested on after every
     epoch: each network keeps the weights that did best there. Writes a version of taught_network/NAME, which plays as
     network/NAME. Stopped at any moment, the same command goes on from its last checkpoint, to the same result on any
-    number of threads.
+    number of threads. With PyTorch that holds for one version of it and one kind of processor, which the recipe names.
 
     \b
     From the network that comes with bgdata; then a wider one from two kinds of labels, two thirds of the first:
@@ -93,6 +95,8 @@ def sl(
       bgdata train sl wide --labels rollout_labels:2 --labels selfplay_labels --hidden 240 --start network/better
     gnubg's training files, where they are at hand:
       bgdata import gnubg_training contact-train-data && bgdata train sl mine --labels gnubg_training
+    A large network by PyTorch (pip install bgdata[torch]) on a GPU, with averages of its weights:
+      bgdata train sl large --labels rollout_labels --hidden 1024 --trainer torch --device cuda --average 0.999
     The recipe of 2012, but for batches of 16:
       bgdata train sl cycled --labels gnubg_training --method descent --rate 1 --loss squared --schedule cycles \\
         --batch 16 --epochs 200
@@ -125,7 +129,18 @@ def chosen_parameters(
         labels=" ".join(pinned_labels(warehouse, text) for text in labels),
         guard=" ".join(benchmark_versions(warehouse)) if guard else "",
         features=feature_names(open_networks(table)),
+        platform=found_platform(recipe["trainer"], recipe["device"]),
     )
+
+
+def found_platform(trainer: str, device: str) -> str:
+    """What PyTorch computes on here; empty for the kernels, which are the same anywhere. Raises MissingExtraError, and
+    UsageError for a device that is not there."""
+    if trainer != "torch":
+        return ""
+    from bgdata.training.supervised_torch import platform_name
+
+    return platform_name(device)
 
 
 def pinned_labels(warehouse: Warehouse, text: str) -> str:

@@ -34,6 +34,8 @@ class Learner(NamedTuple):
     squares: Floats  # and its mean square
     values: Floats  # [layer, sample, unit] scratch: what units give
     deltas: Floats  # and by how much they should give more
+    average_weights: Floats  # over the batches so far, newer ones counting more; none to leave them out
+    average_biases: Floats
 
 
 class Rule(NamedTuple):
@@ -48,10 +50,17 @@ class Rule(NamedTuple):
 
 @kernel(parallel=True)
 def learn_batches(
-    learner: Learner, boards: Boards, targets: Chances, sparse: Sparse, batch: int, rates: Floats, rule: Rule
+    learner: Learner,
+    boards: Boards,
+    targets: Chances,
+    sparse: Sparse,
+    batch: int,
+    rates: Floats,
+    takes: Floats,
+    rule: Rule,
 ) -> None:
     """Fills the arrays of a learner: it learns targets[row, 0:5] of boards[row, slot], a batch after the other at
-    rates[batch], on all threads."""
+    rates[batch], on all threads. Averages take the share takes[batch] of the new weights."""
     blocks = (learner.values.shape[2] + BLOCK - 1) // BLOCK
     for number in range(len(rates)):
         first = number * batch
@@ -60,11 +69,20 @@ def learn_batches(
             weigh_sample(learner, boards[first + sample], targets[first + sample], sparse, first + sample, sample, rule)
         for block in prange(blocks):
             change_block(learner, sparse, number, size, block * BLOCK, rates[number], rule, np.empty(BLOCK, np.float32))
+        take_in(learner.weights, takes[number], learner.average_weights)
+        take_in(learner.biases, takes[number], learner.average_biases)
 
 
 @kernel()
 def learn_batches_alone(
-    learner: Learner, boards: Boards, targets: Chances, sparse: Sparse, batch: int, rates: Floats, rule: Rule
+    learner: Learner,
+    boards: Boards,
+    targets: Chances,
+    sparse: Sparse,
+    batch: int,
+    rates: Floats,
+    takes: Floats,
+    rule: Rule,
 ) -> None:
     """Fills the same on the thread that calls, so that others can do something else."""
     blocks, gradient = (learner.values.shape[2] + BLOCK - 1) // BLOCK, np.empty(BLOCK, np.float32)
@@ -75,6 +93,8 @@ def learn_batches_alone(
             weigh_sample(learner, boards[first + sample], targets[first + sample], sparse, first + sample, sample, rule)
         for block in range(blocks):
             change_block(learner, sparse, number, size, block * BLOCK, rates[number], rule, gradient)
+        take_in(learner.weights, takes[number], learner.average_weights)
+        take_in(learner.biases, takes[number], learner.average_biases)
 
 
 @kernel(borrows=True)
@@ -286,3 +306,10 @@ def change(
             row[unit] += rate * share * gradient[unit]
     for unit in range(len(gradient)):
         row[unit] = min(max(row[unit], -limit), limit)
+
+
+@kernel(borrows=True)
+def take_in(numbers: Floats, take: np.float32, averages: Floats) -> None:
+    """Fills averages[item], if there are any, with itself and the share `take` of its way to numbers[item]."""
+    for item in range(len(averages)):
+        averages[item] += take * (numbers[item] - averages[item])

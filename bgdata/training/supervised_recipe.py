@@ -12,7 +12,10 @@ from bgdata.training.recipe import parse_layers
 
 METHODS = ("adam", "descent")
 LOSSES = ("cross-entropy", "squared")
+TRAINERS = ("kernels", "torch")
+DEVICES = ("cpu", "cuda")
 SCHEDULES = ("cosine", "one-cycle", "cycles", "constant")
+CHOICES = {"method": METHODS, "schedule": SCHEDULES, "loss": LOSSES, "trainer": TRAINERS, "device": DEVICES}
 CYCLE = (1.0, 0.31622776601683794, 0.1, 0.031622776601683794)  # the rate falls by the root of 10
 RISES = 3  # epochs in a row with a larger error that make it fall
 WARM_SHARE = 0.1  # of a one-cycle run, in which the rate rises
@@ -37,11 +40,15 @@ class SupervisedRecipe:
     crashed_hidden: str = ""
     race_hidden: str = ""
     validation_rows: int = 100_000  # at most: to choose the best epoch by; and as many of those that were learned
+    average: float = 0.0  # share of the average of weights that is kept after each batch; 0 for weights as they are
+    trainer: str = "kernels"  # or PyTorch, whose sums have another order
+    device: str = "cpu"  # of PyTorch
+    platform: str = ""  # of PyTorch, see `supervised_torch.platform_name`; empty for any
 
     def check(self) -> None:
         """Raise InvalidParameterError for a recipe that cannot be followed."""
         self.layers()
-        for name, choices in (("method", METHODS), ("schedule", SCHEDULES), ("loss", LOSSES)):
+        for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise InvalidParameterError(f"expected a {name} among {', '.join(choices)}, got {getattr(self, name)}")
         for name, least in (("epochs", 1), ("rows", 0), ("batch", 1), ("validation_rows", 1)):
@@ -53,6 +60,19 @@ class SupervisedRecipe:
             )
         if not 0 <= self.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {self.seed}")
+
+        self._check_trainer()
+
+    def _check_trainer(self) -> None:
+        """Raise InvalidParameterError for what the trainer cannot do."""
+        if not 0 <= self.average < 1:
+            raise InvalidParameterError(f"expected an average of 0, or more and below 1, got {self.average}")
+        if self.trainer == "kernels" and self.device != "cpu":
+            raise InvalidParameterError(
+                f"expected the trainer torch for the device {self.device}, got kernels; try: --trainer torch"
+            )
+        if self.trainer == "kernels" and self.platform:
+            raise InvalidParameterError(f"expected no platform for the trainer kernels, got {self.platform!r}")
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
         """Hidden units of the race, crashed and contact networks; nothing for those of the start."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -16,7 +17,14 @@ from bgdata.formats.gnubg_training import write_gnubg_training
 from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
-CHOSEN = {"name", "start", "labels", "guard", "features"}  # parameters that follow from what the warehouse holds
+CHOSEN = {
+    "name",
+    "start",
+    "labels",
+    "guard",
+    "features",
+    "platform",
+}  # parameters that follow from what the warehouse holds
 SMALL = ("--epochs", "2", "--batch", "32", "--rate", "0.01", "--hidden", "12", "--test-games", "20")
 TINY = ("train", "sl", "mine", "--start", "network/tiny", *SMALL, "--no-guard")
 
@@ -88,12 +96,53 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
         (["--labels", "selfplay_labels", "--start", "pubeval"], 2, "expected network or network/NAME, got pubeval"),
         (["--labels", "selfplay_labels", "--start", "network/none"], 1, "no network/none in "),
         (["--labels", "selfplay_labels", "--rate", "2"], 2, "expected a rate above 0, up to 0.1 for adam, got 2.0"),
+        (
+            ["--labels", "selfplay_labels", "--device", "cuda"],
+            2,
+            "expected the trainer torch for the device cuda, got ",
+        ),
+        (
+            ["--labels", "selfplay_labels", "--average", "1"],
+            2,
+            "expected an average of 0, or more and below 1, got 1.0",
+        ),
         (["tiny", "--labels", "selfplay_labels"], 2, "expected a name that no network has that learned by self-play"),
     ],
 )
 def test_wrong_arguments(warehouse: Warehouse, arguments: list[str], code: int, message: str) -> None:
     name = [] if arguments[0] == "tiny" else ["other"]
     assert error_of(run(warehouse.root, "train", "sl", *name, *arguments), code).startswith(message)
+    assert warehouse.variants(DATASET.name) == ["tiny-taught"]
+
+
+def test_pytorch_does_what_kernels_do(warehouse: Warehouse) -> None:
+    """Another version of the same name, whose recipe says what it was computed on; again, it is there."""
+    pytest.importorskip("torch", reason="PyTorch is an extra")
+    from bgdata.training.supervised_torch import platform_name
+
+    arguments = (*TINY, "--labels", "selfplay_labels", "--trainer", "torch")
+    result = run(warehouse.root, *arguments)
+    assert result.exit_code == 0, result.stderr
+    table = warehouse.open(DATASET.name, "mine")
+    assert table.manifest.parameters["platform"] == platform_name("cpu")
+    assert table.manifest.digest != warehouse.open(DATASET.name, "tiny-taught").manifest.digest
+    again = run(warehouse.root, *arguments, "--threads", "1")
+    assert f"taught_network/mine: already built ({table.folder.name})" in again.stderr
+
+
+def test_a_gpu_that_is_not_there(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is an extra")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    result = run(warehouse.root, *TINY, "--labels", "selfplay_labels", "--trainer", "torch", "--device", "cuda")
+    assert re.fullmatch("expected a GPU for the device cuda, .* finds none; try: --device cpu", error_of(result, 2))
+    assert warehouse.variants(DATASET.name) == ["tiny-taught"]
+
+
+def test_without_pytorch(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "bgdata.training.supervised_torch", raising=False)
+    result = run(warehouse.root, *TINY, "--labels", "selfplay_labels", "--trainer", "torch")
+    assert error_of(result, 1) == "expected PyTorch for the trainer torch; try: pip install bgdata[torch]"
     assert warehouse.variants(DATASET.name) == ["tiny-taught"]
 
 

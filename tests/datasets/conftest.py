@@ -25,3 +25,12 @@ def untrained(small_root: Path, memory_path: Path) -> Warehouse:
     for kind, _ in DATASET.inputs(DATASET.smallest).values():
         shutil.copytree(small_root / kind, memory_path / "warehouse" / kind)
     return bgdata.open_warehouse(memory_path / "warehouse")
+
+
+@pytest.fixture
+def untaught(small_root: Path, memory_path: Path) -> Warehouse:
+    """A warehouse with what the smallest network is taught by, but without it."""
+    root = memory_path / "warehouse"
+    for kind in ("bearoff_one_sided", "bearoff_gammon", "bearoff_two_sided", "network", "selfplay", "selfplay_labels"):
+        shutil.copytree(small_root / kind, root / kind)
+    return bgdata.open_warehouse(root)

@@ -23,10 +23,10 @@ from bgdata.evaluation.network import open_networks
 from bgdata.evaluation.player import open_player
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
-from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from bgdata.training.feed import open_feed
+from tests.datasets.killer import Killer
 
 TINY = DATASET.smallest
 DIGEST = "72bda22702f24537cf1e7f1eaa5ba602734d5f36dbb9a4b1215d8ed62937d8cf"  # of TINY, on any machine
@@ -37,29 +37,6 @@ def opened(root: Path) -> tuple[Table, dict[str, Table]]:
     """The smallest version and its inputs."""
     warehouse = bgdata.open_warehouse(root)
     return warehouse.open(DATASET.name, DATASET.slug(TINY)), warehouse.find_inputs(DATASET, TINY) or {}
-
-
-@pytest.fixture
-def untaught(small_root: Path, memory_path: Path) -> Warehouse:
-    """A warehouse with what the smallest network is taught by, but without it."""
-    root = memory_path / "warehouse"
-    for kind in ("bearoff_one_sided", "bearoff_gammon", "bearoff_two_sided", "network", "selfplay", "selfplay_labels"):
-        shutil.copytree(small_root / kind, root / kind)
-    return bgdata.open_warehouse(root)
-
-
-class Killer(Silence):
-    """Stops a build when an epoch has been reported after `epochs` others, and keeps what is said."""
-
-    def __init__(self, epochs: int) -> None:
-        self.left, self.notes = epochs, list[str]()
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-        if text.startswith("epoch"):
-            if self.left == 0:
-                raise KeyboardInterrupt
-            self.left -= 1
 
 
 def test_digest(small_root: Path) -> None:

@@ -61,6 +61,20 @@ def taught(
     return numbers
 
 
+def taught_averages(
+    layers: Layers, boards: Sequence[Sequence[int]], targets: Any, batch: int, rate: float, keep: float
+) -> Numbers:
+    """The averages of weights and biases after each batch was learned by plain descent: the mean of all so far, until
+    the newest would have less than 1 - keep."""
+    averages = [np.zeros_like(part) for part in matrices(layers)]
+    for step, first in enumerate(range(0, len(boards), batch), start=1):
+        seen = slice(0, first + batch)
+        now = taught(layers, boards[seen], targets[seen], batch, rate, adam=False, squared=False)
+        take = max(1 - keep, 1 / step)
+        averages = [(1 - take) * average + take * part for average, part in zip(averages, now, strict=True)]
+    return averages
+
+
 def cross_entropy(board: Sequence[int], chances: Sequence[float], target: Sequence[float]) -> float:
     """Of one position, over the chances that its board allows."""
     total = 0.0

@@ -17,12 +17,13 @@ from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from bgdata.training.learning import FloatNetworks
 from bgdata.training.sparse_inputs import Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
-from bgdata.training.supervised import Examples, Pupil
+from bgdata.training.supervised_examples import Examples
 from bgdata.training.supervised_kernels import FIRST_LIMIT, LATER_LIMIT
+from bgdata.training.supervised_pupil import KernelPupil
 from bgdata.training.supervised_recipe import SupervisedRecipe
 from tests.evaluation.networks import random_floats
 from tests.reference.networks import unpacked
-from tests.reference.supervised import gradients, matrices, taught, total_loss
+from tests.reference.supervised import gradients, matrices, taught, taught_averages, total_loss
 
 BOARDS = random_game_positions(30, seed=17).boards
 CLASSES = np.array([network_of(number) for number in position_classes(BOARDS)])
@@ -40,9 +41,9 @@ def examples(which: int, count: int, seed: int = 4) -> Examples:
 
 def teach(
     networks: FloatNetworks, which: int, given: Examples, recipe: SupervisedRecipe, shared: bool = False
-) -> Pupil:
+) -> KernelPupil:
     """Let one network learn the examples once, at the rate of the recipe."""
-    pupil = Pupil(networks, which, recipe)
+    pupil = KernelPupil(networks, which, recipe)
     pupil.learn(pupil.prepared(given, shared), [recipe.rate, recipe.rate], shared)
     return pupil
 
@@ -137,6 +138,29 @@ def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, method: 
             assert unpacked(networks, other) == unpacked(before, other)
 
 
+@pytest.mark.parametrize("keep", [0.5, 0.9])
+def test_averages_of_weights(keep: float) -> None:
+    """Six batches: the plain mean of the first two or all of them, and no other weights than without averages."""
+    recipe = SupervisedRecipe(batch=7, method="descent", rate=0.05, average=keep)
+    for which in range(3):
+        before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
+        given = examples(which, 40)
+        pupil = KernelPupil(networks, which, recipe, averages)
+        for shared, part in ((False, slice(0, 14)), (True, slice(14, 40))):
+            some = Examples(given.boards[part], given.targets[part])
+            pupil.learn(pupil.prepared(some, shared), [0.05, 0.05], shared)
+        boards, targets = given.boards.tolist(), given.targets.tolist()
+        wanted = taught_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
+        old = matrices(unpacked(before, which))
+        for start, found, expected in zip(old, matrices(unpacked(averages, which)), wanted, strict=True):
+            assert np.abs(found - expected).max() <= 0.02 * np.abs(expected - start).max() + 1e-6
+        teach(plain, which, given, recipe=SupervisedRecipe(batch=7, method="descent", rate=0.05))
+        assert np.array_equal(plain.weights, networks.weights)
+        assert not np.array_equal(averages.weights, networks.weights)
+        for other in {0, 1, 2} - {which}:
+            assert unpacked(averages, other) == unpacked(before, other)
+
+
 @pytest.mark.parametrize("method", ["descent", "adam"])
 def test_any_number_of_threads(method: str) -> None:
     """Shared among all threads or on one, the same to the last bit, what Adam remembers too; units beyond a block."""
@@ -146,7 +170,7 @@ def test_any_number_of_threads(method: str) -> None:
         networks = random_floats(2)  # 33 units
         with threads(count):
             pupil = teach(networks, 2, examples(2, 100), recipe, shared)
-        results.append([values.tobytes() for values in (*networks, *pupil.learner[3:5])])
+        results.append([values.tobytes() for values in (*networks, pupil.means, pupil.squares)])
     assert results[0] == results[1] == results[2]
     assert results[0][1] != random_floats(2).weights.tobytes()
 

@@ -60,6 +60,12 @@ def test_cycles_as_they_were_done_in_2012() -> None:
         ({"rate": float("nan")}, "expected a rate above 0, up to 0.1 for adam, got nan"),
         ({"rate": 11.0, "method": "descent"}, "expected a rate above 0, up to 10.0 for descent, got 11.0"),
         ({"seed": -1}, "expected a seed from 0 to 2^63 - 1, got -1"),
+        ({"average": 1.0}, "expected an average of 0, or more and below 1, got 1.0"),
+        ({"average": float("nan")}, "expected an average of 0, or more and below 1, got nan"),
+        ({"trainer": "jax"}, "expected a trainer among kernels, torch, got jax"),
+        ({"trainer": "torch", "device": "tpu"}, "expected a device among cpu, cuda, got tpu"),
+        ({"device": "cuda"}, "expected the trainer torch for the device cuda, got kernels; try: --trainer torch"),
+        ({"platform": "2.6.0 AVX2"}, "expected no platform for the trainer kernels, got '2.6.0 AVX2'"),
         ({"hidden": "many"}, "expected units such as 120 or 120-60, each from 1 to 2048, got 'many'"),
     ],
 )

@@ -1,0 +1,78 @@
+"""What a network is made from: the networks that it goes on from, and its labels, as rows for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.datasets.taught_network import TaughtParameters
+from bgdata.errors import MissingTableError
+from bgdata.evaluation.named_network import find_network
+from bgdata.store.manifest import Manifest
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+NOT_HERE = "not in this warehouse"
+
+
+class Ancestor(NamedTuple):
+    """A network and how good it was, in words."""
+
+    name: str
+    learned: str
+    points_per_game: str = ""
+    standard_error: str = ""
+
+
+def ancestors(warehouse: Warehouse, manifest: Manifest) -> Iterator[Ancestor]:
+    """The network itself, the one that it started from, and so on, as far as the warehouse knows."""
+    name = f"{manifest.dataset}/{manifest.variant}/{manifest.version}"
+    while True:
+        statistics = manifest.statistics
+        points, error = f"{statistics['points_per_game']:+.3f}", f"{statistics['standard_error']:.3f}"
+        yield Ancestor(name, how_learned(manifest), points, error)
+        place = manifest.parameters.get("start", "")
+        if not place:
+            return
+        try:
+            table = find_version(warehouse, place)
+            name, manifest = table.name, table.manifest
+        except MissingTableError:
+            yield Ancestor(place, NOT_HERE)
+            return
+
+
+def how_learned(manifest: Manifest) -> str:
+    """From what, and how much of it."""
+    recipe = manifest.parameters
+    if manifest.dataset == NETWORK.name:
+        return f"{recipe['games']:,} games of self-play"
+    return f"{recipe['epochs']} epochs of labels"
+
+
+def find_version(warehouse: Warehouse, place: str) -> Table:
+    """The version that `KIND/VARIANT/VERSION` names, or the network `KIND/VARIANT`. Raises MissingTableError."""
+    kind, variant, *version = place.split("/")
+    return warehouse.open(kind, variant, *version) if version else find_network(f"{NETWORK.name}/{variant}", warehouse)
+
+
+def label_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[tuple[str, ...]]:
+    """A head, and a row for each version of labels, and of benchmarks whose positions are left out."""
+    yield ("version", "rows", "share of what is learned", "digest")
+    labels = TaughtParameters.from_manifest(manifest.parameters).weighted_labels()
+    for source, weight in labels.items():
+        for place in source.split("+"):
+            share = f"{100 * weight / sum(labels.values()):.3g} %" + " together" * ("+" in source)
+            yield (place, *version_facts(warehouse, place, share))
+    for place in manifest.parameters["guard"].split():
+        yield (place, *version_facts(warehouse, place, "none: its positions are left out"))
+
+
+def version_facts(warehouse: Warehouse, place: str, share: str) -> tuple[str, str, str]:
+    """How many rows a version has, the share, and the digest of its values."""
+    try:
+        manifest = warehouse.open(*place.split("/")).manifest
+    except MissingTableError:
+        return NOT_HERE, share, ""
+    return f"{manifest.rows:,}", share, manifest.digest
