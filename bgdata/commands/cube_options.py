@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from bgdata.commands.met import open_met
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import Strategy, janowski, jump
 from bgdata.equity.janowski import DEFAULT_INDEX
 from bgdata.equity.jump import DEFAULT_VOLATILITY
-from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import InvalidScoreError, UsageError
 from bgdata.formats.match_state import MatchState
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -62,7 +62,7 @@ def chosen_rules(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
     """The model and the match equity table; beavers as given where no option says. Raises UsageError,
-    InvalidParameterError or MissingTableError."""
+    InvalidParameterError, and as `met.open_met` does."""
     strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
     if options["beavers"] is not None:
         has_beavers = options["beavers"]
@@ -72,7 +72,7 @@ def chosen_rules(
         for name in ("met", "as_money"):
             if options[name]:
                 raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
-    met = open_met(warehouse, options["met"]) if is_match and not options["as_money"] else None
+    met = open_met(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
     return CubeRules(strategy, met, has_beavers, options["as_money"])
 
 
@@ -86,10 +86,3 @@ def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
     if volatility is not None:
         raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
     return janowski(DEFAULT_INDEX if index is None else index)
-
-
-def open_met(warehouse: Warehouse, name: str | None) -> MatchEquity:
-    """The match equity table of a name, or the default one. Raises MissingTableError."""
-    from bgdata.equity.stored_met import find_met
-
-    return find_met(warehouse, name or "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import kernel
 
@@ -120,3 +121,10 @@ def double_point(now: Curve, taken: Curve, passed: float, beaver_factor: float) 
             return piece(0.0, gain, gain_above, below, above)
         above, gain_above = below, gain
     return 0.0
+
+
+def owner_code(owner: CubeOwner | str) -> int:
+    """The number that kernels have for an owner. Raises InvalidParameterError."""
+    if owner not in OWNER_CODES:
+        raise InvalidParameterError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {owner}")
+    return OWNER_CODES[CubeOwner(owner)]

@@ -15,12 +15,12 @@ from bgdata.equity.curves import (
     CENTERED,
     ON_ROLL,
     OPPONENT,
-    OWNER_CODES,
     Curve,
     Points,
     curve_equity,
     double_point,
     first_reaching,
+    owner_code,
     scaled,
 )
 from bgdata.equity.janowski import DEFAULT_INDEX, both_indexes, janowski_curve, situation_rows
@@ -76,7 +76,7 @@ def janowski(cube_life_index: float = DEFAULT_INDEX, opponent_cube_life_index: f
 
 
 def jump(volatility: float = DEFAULT_VOLATILITY) -> Strategy:
-    """The jump model, to first order in the volatility. Raises InvalidParameterError."""
+    """The jump model in its linear approximation. Raises InvalidParameterError."""
     check_volatility(volatility)
     return Strategy(JUMP, volatility=float(volatility))
 
@@ -242,9 +242,7 @@ def decide_money(
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
     """The code of an owner. Raises InvalidParameterError for none, and the jump model under the Jacoby rule."""
-    if owner not in OWNER_CODES:
-        raise InvalidParameterError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {owner}")
-    code = OWNER_CODES[CubeOwner(owner)]
+    code = owner_code(owner)
     if strategy.model == JUMP and is_jacoby and code == CENTERED:
         raise InvalidParameterError("expected the janowski model under the jacoby rule, got jump")
     return code

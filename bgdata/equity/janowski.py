@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.curves import CENTERED, ON_ROLL, OWNER_CODES, Curve, curve_equity, mixed
+from bgdata.equity.curves import CENTERED, ON_ROLL, Curve, curve_equity, mixed, owner_code
 from bgdata.equity.live_cube import check_cube_life_index
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
@@ -111,7 +111,7 @@ def janowski_equities(
     own, other = both_indexes(cube_life_index, opponent_cube_life_index)
     situations, shape = situation_rows(win, mean_win, mean_loss)
     equities = np.empty(len(situations))
-    fill_janowski(situations, OWNER_CODES[CubeOwner(owner)], own, other, is_jacoby, equities)
+    fill_janowski(situations, owner_code(owner), own, other, is_jacoby, equities)
     return equities.reshape(shape)
 
 

@@ -1,11 +1,13 @@
 """The jump model of the cube in money play: Janowski's, with winning chances that jump rather than drift.
 
-Each jump is symmetric and `volatility` long on average (the mean of its absolute size). To first order in it, equity
-stays straight between the decision points, which move: players double before the opponent's take point, since a jump
-may carry the chances past it. Equities are points per unit cube of the player on roll who does not double now.
+Each jump is symmetric and `volatility` long on average (the mean of its absolute size). In the approximation here
+equity stays straight between the decision points, which move: players double before the opponent's take point, since a
+jump may carry the chances past it. Equities are points per unit cube of the player on roll who does not double now.
 
 These are the corrected formulas (post "Jump model revisited" of 5 April 2012 and arXiv 1203.5692 as last revised); the
-ones published in March 2012 were withdrawn by their author. `jump_numeric` solves the model without the approximation.
+ones published in March 2012 were withdrawn by their author. `jump_numeric` solves the model without the approximation,
+which is not its limit for small jumps: how far jumps overshoot depends on their distribution, and double-exponential
+ones cost the owner of a cube half as much again.
 The Jacoby rule has no place in it.
 """
 
