@@ -81,15 +81,9 @@ class MatchEquityParameters(Parameters):
     """Where the post-Crawford row comes from, how many games end in a gammon, how live the cube is, and how many points
     to go the table has. Numbers with a fraction are text.
 
-<<<<<<< HEAD
     The row is that of a network which comes with bgdata, or of the version named, looking `ply` rolls ahead (network
     and bearoff tables as in `_rollouts.RollerParameters`); or else it is given, as mwc of the trailer from 1-away on, a
     space between. Without a gammon rate that of the network's opening counts.
-=======
-    The row is that of a network which comes with bgdata, or of the version named, looking `ply` rolls ahead (networks
-    and bearoff tables as in `_rollouts.RollerParameters`); or else it is given, as mwc of the trailer from 1-away on, a space between. Without a gammon rate that of the network's opening
-    counts.
->>>>>>> cube
     """
 
     network: str = DEFAULT_NETWORK
