@@ -194,35 +194,6 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
     fetching.fetch(warehouse, [file for file in files if not names or file.name in names])
 
 
-@main.command(short_help="Look a bearoff position up in every table.")
-@click.argument("position_id")
-@gnubg_option
-@click.option("--away", metavar="A-B", help="A match score: points to go, of the player on roll first.")
-@click.option("--crawford", is_flag=True, help="In the Crawford game.")
-@click.option("--cube", "cube_value", default=1, show_default=True, metavar="N", help="Value of the cube, in a match.")
-@click.option("--owner", metavar="NAME", help="Whose the cube is: on_roll or opponent.  [default: on_roll above 1]")
-@click.option("--met", default="", metavar="NAME", help="Match equity table.  [default: that of match_equity]")
-@click.pass_obj
-def probe(
-    warehouse: Warehouse, /, position_id: str, gnubg_files: tuple[Path, ...], away: str | None, **stakes: Any
-) -> None:
-    """Look a bearoff position up in every table that covers it, or at a match score in the exact one, which is built
-    first where it is missing.
-
-    POSITION_ID is gnubg's 14-character Position ID; the player on roll is about to roll.
-    """
-    from bgdata.commands.probe import print_probe
-    from bgdata.commands.probe_match import MatchStakes, print_match_probe
-
-    if away is not None:
-        owner = stakes["owner"] or ""
-        given = MatchStakes(away, stakes["crawford"], stakes["cube_value"], owner, stakes["met"])
-        return print_match_probe(warehouse, position_id, given)
-    if stakes["crawford"] or stakes["cube_value"] != 1 or stakes["owner"] or stakes["met"]:
-        raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
-    return print_probe(warehouse, position_id, gnubg_files)
-
-
 @main.command()
 @click.argument("position")
 @click.option("--roll", metavar="DICE", help="A roll such as 31, to list its plays.")

@@ -1,12 +1,44 @@
-"""Commands about solved bearoffs."""
+"""Commands about solved bearoffs: what a position is worth, and how alive the cube is."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from bgdata.commands.options import gnubg_option
+from bgdata.errors import UsageError
 from bgdata.store.warehouse import Warehouse
+
+
+@click.command(short_help="Look a bearoff position up in every table.")
+@click.argument("position_id")
+@gnubg_option
+@click.option("--away", metavar="A-B", help="A match score: points to go, of the player on roll first.")
+@click.option("--crawford", is_flag=True, help="In the Crawford game.")
+@click.option("--cube", "cube_value", default=1, show_default=True, metavar="N", help="Value of the cube, in a match.")
+@click.option("--owner", metavar="NAME", help="Whose the cube is: on_roll or opponent.  [default: on_roll above 1]")
+@click.option("--met", default="", metavar="NAME", help="Match equity table.  [default: that of match_equity]")
+@click.pass_obj
+def probe(
+    warehouse: Warehouse, /, position_id: str, gnubg_files: tuple[Path, ...], away: str | None, **stakes: Any
+) -> None:
+    """Look a bearoff position up in every table that covers it, or at a match score in the exact one, which is built
+    first where it is missing.
+
+    POSITION_ID is gnubg's 14-character Position ID; the player on roll is about to roll.
+    """
+    from bgdata.commands.probe import print_probe
+    from bgdata.commands.probe_match import MatchStakes, print_match_probe
+
+    if away is not None:
+        owner = stakes["owner"] or ""
+        given = MatchStakes(away, stakes["crawford"], stakes["cube_value"], owner, stakes["met"])
+        return print_match_probe(warehouse, position_id, given)
+    if stakes["crawford"] or stakes["cube_value"] != 1 or stakes["owner"] or stakes["met"]:
+        raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
+    return print_probe(warehouse, position_id, gnubg_files)
 
 
 @click.command(name="cube-life", short_help="How alive the cube is in solved bearoffs.")
@@ -34,4 +66,4 @@ def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | Non
     print_atlas(table)
 
 
-COMMANDS = (cube_life,)
+COMMANDS = (probe, cube_life)
