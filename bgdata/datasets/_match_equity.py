@@ -61,7 +61,7 @@ TABLE_ARRAYS = (
     *text_declarations("mets", "table", "Names of the tables, in order"),
     *text_declarations("titles", "table", "What the tables call themselves"),
     *text_declarations("descriptions", "table", "How they were made"),
-    *text_declarations("forms", "table", "built, explicit, zadeh or mec"),
+    *text_declarations("forms", "table", "Where the chances come from: built, explicit, zadeh or mec"),
     *text_declarations("formulas", "table", "Parameters of formulas as JSON, or nothing"),
     *text_declarations("notices", "table", "Copyright and licence"),
     FlatArray("recipes", "float64", "table, (gammon rate, cube life index)", "How they were built; NaN: elsewhere"),

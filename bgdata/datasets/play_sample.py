@@ -90,7 +90,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
     columns = (
         Column("game", "INTEGER", "", "Number of the first game of the corpus that has the position before the turn"),
         Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
-        Column("rank", "UTINYINT", "", "Rank of the play, 1 for the best, as the network sees it at a glance"),
+        Column("rank", "SMALLINT", "", "Rank of the play, 1 for the best, as the network sees it at a glance"),
         *POSITION_COLUMNS,
         CLASS_COLUMN,
         Column("loss", "FLOAT", "points", "What the play loses against the best at a glance"),
@@ -173,7 +173,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
                 {
                     "game": found["games"],
                     "turn": found["turns"],
-                    "rank": found["ranks"],
+                    "rank": found["ranks"].astype(np.int16),
                     **position_columns(found["boards"]),
                     "class": class_column(found["classes"]),
                     "loss": found["losses"],
