@@ -76,9 +76,10 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
 def chosen(
     warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
 ) -> Parameters:
-    """The default parameters with the given ones changed. Raises InvalidParameterError."""
+    """The default parameters with the given ones changed; without any, the smallest where there is no default. Raises
+    InvalidParameterError."""
     given: dict[str, int | float | str] = {name: value for name, value in options.items() if value is not None}
-    base: Parameters = kind.defaults[0] if kind.defaults else kind.parameters()
+    base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
     for text in settings:
         name, sign, value = text.partition("=")
         if not sign:

@@ -24,10 +24,10 @@ from bgdata.store.warehouse import Warehouse
 def probe(
     warehouse: Warehouse, /, position_id: str, gnubg_files: tuple[Path, ...], away: str | None, **stakes: Any
 ) -> None:
-    """Look a bearoff position up in every table that covers it, or at a match score in the exact one, which is built
-    first where it is missing.
+    """Look a bearoff position up in every table that covers it, or at a match score in the exact one.
 
-    POSITION_ID is gnubg's 14-character Position ID; the player on roll is about to roll.
+    POSITION_ID is gnubg's 14-character Position ID; the player on roll is about to roll. A table of a match score is
+    built first where it is missing.
     """
     from bgdata.commands.probe import print_probe
     from bgdata.commands.probe_match import MatchStakes, print_match_probe

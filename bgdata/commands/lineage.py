@@ -9,6 +9,7 @@ from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.taught_network import TaughtParameters
 from bgdata.errors import MissingTableError
 from bgdata.evaluation.named_network import find_network
+from bgdata.evaluation.shipped_networks import KINDS
 from bgdata.store.manifest import Manifest
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
@@ -52,9 +53,14 @@ def how_learned(manifest: Manifest) -> str:
 
 
 def find_version(warehouse: Warehouse, place: str) -> Table:
-    """The version that `KIND/VARIANT/VERSION` names, or the network `KIND/VARIANT`. Raises MissingTableError."""
+    """The version that `KIND/VARIANT/VERSION` names, of networks also one that comes with the package, or the network
+    `KIND/VARIANT`. Raises MissingTableError."""
     kind, variant, *version = place.split("/")
-    return warehouse.open(kind, variant, *version) if version else find_network(f"{NETWORK.name}/{variant}", warehouse)
+    if kind in KINDS:
+        return find_network(f"{NETWORK.name}/{variant}", warehouse, *version)
+    if not warehouse.root.is_dir():
+        raise MissingTableError(f"no {place} in {warehouse.root}, which is no folder")
+    return warehouse.open(kind, variant, *version)
 
 
 def label_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[tuple[str, ...]]:
@@ -72,7 +78,7 @@ def label_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[tuple[str, 
 def version_facts(warehouse: Warehouse, place: str, share: str) -> tuple[str, str, str]:
     """How many rows a version has, the share, and the digest of its values."""
     try:
-        manifest = warehouse.open(*place.split("/")).manifest
+        manifest = find_version(warehouse, place).manifest
     except MissingTableError:
         return NOT_HERE, share, ""
     return f"{manifest.rows:,}", share, manifest.digest

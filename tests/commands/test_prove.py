@@ -108,7 +108,7 @@ def test_what_comes_with_the_package_is_computed_when_asked(
     warehouse: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = warehouse.open("network", "tiny")
-    monkeypatch.setattr(network, "PUBLISHED", memory_path)
+    monkeypatch.setattr(network, "SHIPPED", memory_path)
     shutil.copytree(table.folder, memory_path / "tiny" / table.folder.name)
     succeeds(warehouse.root, "lock")
     digest, title = table.manifest.digest[:16], "network/tiny"
