@@ -42,7 +42,7 @@ class PlaySampleParameters(SelfPlayParameters):
     classes: str = "contact crashed race"
     most: int = 2000
     plays: int = 4
-    within: str = "0.16"
+    within: str = "6"
     network: str = DEFAULT_NETWORK
     network_version: str = ""
     table_points: int = 6
@@ -68,7 +68,7 @@ class PlaySampleParameters(SelfPlayParameters):
         within = number_of("a loss in points that plays may have", self.within)
         if not 0 <= within <= 6:
             raise InvalidParameterError(f"expected plays within 0 to 6 points, got {self.within}")
-        return Window(within, self.plays, 1)
+        return Window(within=within, least_plays=1, most_plays=self.plays)
 
 
 class Rows(NamedTuple):
@@ -84,7 +84,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
     """One row a play, the best first, in the order of the games."""
 
     name = "play_sample"
-    revision = 1
+    revision = 2
     summary = "Positions after the best plays of turns of self-play, split into train, validation and test by game."
     source = "Computed: turns chosen from a version of selfplay by a hash of the position, plays by a network"
     columns = (
@@ -109,7 +109,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
     parameters = PlaySampleParameters
     defaults = ()
     smallest = PlaySampleParameters(
-        **vars(SELFPLAY.smallest), most=20, network="tiny", table_points=3, table_checkers=3
+        **vars(SELFPLAY.smallest), most=20, within="0.16", network="tiny", table_points=3, table_checkers=3
     )
 
     def slug(self, parameters: PlaySampleParameters) -> str:

@@ -87,7 +87,7 @@ def test_spoiled_json_lines(imports: Imports) -> None:
 
 
 def test_every_importer_is_spoiled() -> None:
-    assert set(WHOLE) | {"matches"} == set(IMPORTED)
+    assert set(WHOLE) | {"matches", "met_xml"} == set(IMPORTED)
 
 
 @pytest.mark.parametrize("kind", IMPORTED)
@@ -109,6 +109,24 @@ def spoiled_session(chance: random.Random) -> bytes:
         place = chance.randrange(len(lines))
         lines[place] = spoiled(lines[place], chance)
     return b"".join(lines)
+
+
+def test_spoiled_match_equity_tables(imports: Imports) -> None:
+    """A file is read whole, or set aside whole with a reason; what is read is a table of chances."""
+    (path,) = imports.warehouse.kind("met_xml").write_sample(imports.folder)
+    chance, whole = random.Random("met"), path.read_bytes().splitlines(keepends=True)
+    found = set()
+    for number in range(60):
+        lines = list(whole)
+        for _ in range(chance.randrange(3)):
+            place = chance.randrange(len(lines))
+            lines[place] = spoiled(lines[place], chance)
+        table = imports.text("met_xml", b"".join(lines), f"met{number}.xml")
+        reasons = quarantined(table)
+        assert (table.manifest.rows > 0) != bool(reasons)
+        found.add(bool(reasons))
+        assert all(0 <= row["mwc"] <= 1 for row in rows(table))
+    assert found == {True, False}
 
 
 def test_spoiled_sessions(imports: Imports) -> None:

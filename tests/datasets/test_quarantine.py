@@ -338,7 +338,7 @@ def test_strict_publishes_nothing(imports: Imports, kind: str) -> None:
     (path,) = IMPORTED[kind].write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
     message = (
-        rf"expected no line that breaks a rule, found 1, first in {path.name}, line \d: expected .*, got 'nonsense'; "
+        rf"expected no line that breaks a rule, found 1, first in {path.name}, line \d+: expected .*, got 'nonsense'; "
     )
     with pytest.raises(CheckFailedError, match=message + "without --strict such lines are set aside"):
         imports.build(kind, [path], strict=True)

@@ -33,6 +33,12 @@ def changed(table: str, change: str, **key: int | str | bool) -> Spoiler:
     return Spoiler(f"update {table} set {change} where {where}", dict(key))
 
 
+def first_play(change: str, rank: int) -> Spoiler:
+    """A changed value in the first play of this rank, with none after it where ranks end there."""
+    row = f"(select (game, turn, rank) from play_sample where rank = {rank} order by game, turn limit 1)"
+    return Spoiler(f"update play_sample set {change} where (game, turn, rank) = {row}", {"rank": rank})
+
+
 def pair(table: str, change: str, on_roll: int = 5, opponent: int = 7) -> Spoiler:
     """A changed value of one pair."""
     return changed(table, change, on_roll_index=on_roll, opponent_index=opponent)
@@ -186,11 +192,16 @@ SPOILERS: dict[str, list[Spoiler]] = {
         Spoiler("update play_sample set split = null where game = (select max(game) from play_sample)", {"splits": 0}),
     ],
     "play_sample__losses_ascend_from_zero": [
-        changed("play_sample", "loss = null", rank=2),
-        changed("play_sample", "loss = -0.01", rank=2),
-        changed("play_sample", "loss = 0.01", rank=1),
-        changed("play_sample", "loss = 'nan'", rank=3),
-        changed("play_sample", "rank = 9", rank=3)._replace(row={"rank": 9}),
+        first_play("loss = null", 2),
+        first_play("loss = -0.01", 2),
+        first_play("loss = 'nan'", 4),
+        first_play("loss = loss - 0.2", 4),
+        first_play("rank = 9", 4)._replace(row={"rank": 9}),
+        Spoiler(
+            "update play_sample set loss = 0.01 where (game, turn) = "
+            "(select (game, turn) from play_sample group by game, turn having count(*) = 1 order by all limit 1)",
+            {"rank": 1, "loss": 0.01},
+        ),
     ],
     "position_sample__games_have_one_split": [
         Spoiler(

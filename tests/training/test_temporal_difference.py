@@ -81,7 +81,7 @@ def test_a_run_goes_on_where_it_stopped() -> None:
 
 def test_every_number_of_the_recipe_matters() -> None:
     base = replace(TINY, batch=10)
-    changes = [{"seed": 2}, {"trace": 0.5}, {"rate": 0.2}, {"batch": 11}]
+    changes = [{"seed": 2}, {"trace": 0.4}, {"rate": 0.2}, {"batch": 11}]
     weights = {trained(replace(base, **change), rounds=2).networks.weights.tobytes() for change in [{}, *changes]}
     assert len(weights) == 1 + len(changes)
 
