@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.commands.plot import BLUE, GREY, RED, TEAL
-from bgdata.errors import MissingExtraError
-from bgdata.store.storage import write_file
+from bgdata.commands.figures import BLUE, GREY, RED, TEAL, new_figure, write_figure
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -28,12 +25,8 @@ def draw_cube_life(table: Table, path: Path) -> None:
 
     Raises MissingExtraError without matplotlib, and StorageError.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("expected matplotlib, found none; try: pip install matplotlib") from error
     wins, indexes = np.asarray(table.array("chances"))[..., 0].ravel(), np.asarray(table.array("indexes"))
-    figure = Figure(figsize=(10.5, 5.4), layout="constrained")
+    figure = new_figure(10.5, 5.4)
     panels = figure.subplots(2, 3, sharex="row", height_ratios=(2, 1))
     for place, title in enumerate(TITLES):
         values = indexes[..., place].ravel()
@@ -43,9 +36,7 @@ def draw_cube_life(table: Table, path: Path) -> None:
     panels[0][0].set_ylabel("cube life index")
     panels[1][0].set_ylabel("pairs")
     figure.suptitle(f"{table.name}: the index that makes Janowski's model exact", fontsize=11)
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=120, metadata={"Software": None})
-    write_file(path, picture.getvalue())
+    write_figure(figure, path)
 
 
 def draw_map(axes: Axes, wins: Array, values: Array, title: str) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bgdata.commands.figures import BLUE, GREY, RED, TEAL, new_figure, write_figure
 from bgdata.commands.luck import Analysed, running_totals
-from bgdata.commands.plot import BLUE, GREY, RED, TEAL
-from bgdata.errors import MissingExtraError
 from bgdata.play.luck import signs
-from bgdata.store.storage import write_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,11 +21,7 @@ def draw_luck(games: Sequence[Analysed], path: Path) -> None:
 
     Raises MissingExtraError without matplotlib, and StorageError.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("expected matplotlib, found none; try: pip install matplotlib") from error
-    figure = Figure(figsize=(10.5, 5.4), layout="constrained")
+    figure = new_figure(10.5, 5.4)
     rolls, sums = figure.subplots(2, 1, sharex=True)
     draw_rolls(rolls, games)
     draw_sums(sums, games)
@@ -40,9 +33,7 @@ def draw_luck(games: Sequence[Analysed], path: Path) -> None:
             axes.axvline(end + 0.5, color=GREY, linewidth=0.6, linestyle=":")
     players = games[0].match.players
     figure.suptitle(f"{players[0]} against {players[1]}: points per unit cube, cubeless", fontsize=11)
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=120, metadata={"Software": None})
-    write_file(path, picture.getvalue())
+    write_figure(figure, path)
 
 
 def draw_rolls(axes: Axes, games: Sequence[Analysed]) -> None:

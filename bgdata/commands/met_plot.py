@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.commands.figures import new_figure, write_figure
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.errors import MissingExtraError
-from bgdata.store.storage import write_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,10 +26,6 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
     Below it is the trailer's row after the Crawford game. Raises MissingExtraError without matplotlib, and
     StorageError.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("expected matplotlib, found none; try: pip install matplotlib") from error
     most = min(length or met.length, met.length, other.length if other else met.length)
     cells = 100 * met.cells[:, 1 : most + 1, 1 : most + 1]
     if other is not None:
@@ -39,7 +33,7 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
     limit = float(np.nanmax(np.abs(cells))) or 1.0
     low, high, colours = (0.0, 100.0, "RdYlBu") if other is None else (-limit, limit, "RdBu")
     size = min(max(0.42 * most, 3.5), 11.0)
-    figure = Figure(figsize=(size + 1.2, size + 1.4), layout="constrained")
+    figure = new_figure(size + 1.2, size + 1.4)
     above, below = figure.subplots(2, 1, height_ratios=[most, 1.2])
     form = "{:.0f}" if other is None else "{:+.1f}"
     for axes, values in ((above, cells[0]), (below, cells[1, :, :1].T)):
@@ -55,9 +49,7 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
     what = "chance of winning the match (%)" if other is None else "difference in percent points"
     above.set_title(met.name if other is None else f"{met.name} less {other.name}", fontsize=10)
     figure.colorbar(image, ax=[above, below], label=what, shrink=0.7)
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=120, metadata={"Software": None})
-    write_file(path, picture.getvalue())
+    write_figure(figure, path)
 
 
 def write_numbers(axes: Axes, image: AxesImage, values: NDArray[np.float64], form: str) -> None:

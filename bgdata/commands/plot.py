@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bgdata.commands.figures import BLUE, GREY, RED, TEAL, new_figure, write_figure
 from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.errors import MissingExtraError
-from bgdata.store.storage import write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TEAL, BLUE, RED, GREY = "#298c99", "#a9b5cc", "#bf4033", "#8a8f99"
 Curve = dict[str, Any]  # column -> float64[rows]
 
 
@@ -25,13 +22,9 @@ def draw_curve(table: Table, path: Path) -> None:
 
     Raises MissingExtraError without matplotlib, and StorageError.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("expected matplotlib, found none; try: pip install matplotlib") from error
     values = np.asarray(table.array("curve"))
     curve = {column.name: values[:, place] for place, column in enumerate(NETWORK.columns)}
-    figure = Figure(figsize=(10.5, 3.4), layout="constrained")
+    figure = new_figure(10.5, 3.4)
     points, shares, bearoff = figure.subplots(1, 3)
     draw_points(points, curve)
     draw_shares(shares, curve)
@@ -39,9 +32,7 @@ def draw_curve(table: Table, path: Path) -> None:
     for axes in (points, shares, bearoff):
         draw_frame(axes)
     figure.suptitle(title(table), fontsize=11)
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=120, metadata={"Software": None})
-    write_file(path, picture.getvalue())
+    write_figure(figure, path)
 
 
 def draw_frame(axes: Axes) -> None:

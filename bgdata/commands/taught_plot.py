@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.commands.plot import BLUE, GREY, RED, TEAL
+from bgdata.commands.figures import BLUE, GREY, RED, TEAL, new_figure, write_figure
 from bgdata.datasets.taught_network import CLASSES, best_epoch
-from bgdata.errors import MissingExtraError
 from bgdata.store.arrays import Array
-from bgdata.store.storage import write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -24,12 +21,8 @@ def draw_taught_curve(table: Table, path: Path) -> None:
 
     Raises MissingExtraError without matplotlib, and StorageError.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("expected matplotlib, found none; try: pip install matplotlib") from error
     curve = np.asarray(table.array("curve"))
-    figure = Figure(figsize=(10.5, 3.4), layout="constrained")
+    figure = new_figure(10.5, 3.4)
     for axes, which in zip(figure.subplots(1, len(CLASSES)), reversed(range(len(CLASSES))), strict=True):
         draw_network(axes, curve, which)
     statistics = table.manifest.statistics
@@ -38,9 +31,7 @@ def draw_taught_curve(table: Table, path: Path) -> None:
         f"against PubEval, {statistics['start_points_per_game']:+.3f} before",
         fontsize=11,
     )
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=120, metadata={"Software": None})
-    write_file(path, picture.getvalue())
+    write_figure(figure, path)
 
 
 def draw_network(axes: Axes, curve: Array, which: int) -> None:

@@ -42,17 +42,41 @@ NETWORK_ARRAY = FlatArray("network", "uint8", "byte", "Network that played both 
 
 
 @dataclass(frozen=True)
-class RollerParameters(Parameters):
-    """Who plays both sides, with which bearoff tables, and how: see `play.rollout`.
-
-    `network` is one that comes with bgdata, or else `network_version` names its version in the warehouse. `until` is
-    the standard error in points that is wanted, as text, empty for none; `turns` 0 plays to the end.
-    """
+class NetworkChoice(Parameters):
+    """Which network answers, and with which bearoff tables. `network` is one that comes with bgdata, or else
+    `network_version` names its version in the warehouse."""
 
     network: str = DEFAULT_NETWORK
     network_version: str = ""
     table_points: int = 6
     table_checkers: int = 6
+
+    def check_network(self) -> None:
+        """Raise InvalidParameterError for what cannot be the name of a network."""
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.network):
+            raise InvalidParameterError(f"expected the name of a network, got {self.network!r}")
+
+    def network_inputs(self) -> dict[str, tuple[str, Parameters]]:
+        """The tables, and the network where it comes with bgdata, by role."""
+        race = RaceParameters(self.table_points)
+        found: dict[str, tuple[str, Parameters]] = {
+            "two_sided": ("bearoff_two_sided", TwoSidedParameters(self.table_points, self.table_checkers)),
+            "one_sided": ("bearoff_one_sided", race),
+            "gammon": ("bearoff_gammon", race),
+        }
+        known = known_network(self.network)
+        if known and not self.network_version:
+            found["network"] = known
+        return found
+
+
+@dataclass(frozen=True)
+class RollerParameters(NetworkChoice):
+    """Who plays both sides, and how: see `play.rollout`.
+
+    `until` is the standard error in points that is wanted, as text, empty for none; `turns` 0 plays to the end.
+    """
+
     trials: int = 1296
     until: str = ""
     most_trials: int = 0
@@ -79,21 +103,7 @@ class RollerParameters(Parameters):
             self.how().settings(seed)
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.network):
-            raise InvalidParameterError(f"expected the name of a network, got {self.network!r}")
-
-    def roller_inputs(self) -> dict[str, tuple[str, Parameters]]:
-        """The tables, and the network where it comes with bgdata, by role."""
-        race = RaceParameters(self.table_points)
-        found: dict[str, tuple[str, Parameters]] = {
-            "two_sided": ("bearoff_two_sided", TwoSidedParameters(self.table_points, self.table_checkers)),
-            "one_sided": ("bearoff_one_sided", race),
-            "gammon": ("bearoff_gammon", race),
-        }
-        known = known_network(self.network)
-        if known and not self.network_version:
-            found["network"] = known
-        return found
+        self.check_network()
 
 
 @dataclass(frozen=True)
@@ -118,7 +128,7 @@ class RolloutParameters(RollerParameters):
 
     def inputs(self) -> dict[str, tuple[str, Parameters]]:
         """What the rollouts are computed from, by role."""
-        return {"source": source_input(self.source, self.source_recipe, turns=False), **self.roller_inputs()}
+        return {"source": source_input(self.source, self.source_recipe, turns=False), **self.network_inputs()}
 
 
 def number_of(expected: str, text: str) -> float:
@@ -129,8 +139,8 @@ def number_of(expected: str, text: str) -> float:
         raise InvalidParameterError(f"expected {expected}, got {text!r}") from None
 
 
-def open_roller(parameters: RollerParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
-    """Who rolls out. Raises MissingTableError for a version of a network that is not there."""
+def open_roller(parameters: NetworkChoice, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
+    """The network that is chosen, as a player. Raises MissingTableError for a version that is not there."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.evaluation.named_network import KIND, find_network
     from bgdata.evaluation.network_player import map_network_player
@@ -148,7 +158,7 @@ def warehouse_of(job: Job) -> Warehouse:
     return job.warehouse
 
 
-def network_text(parameters: RollerParameters, inputs: Mapping[str, Table]) -> Array:
+def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:
     """uint8[n]: name and version of the network."""
     version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
     return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)

@@ -14,7 +14,7 @@ from bgdata.datasets._games import slices
 from bgdata.datasets._imports import CHANCES_ARRAY
 from bgdata.datasets._rollouts import (
     SAMPLE_ROWS,
-    RollerParameters,
+    NetworkChoice,
     network_text,
     open_roller,
     warehouse_of,
@@ -51,7 +51,7 @@ TOLERANCE = 1e-5  # of a chance asked for again: programs add in an order of the
 @dataclass(frozen=True)
 class EngineParameters(Parameters):
     """Whose positions; the program with the version that it says of itself, and how far it looks (0 is static); or
-    `network`, which and with which bearoff tables, as in `_rollouts.RollerParameters`.
+    `network`, which and with which bearoff tables, as in `_rollouts.NetworkChoice`.
 
     `source_recipe` is what `_sources.source_input` needs to know of the source.
     """
@@ -66,9 +66,9 @@ class EngineParameters(Parameters):
     table_checkers: int = 6
     source_recipe: str = ""
 
-    def roller(self) -> RollerParameters:
-        """The network and its tables, as rollouts name them."""
-        return RollerParameters(
+    def choice(self) -> NetworkChoice:
+        """The network and its tables; that of the package where none is named."""
+        return NetworkChoice(
             network=self.network or DEFAULT_NETWORK,
             network_version=self.network_version,
             table_points=self.table_points,
@@ -106,7 +106,7 @@ class EngineLabels(Dataset[EngineParameters]):
 
     def slug(self, parameters: EngineParameters) -> str:
         source = re.sub(r"[^a-z0-9]+", "-", parameters.source)
-        engine = parameters.roller().network if parameters.engine == "network" else parameters.engine
+        engine = parameters.choice().network if parameters.engine == "network" else parameters.engine
         return f"{source}-by-{engine}-{parameters.ply}ply"
 
     def check_parameters(self, parameters: EngineParameters) -> None:
@@ -121,12 +121,12 @@ class EngineLabels(Dataset[EngineParameters]):
                 f"expected a version of a program, and none of a network, got {parameters.version!r} of "
                 f"{parameters.engine}"
             )
-        parameters.roller().check_roller(0)
+        parameters.choice().check_network()
         source_input(parameters.source, parameters.source_recipe)
 
     def inputs(self, parameters: EngineParameters) -> Mapping[str, tuple[str, Parameters]]:
         source = {"source": source_input(parameters.source, parameters.source_recipe)}
-        return source | (parameters.roller().roller_inputs() if parameters.engine == "network" else {})
+        return source | (parameters.choice().network_inputs() if parameters.engine == "network" else {})
 
     def estimate(self, parameters: EngineParameters) -> Estimate:  # noqa: ARG002
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has positions
@@ -196,7 +196,7 @@ def open_engine(parameters: EngineParameters, inputs: Mapping[str, Table], wareh
     from bgdata.evaluation.player import open_player
 
     if parameters.engine == "network":
-        return open_roller(parameters.roller(), inputs, warehouse)
+        return open_roller(parameters.choice(), inputs, warehouse)
     engine = open_player(parameters.engine, parameters.ply)
     assert isinstance(engine, Evaluator)  # all of PROGRAMS are
     if engine.version != parameters.version:
@@ -221,7 +221,7 @@ def asked(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Arr
 def engine_text(parameters: EngineParameters, inputs: Mapping[str, Table]) -> Array:
     """uint8[n]: name and version of who was asked."""
     if parameters.engine == "network":
-        return network_text(parameters.roller(), inputs)
+        return network_text(parameters.choice(), inputs)
     return np.frombuffer(f"{parameters.engine} {parameters.version}".encode(), np.uint8)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from bgdata.datasets._columns import CHANCE_COLUMNS, chance_columns, chosen_texts
 from bgdata.datasets._games import slices
 from bgdata.datasets._imports import CHANCES_ARRAY
-from bgdata.datasets._rollouts import RollerParameters, network_text, open_roller, warehouse_of
+from bgdata.datasets._rollouts import NetworkChoice, network_text, open_roller, warehouse_of
 from bgdata.datasets._sources import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
@@ -26,7 +26,6 @@ from bgdata.datasets._sources import (
 )
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.warehouse import Warehouse
 
@@ -43,29 +42,16 @@ LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three
 
 
 @dataclass(frozen=True)
-class LookaheadParameters(Parameters):
-    """Whose positions, who looks at them, and with which bearoff tables: all as in `_rollouts.RollerParameters`.
+class LookaheadParameters(NetworkChoice):
+    """Whose positions, and which network looks at them.
 
     `source_recipe` is what `_sources.source_input` needs to know of the source. Positions whose equity changes by less
     than `least_change` points, a number as text, are left out; empty keeps all.
     """
 
     source: str = "positions/unnamed"
-    network: str = DEFAULT_NETWORK
-    network_version: str = ""
-    table_points: int = 6
-    table_checkers: int = 6
     source_recipe: str = ""
     least_change: str = ""
-
-    def roller(self) -> RollerParameters:
-        """The network and its tables, as rollouts name them."""
-        return RollerParameters(
-            network=self.network,
-            network_version=self.network_version,
-            table_points=self.table_points,
-            table_checkers=self.table_checkers,
-        )
 
     def smallest_change(self) -> float:
         """`least_change` as a number. Raises InvalidParameterError."""
@@ -107,27 +93,27 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
     )
     parameters = LookaheadParameters
     defaults = ()
-    smallest = LookaheadParameters(f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}", "tiny", "", 3, 3)
+    smallest = LookaheadParameters("tiny", "", 3, 3, f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}")
 
     def slug(self, parameters: LookaheadParameters) -> str:
         source, change = (re.sub(r"[^a-z0-9]+", "-", text) for text in (parameters.source, parameters.least_change))
         return f"{source}-by-{parameters.network}-1ply" + (f"-change-{change}" if change else "")
 
     def check_parameters(self, parameters: LookaheadParameters) -> None:
-        parameters.roller().check_roller(0)
+        parameters.check_network()
         parameters.smallest_change()
         source_input(parameters.source, parameters.source_recipe)
 
     def inputs(self, parameters: LookaheadParameters) -> Mapping[str, tuple[str, Parameters]]:
         source = source_input(parameters.source, parameters.source_recipe)
-        return {**parameters.roller().roller_inputs(), "source": source}
+        return {**parameters.network_inputs(), "source": source}
 
     def estimate(self, parameters: LookaheadParameters) -> Estimate:  # noqa: ARG002
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has positions
 
     def compute(self, parameters: LookaheadParameters, inputs: Mapping[str, Table], job: Job) -> None:
         places = places_of(inputs["source"])
-        player = open_roller(parameters.roller(), inputs, warehouse_of(job))
+        player = open_roller(parameters, inputs, warehouse_of(job))
         n = len(places.boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
@@ -141,7 +127,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
                 state[name][start : start + STEP] = values
         for name, values in labelled(parameters, places, state).items():
             job.save(name, values)
-        job.save("network", network_text(parameters.roller(), inputs))
+        job.save("network", network_text(parameters, inputs))
 
     def batches(self, parameters: LookaheadParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         import pyarrow as pa
@@ -185,7 +171,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
 
         parameters = LookaheadParameters.from_manifest(table.manifest.parameters)
         warehouse = Warehouse(table.folder.parents[2], all_kinds())
-        player = open_roller(parameters.roller(), inputs, warehouse)
+        player = open_roller(parameters, inputs, warehouse)
         places = places_of(inputs["source"])
         places = places.chosen(np.sort(generator.permutation(len(places.rows))[:rows]))
         expected = labelled(parameters, places, looked_into(player, places.boards))

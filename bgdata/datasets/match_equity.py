@@ -25,13 +25,12 @@ from bgdata.datasets._match_equity import (
     score_columns,
     table_batches,
 )
-from bgdata.datasets._rollouts import RollerParameters, number_of, open_roller, warehouse_of
+from bgdata.datasets._rollouts import NetworkChoice, number_of, open_roller, warehouse_of
 from bgdata.equity.live_cube import check_cube_life_index
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.met_induction import OpeningStates, check_gammon_rate, induced_table, post_crawford_row, slopes
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
-from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, TableShape
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
@@ -77,33 +76,19 @@ FIRST_DOUBLES = TableShape(
 
 
 @dataclass(frozen=True)
-class MatchEquityParameters(Parameters):
+class MatchEquityParameters(NetworkChoice):
     """Where the post-Crawford row comes from, how many games end in a gammon, how live the cube is, and how many points
     to go the table has. Numbers with a fraction are text.
 
-    The row is that of a network which comes with bgdata, or of the version named, looking `ply` rolls ahead (network
-    and bearoff tables as in `_rollouts.RollerParameters`); or else it is given, as mwc of the trailer from 1-away on, a
-    space between. Without a gammon rate that of the network's opening counts.
+    The row is that of a network, looking `ply` rolls ahead; or else it is given, as mwc of the trailer from 1-away on,
+    a space between. Without a gammon rate that of the network's opening counts.
     """
 
-    network: str = DEFAULT_NETWORK
-    network_version: str = ""
-    table_points: int = 6
-    table_checkers: int = 6
     ply: int = 1
     row: str = ""
     gammon_rate: str = ""
     cube_life_index: str = "1"
     length: int = 25
-
-    def roller(self) -> RollerParameters:
-        """The network and its tables, as rollouts name them."""
-        return RollerParameters(
-            network=self.network,
-            network_version=self.network_version,
-            table_points=self.table_points,
-            table_checkers=self.table_checkers,
-        )
 
     def index(self) -> float:
         """The cube life index. Raises InvalidParameterError."""
@@ -173,7 +158,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         )
 
     def check_parameters(self, parameters: MatchEquityParameters) -> None:
-        parameters.roller().check_roller(0)
+        parameters.check_network()
         if not 0 <= parameters.ply <= MOST_PLY:
             raise InvalidParameterError(f"expected a ply from 0 to {MOST_PLY}, got {parameters.ply}")
         parameters.index()
@@ -187,7 +172,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
             MatchEquity.of("the row", np.full((len(row), len(row)), 0.5), row)
 
     def inputs(self, parameters: MatchEquityParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {} if parameters.row else parameters.roller().roller_inputs()
+        return {} if parameters.row else parameters.network_inputs()
 
     def estimate(self, parameters: MatchEquityParameters) -> Estimate:
         cells = parameters.length**2 + 2 * parameters.length - 1
@@ -263,7 +248,7 @@ def states_of(parameters: MatchEquityParameters, inputs: Mapping[str, Table], wa
     from bgdata.evaluation.mapped_player import MappedPlayer
     from bgdata.play.opening_states import first_doubles
 
-    player = MappedPlayer(open_roller(parameters.roller(), inputs, warehouse), parameters.ply)
+    player = MappedPlayer(open_roller(parameters, inputs, warehouse), parameters.ply)
     return dict(zip(STATES, first_doubles(player), strict=True))
 
 

@@ -10,12 +10,11 @@ import numpy as np
 
 from bgdata.datasets._columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_texts, class_column, position_columns
 from bgdata.datasets._games import slices, turn_places
-from bgdata.datasets._rollouts import RollerParameters, number_of, open_roller, warehouse_of
+from bgdata.datasets._rollouts import NetworkChoice, number_of, open_roller, warehouse_of
 from bgdata.datasets.position_sample import chosen_rows, corpus_of, file_classes
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.warehouse import Warehouse
 
@@ -34,19 +33,14 @@ CLASSES = ("contact", "crashed", "race")  # bearoffs are races here
 
 
 @dataclass(frozen=True)
-class PlaySampleParameters(SelfPlayParameters):
+class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     """A corpus, of which classes how many turns each are taken from it at most, how many of the best plays of each, how
-    many points they may lose at a glance, as text, and which network says so, with which bearoff tables: one that comes
-    with bgdata, or else the version in the warehouse."""
+    many points they may lose at a glance, as text, and which network says so."""
 
     classes: str = "contact crashed race"
     most: int = 2000
     plays: int = 4
     within: str = "6"
-    network: str = DEFAULT_NETWORK
-    network_version: str = ""
-    table_points: int = 6
-    table_checkers: int = 6
 
     def numbers(self) -> list[int]:
         """The classes as files number them. Raises InvalidParameterError."""
@@ -56,10 +50,6 @@ class PlaySampleParameters(SelfPlayParameters):
         if not names or self.classes != " ".join(name for name in CLASSES if name in names):
             raise InvalidParameterError(f"expected some of {' '.join(CLASSES)} in this order, got {self.classes!r}")
         return [int(PositionClass[name.upper()]) for name in names]
-
-    def roller(self) -> RollerParameters:
-        """The network and its tables, as rollouts name them."""
-        return RollerParameters(self.network, self.network_version, self.table_points, self.table_checkers)
 
     def window(self) -> Window:
         """Which plays are taken. Raises InvalidParameterError."""
@@ -127,10 +117,10 @@ class PlaySample(Dataset[PlaySampleParameters]):
             raise InvalidParameterError(f"expected 1 to {MOST_PLAYS} plays of a turn, got {parameters.plays}")
         parameters.window()
         parameters.numbers()
-        parameters.roller().check_roller(0)
+        parameters.check_network()
 
     def inputs(self, parameters: PlaySampleParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {"games": (SELFPLAY.name, corpus_of(parameters)), **parameters.roller().roller_inputs()}
+        return {"games": (SELFPLAY.name, corpus_of(parameters)), **parameters.network_inputs()}
 
     def estimate(self, parameters: PlaySampleParameters) -> Estimate:
         rows = min(3 * parameters.most, 40 * parameters.games) * parameters.plays
@@ -140,7 +130,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         from bgdata.game.board_kernels import position_classes
         from bgdata.play.splits import splits_of_games
 
-        corpus, brain = inputs["games"], open_roller(parameters.roller(), inputs, warehouse_of(job)).brain
+        corpus, brain = inputs["games"], open_roller(parameters, inputs, warehouse_of(job)).brain
         boards, dice = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("dice"))
         classes = np.asarray(corpus.array("turn_classes"))
         rows = chosen_rows(boards, classes, parameters.most)
@@ -196,7 +186,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
 
         parameters = self.parameters.from_manifest(table.manifest.parameters)
         warehouse = Warehouse(table.folder.parents[2], all_kinds())
-        corpus, brain = inputs["games"], open_roller(parameters.roller(), inputs, warehouse).brain
+        corpus, brain = inputs["games"], open_roller(parameters, inputs, warehouse).brain
         first_turns = np.asarray(corpus.array("first_turns"))
         begins = np.flatnonzero(np.asarray(table.array("ranks")) == 1)
         ends = np.append(begins[1:], len(table.array("ranks")))

@@ -148,7 +148,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
             )
 
     def inputs(self, parameters: DecisionParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {"games": (SELFPLAY.name, corpus_of(parameters)), **parameters.roller_inputs()}
+        return {"games": (SELFPLAY.name, corpus_of(parameters)), **parameters.network_inputs()}
 
     def published(self, parameters: DecisionParameters) -> Path | None:
         return published_decisions().get(parameters)

@@ -239,7 +239,7 @@ def test_a_network_of_the_warehouse_is_named_by_its_version(warehouse: Warehouse
     version = warehouse.open("network", "tiny").folder.name
     table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
     assert np.array_equal(table.array("chances"), small_table(warehouse.root).array("chances"))
-    assert "network" in LookaheadParameters("positions/x").roller().roller_inputs()
+    assert "network" in LookaheadParameters(source="positions/x").network_inputs()
     with pytest.raises(MissingTableError, match="r1-00000000"):
         warehouse.build(DATASET.name, replace(SMALL, network_version="r1-00000000"))
 

@@ -92,7 +92,7 @@ def test_sql_shows_the_same(small_root: Path) -> None:
 
 
 def test_they_can_be_labelled(warehouse: Warehouse) -> None:
-    parameters = LookaheadParameters(f"{DATASET.name}/{DATASET.slug(SMALL)}", "tiny", "", 3, 3)
+    parameters = LookaheadParameters("tiny", "", 3, 3, f"{DATASET.name}/{DATASET.slug(SMALL)}")
     labels = warehouse.build("lookahead_labels", parameters)
     distinct = np.unique(np.asarray(small(warehouse.root).array("boards")), axis=0)
     assert labels.manifest.rows == len(distinct)
