@@ -166,7 +166,7 @@ def test_command_lines_of_self_play(warehouse: Warehouse) -> None:
 
 def test_the_one_that_comes_with_bgdata(tmp_path: Path) -> None:
     page = page_of(tmp_path / "none", tmp_path)
-    assert len(page.pictures()) == 3
+    assert len(page.pictures()) == 6
     assert not (tmp_path / "none").exists()
 
 
