@@ -40,8 +40,15 @@ MAY_IMPORT = {
     "bgdata.kernel": set(),
     "bgdata.game": {"bgdata.errors", "bgdata.kernel"},
     "bgdata.bearoff": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.store.table"},
-    "bgdata.equity": {"bgdata.errors", "bgdata.game", "bgdata.store.table", "bgdata.store.warehouse"},
+    "bgdata.equity": {
+        "bgdata.errors",
+        "bgdata.kernel",
+        "bgdata.game",
+        "bgdata.store.table",
+        "bgdata.store.warehouse",
+    },
     "bgdata.evaluation": {
+        "bgdata.equity",
         "bgdata.errors",
         "bgdata.kernel",
         "bgdata.game",
