@@ -59,7 +59,7 @@ def play_with_cube(
     """Build a corpus with the cube, and print where it is and a summary; counts are `games`, `seed`, `length` and
     `jacoby`. Raises as `play_corpus` does, and UsageError for players and options that do not go with a cube."""
     if luck:
-        raise UsageError("expected --cube without --luck: luck is measured in cubeless games, got both")
+        raise UsageError("expected --cube or --luck, which is that of cubeless games, got both")
     parameters = CubefulParameters(
         **vars(network_of(warehouse, player)), cube=" ".join(cube.split(",")), **counts
     )  # fmt: skip
