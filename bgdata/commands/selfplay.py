@@ -50,7 +50,7 @@ def play_with_cube(
     warehouse: Warehouse,
     player: str,
     cube: str,
-    counts: Mapping[str, int],
+    counts: dict[str, int],
     *,
     luck: bool,
     executor: str,
@@ -60,9 +60,8 @@ def play_with_cube(
     `jacoby`. Raises as `play_corpus` does, and UsageError for players and options that do not go with a cube."""
     if luck:
         raise UsageError("expected --cube or --luck, which is that of cubeless games, got both")
-    parameters = CubefulParameters(
-        **vars(network_of(warehouse, player)), cube=" ".join(cube.split(",")), **counts
-    )  # fmt: skip
+    found = network_of(warehouse, player)
+    parameters = CubefulParameters(found.network, found.network_version, cube=" ".join(cube.split(",")), **counts)
     CUBEFUL.check_parameters(parameters)
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(CUBEFUL.name, parameters, progress=progress, force=force, executor=workers)

@@ -24,7 +24,8 @@ def run_study(
 ) -> None:
     """Build the version of a study, and print its figures. Raises InvalidParameterError, UsageError for a player that
     is no network, MissingTableError, and what executors raise."""
-    parameters = StudyParameters(**vars(network_of(warehouse, player)), study=study, games=games, seed=seed)
+    found = network_of(warehouse, player)
+    parameters = StudyParameters(found.network, found.network_version, study=study, games=games, seed=seed)
     DATASET.check_parameters(parameters)
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress, force=force, executor=workers)

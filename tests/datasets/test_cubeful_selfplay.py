@@ -14,6 +14,7 @@ import pytest
 import bgdata
 from bgdata.commands.export_text import write_text
 from bgdata.datasets import cubeful_selfplay
+from bgdata.datasets._cube_players import sides_of
 from bgdata.datasets.cubeful_selfplay import DATASET, CubefulParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.bearoff import BearoffEvaluator
@@ -54,7 +55,7 @@ def games_of(root: Path, parameters: CubefulParameters) -> tuple[CubefulCorpus, 
     tables = BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
     player = map_network_player(found["network"], tables)
     rules = CubefulRules(parameters.length, bool(parameters.jacoby), published_met() if parameters.length else None)
-    sides = cubeful_selfplay.sides_of(parameters.cube)
+    sides = sides_of(parameters.cube)
     return cubeful_self_play(player.brain, sides, rules, parameters.games, parameters.seed), (
         f"{player.label} {player.version} cube "
     )

@@ -210,7 +210,8 @@ def test_dice_are_those_of_games_without_a_cube() -> None:
 
 
 def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
-    for found, expected in zip((*one.results, *one[1:]), (*other.results, *other[1:]), strict=True):
+    pairs = zip((*one.results, *one[1:]), (*other.results, *other[1:]), strict=True)
+    for found, expected in ((np.asarray(values), np.asarray(others)) for values, others in pairs):
         assert found.dtype == expected.dtype
         assert found.tobytes() == expected.tobytes()
 
@@ -257,7 +258,7 @@ def test_a_live_cube_is_cashed() -> None:
 
 def test_no_games() -> None:
     found = cubeful_self_play(BRAIN, SIDES, MONEY, 0, 1)
-    assert [len(values) for values in found[1:]] == [1, 0, 0, 0, 0]
+    assert [len(np.asarray(values)) for values in found[1:]] == [1, 0, 0, 0, 0]
     assert len(found.results.games) == 0
 
 
