@@ -250,10 +250,10 @@ def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
 
 
 def test_a_live_cube_is_cashed() -> None:
-    """At an index of 1 nobody doubles what is taken but where chances jump past both points."""
+    """At an index of 1 nobody doubles what would be taken, and nobody cashes who can still win a gammon."""
     found = cubeful_results(BRAIN, (CubeSide(janowski(1)),) * 2, MONEY, 200, 4)
-    assert (found.column("way") == PASSED).mean() > 0.85
-    assert found.column("cube_value").mean() < 1.1
+    assert found.column("cube_value").mean() < 1.05
+    assert (found.column("way") == PASSED).mean() > 0.5
 
 
 def test_no_games() -> None:
@@ -279,7 +279,7 @@ WRONG = [
     ),
     (SIDES, CubefulRules(5), "expected a match equity table for a match, got none"),
     (SIDES, CubefulRules(13, met=MET), r"expected a match equity table to 13-away, got MatchEquity\(published, to 12"),
-    (SIDES, CubefulRules(2, met=CROOKED), "expected a match equity table that favours nobody, got 0.49"),
+    (SIDES, CubefulRules(2, met=CROOKED), "expected a match equity table that favours nobody, got 0.6 at"),
 ]  # fmt: skip
 
 
