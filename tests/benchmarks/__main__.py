@@ -51,6 +51,10 @@ def player_rows() -> Iterator[Row]:
     for inputs, words in (("tesauro-196", "196 inputs"), ("contact", "260 contact inputs")):
         games = rate("learning", inputs, "120", 7)
         yield Row(f"TD self-play, {words}, 120 hidden", f"{games:,.0f} games/s", ">= 1,000 games/s", peer)
+    peer = "bgsage 200,000/s"
+    for inputs, words, goal in (("tesauro-196", "196x120x5", ">= 500,000/s"), ("contact", "260x120x5", "")):
+        found = rate("teaching", inputs, "120", 5)
+        yield Row(f"supervised learning, positions, {words}", f"{found:,.0f}/s", goal, peer)
     for with_luck, words, count, goal, peer in (
         (False, "every turn kept", 2000, ">= 1,000 games/s", "gnubg 355 games/s a core"),
         (True, "and the luck of every roll", 200, ">= 100 games/s", "gnubg 18 games/s a core"),
@@ -118,6 +122,9 @@ def table_rows(long: bool) -> Iterator[Row]:
         ours = in_own_process("two_sided", 6, checkers, 5)
         peer = ("-t", f"6x{checkers}", "-s", "20000000") if checkers < 9 else ()
         yield table_row(f"two-sided 6x{checkers}, four equities", ours, goal, *peer, run_peer=long or not is_long)
+    for away, opponent_away in ((5, 5), (24, 25)):
+        ours = in_own_process("match_two_sided", 6, 6, away, opponent_away, 5)
+        yield table_row(f"match bearoff 6x6 at {away}-away {opponent_away}-away, every cube", ours, "<= 1 s")
     for points, goal in ((6, "<= 0.15 s"), (8, "<= 1 s"), (10, "<= 6 s")):
         ours = in_own_process("one_sided", points, 3)
         peer = ("-o", str(points))
