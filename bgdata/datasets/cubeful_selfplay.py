@@ -202,7 +202,7 @@ def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Se
 def titles(settings: Settings) -> list[str]:
     """Names of player 0 and player 1 for people: the network, its version, and how each handles the cube."""
     label, version, _ = opened("network", {role: str(value) for role, value in settings.items()})
-    words = str(settings["cube"]).split()
+    words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
     return [f"{label} {version} cube {word}" for word in (words[0], words[-1])]
 
 

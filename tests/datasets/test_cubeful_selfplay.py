@@ -71,7 +71,7 @@ def shown(root: Path, name: str, parameters: CubefulParameters) -> Iterator[Mapp
 @pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY], ids=["money", "match", "jacoby"])
 def test_rows_are_the_games(root: Path, parameters: CubefulParameters) -> None:
     corpus, name = games_of(root, parameters)
-    words = parameters.cube.split()
+    words = [word.replace(":", " ") for word in parameters.cube.split()]
     match = np.searchsorted(corpus.results.offsets, np.arange(len(corpus.results.games)), side="right") - 1
     for game, row in enumerate(shown(root, "games", parameters)):
         score_0, score_1, is_crawford, winner, points, _, _, n_turns = corpus.results.games[game].tolist()
