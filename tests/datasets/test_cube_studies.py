@@ -135,14 +135,15 @@ def test_arms() -> None:
 
 
 def test_published_shares_sum_to_1() -> None:
-    """As far as they are rounded; the mean of the cube follows from its distribution."""
+    """As far as they are rounded, but for the endings at 0.5: 40.0 % passed is a misprint, of 35.0 as it seems. The mean
+    of the cube follows from its distribution."""
     for arm in arms_of("statistics"):
         cubes = {value: arm.published[f"cube_{value}_share"] for value in (1, 2, 4, 8, 16, 32, 64)}
         assert sum(cubes.values()) == pytest.approx(1, abs=0.0021)
         mean = sum(value * share for value, share in cubes.items())
         assert mean == pytest.approx(arm.published["mean_cube_value"], abs=0.04)
         ways = (arm.published[f"{way}_share"] for way in ("passed", "single", "gammon", "backgammon"))
-        assert sum(ways) == pytest.approx(1, abs=0.0031)
+        assert sum(ways) == pytest.approx(1.05 if arm.setting == 0.5 else 1, abs=0.0021)
 
 
 def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
