@@ -135,7 +135,7 @@ def test_arms() -> None:
 
 
 def test_published_shares_sum_to_1() -> None:
-    """As far as they are rounded, but for the endings at 0.5: 40.0 % passed is a misprint, of 35.0 as it seems. The mean
+    """As far as they are rounded, but for the endings at 0.5: 40.0 % passed is a misprint, maybe of 35.0. The mean
     of the cube follows from its distribution."""
     for arm in arms_of("statistics"):
         cubes = {value: arm.published[f"cube_{value}_share"] for value in (1, 2, 4, 8, 16, 32, 64)}
