@@ -27,11 +27,20 @@ FORMATS = click.Choice(["text", "json"])
 @click.option(
     "--luck/--no-luck", default=False, show_default=True, help="Measure the luck of every roll (ten times slower)."
 )
+@click.option(
+    "--cube",
+    default="",
+    metavar="MODEL[,MODEL]",
+    help="Play with the cube, handled as 0.7 (Janowski's cube life index) or jump:0.08 (volatility) says, for both "
+    "sides or each; money:0.7 ignores the score of a match.",
+)
+@click.option("--length", type=click.IntRange(1, 64), metavar="N", help="With --cube: matches to N points.")
+@click.option("--jacoby", is_flag=True, help="With --cube: gammons count once the cube is turned.")
 @executor_option
 @threads_option
 @click.option("--force", is_flag=True, help="Play anew even what is there.")
 @click.pass_obj
-def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int | None, **options: int) -> None:
+def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int | None, **options: Any) -> None:
     """Let PLAYER play against himself, and keep every turn: the tables `games` and `turns`.
 
     The games of a seed are the same from any executor and any number of threads. Stopped at any moment, the same
@@ -41,20 +50,61 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int |
     The luck of the dice, game by game, and the openings:
       bgdata query "from luck_by_game limit 5"
       bgdata query "from opening_plays"
+
+    With --cube a network plays money games or matches, and cube actions are turns too. Plays are still chosen by
+    cubeless equity; the cube goes up to 64, and nobody beavers:
+
+    \b
+      bgdata selfplay --cube 0.7
+      bgdata selfplay --cube 0.7,money:0.7 --length 7
     """
-    from bgdata.commands.selfplay import play_corpus
+    from bgdata.commands.selfplay import play_corpus, play_with_cube
+    from bgdata.errors import UsageError
+    from bgdata.kernel import threads as run_on
+
+    how = {"luck": options["luck"], "executor": executor, "force": options["force"]}
+    counts = {"length": options["length"] or 0, "jacoby": int(options["jacoby"])}
+    with run_on(threads):
+        if options["cube"]:
+            counts |= {"games": options["games"], "seed": options["seed"]}
+            play_with_cube(warehouse, player, options["cube"], counts, **how)
+            return
+        for name in (name for name, value in counts.items() if value):
+            raise UsageError(f"expected --cube with --{name}, got none")
+        play_corpus(warehouse, player, options["games"], options["seed"], **how)
+
+
+@click.command(short_help="Run a STUDY of cube handling.")
+@click.argument("study")
+@click.option("--games", default=100_000, show_default=True, metavar="N", help="Games, or matches, of each setting.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Decides the dice.")
+@click.option(
+    "--player", default="network", show_default=True, metavar="PLAYER", help="network or network/NAME, who plays."
+)
+@executor_option
+@threads_option
+@click.option("--force", is_flag=True, help="Play anew even what is there.")
+@click.pass_obj
+def study(
+    warehouse: Warehouse, /, study: str, games: int, seed: int, player: str, threads: int | None, **options: Any
+) -> None:
+    """Run a STUDY of cube handling, and print its figures beside the published ones: the table `cube_studies`.
+
+    \b
+      statistics  how games end, and the cube, by cube life index
+      index       a cube life index against 0.7
+      fine-index  the same near 0.7
+      jump        the jump model at 5 to 11 % against Janowski at 0.7
+      match       a cube life index by the score against the same as for money, to 3, 5, 7 and 9 points
+
+    Where sides differ, every sequence of dice is played twice with the sides swapped. Stopped at any moment, the same
+    command goes on with the games that are missing.
+    """
+    from bgdata.commands.study import run_study
     from bgdata.kernel import threads as run_on
 
     with run_on(threads):
-        play_corpus(
-            warehouse,
-            player,
-            options["games"],
-            options["seed"],
-            luck=bool(options["luck"]),
-            executor=executor,
-            force=bool(options["force"]),
-        )
+        run_study(warehouse, study, player, games, seed, **options)
 
 
 def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -251,4 +301,4 @@ def decisions(
         make_decisions(warehouse, corpus, position_class, count, network, options)
 
 
-COMMANDS = (selfplay, rollout, label, decisions, rescore)
+COMMANDS = (selfplay, study, rollout, label, decisions, rescore)

@@ -56,7 +56,7 @@ MAY_IMPORT = {
         "bgdata.store.table",
         "bgdata.store.warehouse",
     },
-    "bgdata.play": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.evaluation"},
+    "bgdata.play": {"bgdata.equity", "bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.evaluation"},
     "bgdata.training": {
         "bgdata.errors",
         "bgdata.kernel",

@@ -1,4 +1,4 @@
-"""`bgdata selfplay`: a corpus of games, and in two lines what came out."""
+"""`bgdata selfplay`: a corpus of games, with the cube or without, and in two lines what came out."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from collections.abc import Mapping
 import click
 
 from bgdata.commands.report import progress_bars
+from bgdata.datasets._cube_players import CubePlayerParameters
+from bgdata.datasets.cubeful_selfplay import DATASET as CUBEFUL
+from bgdata.datasets.cubeful_selfplay import CubefulParameters
 from bgdata.datasets.selfplay import DATASET, SelfPlayParameters
+from bgdata.errors import UsageError
+from bgdata.evaluation.named_network import KIND, find_network
 from bgdata.evaluation.player import open_player
+from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from bgdata.store.executors import open_executor
 from bgdata.store.warehouse import Warehouse
 
@@ -38,3 +44,45 @@ def summary(games: int, found: Mapping[str, float]) -> str:
         points += f"; hedged {found['hedged_points_per_game']:+.4f} +/- {error:.4f}"
         points += f", {found['standard_error'] / error:.1f} times less noise" if error else ""
     return f"{games:,} games of {found['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
+
+
+def play_with_cube(
+    warehouse: Warehouse,
+    player: str,
+    cube: str,
+    counts: dict[str, int],
+    *,
+    luck: bool,
+    executor: str,
+    force: bool,
+) -> None:
+    """Build a corpus with the cube, and print where it is and a summary; counts are `games`, `seed`, `length` and
+    `jacoby`. Raises as `play_corpus` does, and UsageError for players and options that do not go with a cube."""
+    if luck:
+        raise UsageError("expected --cube or --luck, which is that of cubeless games, got both")
+    found = network_of(warehouse, player)
+    parameters = CubefulParameters(found.network, found.network_version, cube=" ".join(cube.split(",")), **counts)
+    CUBEFUL.check_parameters(parameters)
+    with open_executor(executor) as workers, progress_bars() as progress:
+        table = warehouse.build(CUBEFUL.name, parameters, progress=progress, force=force, executor=workers)
+    click.echo(f"{table.folder}\n{cubeful_summary(table.manifest.statistics, table.manifest.rows)}")
+
+
+def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
+    """The network that plays as `network` or `network/NAME`, with the default tables. Raises UsageError for a player
+    that is no network, and MissingTableError."""
+    if player.partition("/")[0] != KIND:
+        raise UsageError(f"expected a network to handle the cube, got {player}")
+    if player == KIND:
+        return CubePlayerParameters()
+    found = find_network(player, warehouse)
+    return CubePlayerParameters(player.partition("/")[2] or DEFAULT_NETWORK, found.folder.name)
+
+
+def cubeful_summary(found: Mapping[str, float], games: int) -> str:
+    """How games ended, and what player 0 won."""
+    points = f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game"
+    return (
+        f"{games:,} games of {found['turns_per_game']:.1f} turns: {100 * found['passed_share']:.1f} % passed, "
+        f"average cube {found['mean_cube_value']:.2f}\nplayer 0: {points}"
+    )

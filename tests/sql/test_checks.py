@@ -48,6 +48,7 @@ OWN_SET = DECISIONS.slug(DECISIONS.smallest)
 PAIR = "on_roll_index = 5 and opponent_index = 7"
 FIRST_ROW = "(select min(row) from lookahead_labels)"
 LABELLED = LOOKAHEAD.slug(LOOKAHEAD.smallest)
+FIRST_TURNS = "dataset = 'matches' and game = 0 and turn < 2"
 BUILT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.smallest)
 BUILT_CELL = f"away = 2 and opponent_away = 3 and met = '{BUILT_MET}'"
 SPOILERS: dict[str, list[Spoiler]] = {
@@ -133,6 +134,21 @@ SPOILERS: dict[str, list[Spoiler]] = {
     "bgsage_rollouts__chances_follow_each_other": [
         changed("bgsage_rollouts", change, line=1)
         for change in ("win = 1.01", "win = -0.01", "win_backgammon = win_gammon + 0.1", "lose_backgammon = -0.01")
+    ],
+    "cube_studies__figures_are_possible": [
+        changed("cube_studies", change, setting=0.25, measure="win_share")
+        for change in ("value = 1.1", "value = -0.1", "value = 'nan'", "value_error = -1", "value_error = null")
+    ]
+    + [
+        changed("cube_studies", "value = 0.9", setting=0.25, measure="mean_cube_value"),
+        changed("cube_studies", "sample_size = 0", setting=0.25, measure="points_per_game"),
+    ],
+    "cube_studies__shares_sum_to_1": [
+        Spoiler(
+            f"update cube_studies set value = value + 0.01 where setting = 0.25 and measure = '{measure}'",
+            {"setting": 0.25, "is_cube": is_cube},
+        )
+        for measure, is_cube in (("passed_share", False), ("cube_4_share", True))
     ],
     "games__hedged_points_are_points_less_luck": [
         changed("games", change, game=3, dataset="selfplay")
@@ -306,6 +322,17 @@ SPOILERS: dict[str, list[Spoiler]] = {
     "supervised_learning_curve__kept_weights_are_the_best": [
         changed("supervised_learning_curve", "is_best = not is_best", epoch=1, network="contact"),
         changed("supervised_learning_curve", "is_best = null", epoch=1, network="contact"),
+    ],
+    "turns__doubles_are_answered": [
+        changed("turns", "action = 'double'", game=0, turn=0, dataset="matches"),
+        Spoiler(
+            f"update turns set action = if(turn = 0, 'double', 'take'), player = 0 where {FIRST_TURNS}",
+            {"game": 0, "turn": 0},
+        ),
+        Spoiler(
+            f"update turns set action = if(turn = 0, 'double', 'take'), cube_value = 1 + turn where {FIRST_TURNS}",
+            {"game": 0, "turn": 0},
+        ),
     ],
     "turns__equities_are_possible": [
         changed("turns", change, game=3, turn=2, dataset="selfplay")

@@ -180,6 +180,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
                 assert shape != main or variant == str(manifest.rows)
     assert (found.pop("selfplay_summary"), found.pop("luck_by_game")) == ("1", "0")
     assert int(found.pop("opening_plays")) > 10
+    assert int(found.pop("cube_summary")) >= 1
     assert found.pop("selfplay_labels_summary") == "3"  # classes
     assert [found.pop(f"{name}_summary") for name in ("benchmark", "game", "referee")] == ["1"] * 3
     # the start position of the sample of training data, in both benchmarks, as it is and flipped

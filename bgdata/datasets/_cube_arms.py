@@ -1,0 +1,101 @@
+"""The studies of cube handling: what plays what, and what Computational Backgammon published of it in 2012.
+
+An arm is one series of games: a model with some setting against itself or a fixed one. Figures are those of the posts
+of 20 and 21 March (statistics and indexes, computed before the author corrected his too-good points, and said to need
+doing again), 28 March (the jump model, in its first version, which he withdrew) and 9 April (matches). They stand as
+printed: the endings at an index of 0.5 sum to 105 %, since 40.0 % passed is too much by 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from bgdata.errors import InvalidParameterError
+
+
+class Arm(NamedTuple):
+    """One series of a study."""
+
+    setting: float  # cube life index, or volatility of the jump model
+    cube: str  # how both sides handle the cube, as `_cube_players.sides_of` reads it
+    against: str  # whom the setting plays, for people
+    length: int  # of the matches, 0 for money
+    published: Mapping[str, float]  # by measure
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether the sides differ, and every sequence of dice is played twice."""
+        return " " in self.cube
+
+
+QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+FINE = (0.55, 0.6, 0.65, 0.7, 0.75)
+JUMPS = (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11)
+LENGTHS = (3, 5, 7, 9)
+CUBES = (1, 2, 4, 8, 16, 32, 64)
+ENDINGS = ("passed", "single", "gammon", "backgammon")  # by the way a game ended, from 0
+CUBE_STATISTICS: dict[str, Sequence[float]] = {  # in percent, but for the mean
+    "passed_share": (21.8, 27.4, 40.0, 50.9, 96.3),
+    "single_share": (55.4, 51.2, 45.9, 34.8, 0.4),
+    "gammon_share": (21.8, 20.3, 18.1, 13.6, 3.1),
+    "backgammon_share": (1.2, 1.1, 1.0, 0.7, 0.2),
+    "mean_cube_value": (14.7, 4.49, 2.72, 1.89, 1.0),
+    "cube_1_share": (0.6, 3.2, 12.3, 33.9, 100.0),
+    "cube_2_share": (24.2, 47.8, 61.0, 56.7, 0.0),
+    "cube_4_share": (24.4, 31.3, 21.2, 8.5, 0.0),
+    "cube_8_share": (18.6, 12.2, 4.5, 0.8, 0.0),
+    "cube_16_share": (12.8, 4.1, 0.8, 0.0, 0.0),
+    "cube_32_share": (8.2, 1.1, 0.1, 0.0, 0.0),
+    "cube_64_share": (11.1, 0.4, 0.0, 0.0, 0.0),
+}
+COARSE_INDEX: dict[str, Sequence[float]] = {
+    "points_per_game": (-0.30, -0.14, -0.04, 0.0, -0.09),
+    "win_share": (37.5, 41.8, 45.9, 51.2, 58.3),
+    "mean_cube_value": (2.32, 2.40, 2.27, 1.96, 1.45),
+}
+FINE_INDEX: dict[str, Sequence[float]] = {
+    "points_per_game": (-0.03, -0.01, 0.0, 0.0, 0.0),
+    "win_share": (46.9, 47.8, 48.9, 50.0, 51.2),
+    "mean_cube_value": (2.23, 2.17, 2.11, 2.04, 1.96),
+}
+JUMP_MODEL: dict[float, dict[str, float]] = {
+    0.05: {"points_per_game": -0.006, "win_share": 0.502},
+    0.11: {"points_per_game": 0.011, "win_share": 0.442},
+}
+MATCH_POINTS: dict[int, Sequence[float]] = {
+    3: (0.056, 0.047, 0.051, 0.066, 0.054),
+    5: (0.073, 0.080, 0.091, 0.105, 0.067),
+    7: (0.115, 0.138, 0.137, 0.142, 0.061),
+    9: (0.115, 0.148, 0.150, 0.154, 0.081),
+}
+NAMES = {  # of studies, and what they ask
+    "statistics": "cube statistics of a cube life index against itself",
+    "index": "a cube life index against 0.7",
+    "fine-index": "a cube life index near 0.7 against 0.7",
+    "jump": "the jump model at a volatility against Janowski at 0.7",
+    "match": "a cube life index by the score against the same as in money play",
+}
+
+
+def arms_of(name: str) -> tuple[Arm, ...]:
+    """The arms of a study, in the order of its rows. Raises InvalidParameterError."""
+    if name == "statistics":
+        return tuple(Arm(x, f"{x:g}", "itself", 0, at(CUBE_STATISTICS, n)) for n, x in enumerate(QUARTERS))
+    if name in ("index", "fine-index"):
+        settings, published = (QUARTERS, COARSE_INDEX) if name == "index" else (FINE, FINE_INDEX)
+        return tuple(Arm(x, f"{x:g} 0.7", "0.7", 0, at(published, n)) for n, x in enumerate(settings))
+    if name == "jump":
+        return tuple(Arm(v, f"jump:{v:g} 0.7", "0.7", 0, JUMP_MODEL.get(v, {})) for v in JUMPS)
+    if name == "match":
+        return tuple(
+            Arm(x, f"{x:g} money:{x:g}", f"money:{x:g}", length, {"points_per_match": MATCH_POINTS[length][n]})
+            for length in LENGTHS
+            for n, x in enumerate(QUARTERS)
+        )
+    raise InvalidParameterError(f"expected a study among {', '.join(NAMES)}, got {name!r}")
+
+
+def at(figures: Mapping[str, Sequence[float]], place: int) -> dict[str, float]:
+    """One column of published figures, shares from 0 to 1."""
+    return {name: row[place] / (100 if name.endswith("_share") else 1) for name, row in figures.items()}

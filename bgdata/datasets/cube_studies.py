@@ -1,0 +1,248 @@
+"""Studies of cube handling: how games with the cube go by model and setting, beside what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bgdata.datasets._columns import text_arrays, text_column, text_declarations
+from bgdata.datasets._cube_arms import CUBES, ENDINGS, Arm, arms_of
+from bgdata.datasets._cube_players import CubePlayerParameters, folders_of, met_inputs, open_played, sides_of
+from bgdata.datasets._rollouts import warehouse_of
+from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.shards import Settings, Work, compute_shards
+from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.play.cubeful_series import CubefulResults
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+
+SHARD_GAMES = 5000  # money games of a shard; matches are fewer. Even: pairs are never split
+# in alphabetical order, as rows come in the order of their key
+MATCH_MEASURES = ("games_per_match", "points_per_match", "win_share")
+MONEY_MEASURES = tuple(
+    sorted(
+        (
+            *("points_per_game", "win_share", "mean_cube_value"),
+            *(f"{ending}_share" for ending in ENDINGS),
+            *(f"cube_{value}_share" for value in CUBES),
+        )
+    )
+)
+UNITS = {
+    "points_per_game": "points",
+    "points_per_match": "points",
+    "mean_cube_value": "cube",
+    "games_per_match": "games",
+}
+
+
+@dataclass(frozen=True)
+class StudyParameters(CubePlayerParameters):
+    """Which study, how many games (or matches) each arm has, and the seed of their dice, the same for all arms."""
+
+    study: str = "statistics"
+    games: int = 100_000
+    seed: int = 1
+
+    def arms(self) -> tuple[Arm, ...]:
+        """Its series. Raises InvalidParameterError."""
+        return arms_of(self.study)
+
+
+class CubeStudies(Dataset[StudyParameters]):
+    """One row a measure of an arm."""
+
+    name = "cube_studies"
+    revision = 1
+    summary = "Studies of cube handling: measures of games with the cube by model and setting, with standard errors."
+    source = (
+        "Computed: games of a network with the cube, plays by cubeless money equity, each sequence of dice twice with "
+        "the sides swapped; published figures: computationalbackgammon.blogspot.com, March and April 2012"
+    )
+    columns = (
+        Column("match_length", "SMALLINT", "points", "Points that win the match, 0 for money"),
+        Column("setting", "DOUBLE", "", "Cube life index of the side that is studied, or volatility of the jump model"),
+        Column("measure", "VARCHAR", "", "What was measured: " + ", ".join((*MONEY_MEASURES, *MATCH_MEASURES))),
+        Column("against", "VARCHAR", "", "Opponent: itself, or how he handles the cube"),
+        Column("value", "DOUBLE", "as unit says", "Mean of the sample, of the side that is studied"),
+        Column("value_error", "DOUBLE", "as unit says", "Standard error of value"),
+        Column("unit", "VARCHAR", "", "Unit of value and value_error"),
+        Column("sample_size", "BIGINT", "", "Money games, or matches"),
+        Column("published_value", "DOUBLE", "as unit says", "What was published, null where nothing was"),
+    )
+    key = ("match_length", "setting", "measure")
+    arrays = (
+        FlatArray("lengths", "int16", "row", "Match length, 0 for money"),
+        FlatArray("settings", "float64", "row", "Cube life index, or volatility"),
+        *text_declarations("measures", "row", "What was measured"),
+        *text_declarations("against", "row", "Opponent"),
+        FlatArray("figures", "float64", "row", "Mean of the sample"),
+        FlatArray("errors", "float64", "row", "Standard error of the mean"),
+        FlatArray("published", "float64", "row", "What was published, NaN where nothing was"),
+        FlatArray(
+            "sums", "int64", "row, (sum, sum of squares)", "Over pairs of games, or games where they are no pairs"
+        ),
+    )
+    parameters = StudyParameters
+    defaults = ()
+    smallest = StudyParameters("tiny", "", 3, 3, "index", 4, 3)
+
+    def slug(self, parameters: StudyParameters) -> str:
+        return f"{parameters.study}-{parameters.network}-{parameters.games}-seed-{parameters.seed}"
+
+    def check_parameters(self, parameters: StudyParameters) -> None:
+        parameters.check_player(parameters.games, parameters.seed)
+        parameters.arms()
+        if parameters.games % 2 or parameters.games < 4:
+            raise InvalidParameterError(f"expected an even number of at least 4 games, got {parameters.games}")
+
+    def inputs(self, parameters: StudyParameters) -> Mapping[str, tuple[str, Parameters]]:
+        longest = max(parameters.arms(), key=lambda arm: arm.length)
+        return parameters.roller().roller_inputs() | met_inputs(longest.length, longest.cube)
+
+    def estimate(self, parameters: StudyParameters) -> Estimate:
+        rows = len(MONEY_MEASURES) * len(parameters.arms())
+        return Estimate(rows, 200 * rows, (1 << 28) + 100 * SHARD_GAMES)
+
+    def compute(self, parameters: StudyParameters, inputs: Mapping[str, Table], job: Job) -> None:
+        settings = settings_of(parameters, folders_of(parameters.roller(), inputs, warehouse_of(job)))
+        parts = shard_ranges(parameters)
+        shards = compute_shards(
+            job, f"{self.name}/{self.slug(parameters)}", "games", Work(f"{__name__}:studied", settings), parts
+        )
+        sums: list[Array] = [np.zeros((len(measures_of(arm)), 2), np.int64) for arm in parameters.arms()]
+        for part, shard in zip(parts, shards, strict=True):
+            sums[part.start // parameters.games] += shard["sums"]
+        for name, values in rows_of(parameters, sums).items():
+            job.save(name, values)
+
+    def batches(self, parameters: StudyParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        n, measures = len(arrays["figures"]), text_column(arrays, "measures")
+        yield pa.record_batch(
+            {
+                "match_length": np.asarray(arrays["lengths"]),
+                "setting": np.asarray(arrays["settings"]),
+                "measure": measures,
+                "against": text_column(arrays, "against"),
+                "value": np.asarray(arrays["figures"]),
+                "value_error": np.asarray(arrays["errors"]),
+                "unit": pa.array([UNITS.get(measure, "share") for measure in measures.to_pylist()], pa.string()),
+                "sample_size": np.full(n, parameters.games, np.int64),
+                "published_value": pa.array(np.asarray(arrays["published"]), from_pandas=True),
+            }
+        )
+
+    def check_sample(
+        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
+    ) -> None:
+        """The figures again from the sums, and in a study of few games one arm from its games."""
+        from bgdata.datasets import all_kinds
+
+        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        sums, arms = np.asarray(table.array("sums")), parameters.arms()
+        places = np.cumsum([0, *(len(measures_of(arm)) for arm in arms)]).tolist()
+        by_arm = [sums[start:end] for start, end in pairwise(places)]
+        if parameters.games <= rows:
+            number = int(generator.integers(len(arms)))
+            try:
+                folders = folders_of(parameters.roller(), inputs, Warehouse(table.folder.parents[2], all_kinds()))
+            except BgdataError:
+                return  # a network that is not there any more
+            first = number * parameters.games
+            by_arm[number] = studied(settings_of(parameters, folders), first, first + parameters.games)["sums"]
+        for name, values in rows_of(parameters, by_arm).items():
+            if np.asarray(table.array(name)).tobytes() != values.tobytes():
+                raise CheckFailedError(f"expected the {name} of {table.name} as they are computed again, found others")
+
+
+def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Settings:
+    """What `studied` needs in a worker."""
+    from bgdata.kernel import kernel_fingerprint
+
+    wanted = ("study", "games", "seed")
+    return {**folders, **{name: getattr(parameters, name) for name in wanted}, "kernels": kernel_fingerprint()}
+
+
+def shard_ranges(parameters: StudyParameters) -> list[range]:
+    """Arms one after the other, each in shards: item `arm * games + match`."""
+    found = []
+    for number, arm in enumerate(parameters.arms()):
+        size = max(2, SHARD_GAMES // max(1, arm.length) // 2 * 2)
+        start, end = number * parameters.games, (number + 1) * parameters.games
+        found += [range(begin, min(end, begin + size)) for begin in range(start, end, size)]
+    return found
+
+
+def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """`sums` of the items of one arm, a row a measure. Raises WorkerError where other kernels would play."""
+    from bgdata.play.cubeful_series import cubeful_results
+
+    arm = arms_of(str(settings["study"]))[begin // int(settings["games"])]
+    brain, rules = open_played({**settings, "length": arm.length, "jacoby": 0})
+    first = begin % int(settings["games"])
+    found = cubeful_results(
+        brain, sides_of(arm.cube), rules, end - begin, int(settings["seed"]), first, is_paired=arm.is_paired
+    )
+    values = match_values(found) if arm.length else game_values(found, is_paired=arm.is_paired)
+    sums = values.reshape(-1, 2, values.shape[1]).sum(1) if arm.is_paired else values
+    return {"sums": np.stack([sums.sum(0), (sums**2).sum(0)], axis=1)}
+
+
+def match_values(found: CubefulResults) -> Array:
+    """int64[matches, MATCH_MEASURES] of the side named first, matches in pairs from an even one on."""
+    winners = found.column("winner")[found.offsets[1:] - 1]
+    won = (winners == np.arange(len(winners)) % 2).astype(np.int64)
+    found_by = {"games_per_match": np.diff(found.offsets), "points_per_match": 2 * won - 1, "win_share": won}
+    return np.stack([found_by[measure] for measure in MATCH_MEASURES], axis=1)
+
+
+def game_values(found: CubefulResults, *, is_paired: bool) -> Array:
+    """int64[games, MONEY_MEASURES] of the side named first, or of player 0 where there are no pairs."""
+    seats = np.arange(len(found.games)) % 2 if is_paired else 0
+    won = (found.column("winner") == seats).astype(np.int64)
+    points, cubes, ways = (found.column(name) for name in ("points", "cube_value", "way"))
+    found_by = {"points_per_game": (2 * won - 1) * points, "win_share": won, "mean_cube_value": cubes}
+    found_by |= {f"{ending}_share": (ways == way).astype(np.int64) for way, ending in enumerate(ENDINGS)}
+    found_by |= {f"cube_{value}_share": (cubes == value).astype(np.int64) for value in CUBES}
+    return np.stack([found_by[measure] for measure in MONEY_MEASURES], axis=1)
+
+
+def measures_of(arm: Arm) -> tuple[str, ...]:
+    """What is measured in an arm."""
+    return MATCH_MEASURES if arm.length else MONEY_MEASURES
+
+
+def rows_of(parameters: StudyParameters, sums: list[Array]) -> dict[str, Array]:
+    """Every array of a version, from int64[measures, (sum, sum of squares)] of each arm."""
+    rows = []
+    for arm, values in zip(parameters.arms(), sums, strict=True):
+        count = parameters.games // 2 if arm.is_paired else parameters.games
+        for measure, (total, squares) in zip(measures_of(arm), values.tolist(), strict=True):
+            spread = max(squares - total * total / count, 0.0) * count / (count - 1)
+            error = spread**0.5 / parameters.games
+            rows.append((arm, measure, total / parameters.games, error, total, squares))
+    return {
+        "lengths": np.array([row[0].length for row in rows], np.int16),
+        "settings": np.array([row[0].setting for row in rows], np.float64),
+        **text_arrays("measures", [row[1] for row in rows]),
+        **text_arrays("against", [row[0].against for row in rows]),
+        "figures": np.array([row[2] for row in rows], np.float64),
+        "errors": np.array([row[3] for row in rows], np.float64),
+        "published": np.array([row[0].published.get(row[1], np.nan) for row in rows], np.float64),
+        "sums": np.array([row[4:] for row in rows], np.int64),
+    }
+
+
+DATASET = CubeStudies()

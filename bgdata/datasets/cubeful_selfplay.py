@@ -1,0 +1,251 @@
+"""Games of a network against itself with the cube: money games and matches, cube actions as rows among the turns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bgdata.datasets._columns import text_arrays, text_column, text_declarations
+from bgdata.datasets._cube_players import (
+    CubePlayerParameters,
+    check_rules,
+    folders_of,
+    met_inputs,
+    open_played,
+    sides_of,
+)
+from bgdata.datasets._games import (
+    ACTIONS,
+    GAME_ARRAYS,
+    GAMES,
+    TURN_ARRAYS,
+    TURNS,
+    UNKNOWN_HERE,
+    GameRows,
+    TurnRows,
+    slices,
+    turn_places,
+)
+from bgdata.datasets._rollouts import warehouse_of
+from bgdata.datasets.selfplay import SESSION_GAMES, opened, play_texts
+from bgdata.errors import BgdataError, CheckFailedError
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape
+from bgdata.store.shards import Settings, Work, compute_shards, ranges
+from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.play.cubeful_series import CubefulResults
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+
+SHARD_GAMES = 2000  # money games of a shard; matches are fewer: some seconds of work on one core
+MOST_REPLAYED = 20  # matches that a verification plays again
+PARTS = ("games", "turn_boards", "turn_classes", "turn_moves", "turns", "equities")  # arrays that shards hold
+KNOWN_HERE = ("seed", "cubeless_equity")
+_ACTIONS = tuple(ACTIONS.index(name) for name in ("play", "double", "take", "pass"))  # in the order of kernels
+
+
+@dataclass(frozen=True)
+class CubefulParameters(CubePlayerParameters):
+    """How both sides handle the cube, in words (see `_cube_players.side_of`): one for both, or those of player 0 and
+    player 1. Which games of which seed: money games where `length` is 0, with the Jacoby rule or without, else
+    matches."""
+
+    cube: str = "0.7"
+    games: int = 10_000
+    seed: int = 1
+    length: int = 0
+    jacoby: int = 0
+
+
+class CubefulSelfPlay(Dataset[CubefulParameters]):
+    """One row a game, and one a turn or cube action."""
+
+    name = "cubeful_selfplay"
+    revision = 1
+    summary = "Games of a network against itself with the cube, for money or in matches, every cube action a turn."
+    source = (
+        "Computed: plays by cubeless money equity; the cube by Janowski (1993), in matches with a match equity table, "
+        "or by the jump model (arXiv 1203.5692)"
+    )
+    columns = GAMES.columns
+    key = GAMES.key
+    arrays = (
+        *GAME_ARRAYS,
+        *text_declarations("players", "game x 2", "Names of the players of each game"),
+        *text_declarations("infos", "match", "What else there is to say of the match, as JSON"),
+        *TURN_ARRAYS,
+        FlatArray("equities", "float32", "turn", "Cubeless equity before the roll"),
+    )
+    parameters = CubefulParameters
+    defaults = ()
+    smallest = CubefulParameters("tiny", "", 3, 3, "0.7 money:0.5", 4, 3, 3)
+
+    @property
+    def tables(self) -> tuple[TableShape, ...]:
+        return GAMES, TURNS
+
+    def slug(self, parameters: CubefulParameters) -> str:
+        rules = f"match-{parameters.length}" if parameters.length else "jacoby" if parameters.jacoby else "money"
+        cube = re.sub(r"[^a-z0-9]+", "-", parameters.cube)
+        return f"{parameters.network}-{rules}-cube-{cube}-{parameters.games}-seed-{parameters.seed}"
+
+    def check_parameters(self, parameters: CubefulParameters) -> None:
+        parameters.check_player(parameters.games, parameters.seed)
+        check_rules(parameters.length, parameters.jacoby, sides_of(parameters.cube))
+
+    def inputs(self, parameters: CubefulParameters) -> Mapping[str, tuple[str, Parameters]]:
+        return parameters.roller().roller_inputs() | met_inputs(parameters.length, parameters.cube)
+
+    def estimate(self, parameters: CubefulParameters) -> Estimate:
+        games = parameters.games * max(1, round(0.8 * parameters.length))
+        return Estimate(games, 110 * 45 * games, (1 << 28) + 250 * 45 * games)
+
+    def compute(self, parameters: CubefulParameters, inputs: Mapping[str, Table], job: Job) -> None:
+        settings = settings_of(parameters, folders_of(parameters.roller(), inputs, warehouse_of(job)))
+        parts = ranges(parameters.games, max(1, SHARD_GAMES // max(1, parameters.length)))
+        label = f"{self.name}/{self.slug(parameters)}"
+        shards = list(compute_shards(job, label, "games", Work(f"{__name__}:played", settings), parts))
+        for name in PARTS:
+            job.save(name, np.concatenate([shard[name] for shard in shards]))
+        n_turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])
+        job.save("first_turns", np.cumsum(n_turns))
+        matches = 1 + int(shards[-1]["games"][-1, 0])
+        texts = text_arrays("players", titles(settings) * (len(n_turns) - 1)) | text_arrays("infos", ["[]"] * matches)
+        for name, values in texts.items():
+            job.save(name, values)
+
+    def expressions(self, parameters: CubefulParameters) -> Mapping[str, str]:  # noqa: ARG002
+        return {name: sql for name, sql in UNKNOWN_HERE.items() if name not in KNOWN_HERE}
+
+    def batches(self, parameters: CubefulParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        names = text_column(arrays, "players").slice(0, 2).to_pylist()
+        for rows in slices(len(arrays["games"]), self.row_group_rows):
+            records = np.asarray(arrays["games"][rows])
+            n_turns = np.diff(arrays["first_turns"][rows.start : rows.stop + 1])
+            place = pa.array(np.zeros(len(records), np.int8))
+            players = [pa.DictionaryArray.from_arrays(place, pa.array([name])) for name in names]
+            found = GameRows(rows.start, records, n_turns, (players[0], players[1])).columns()
+            yield pa.record_batch(found | {"seed": np.full(len(records), parameters.seed, np.int64)})
+
+    def side_batches(
+        self,
+        name: str,  # noqa: ARG002
+        parameters: CubefulParameters,  # noqa: ARG002
+        arrays: Mapping[str, Array],
+    ) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for rows in slices(len(arrays["turns"]), self.row_group_rows):
+            games, turns = turn_places(arrays["first_turns"], rows)
+            boards, classes, moves, records, equities = (np.asarray(arrays[part][rows]) for part in PARTS[1:])
+            plays = play_texts(moves).cast(pa.string())
+            is_play = pa.array(records[:, 1] == ACTIONS.index("play"))
+            found = TurnRows(games, turns, records, boards, classes, pc.if_else(is_play, plays, "")).columns()
+            yield pa.record_batch(found | {"cubeless_equity": pa.array(equities)})
+
+    def statistics(self, parameters: CubefulParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+        games, turns, last = np.asarray(arrays["games"]), np.asarray(arrays["turns"]), arrays["first_turns"][1:] - 1
+        cubes = turns[last, 5]  # a take is never the last turn
+        points = np.where(games[:, 6] == 0, games[:, 7], -games[:, 7])
+        return {
+            "passed_share": float((turns[last, 1] == ACTIONS.index("pass")).mean()),
+            "mean_cube_value": float(cubes.mean()),
+            "turns_per_game": len(turns) / len(games),
+            "points_per_game": float(points.mean()),
+            "standard_error": float(points.std(ddof=1) / len(points) ** 0.5) if len(points) > 1 else 0.0,
+        }
+
+    def check_sample(
+        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
+    ) -> None:
+        """Play some matches again, where the network is still there."""
+        from bgdata.datasets import all_kinds
+
+        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        try:
+            folders = folders_of(parameters.roller(), inputs, Warehouse(table.folder.parents[2], all_kinds()))
+        except BgdataError:
+            return  # a network that is not there any more
+        settings, first_turns = settings_of(parameters, folders), np.asarray(table.array("first_turns"))
+        places = match_places(parameters, np.asarray(table.array("games")))
+        for match in generator.permutation(parameters.games)[: min(rows, MOST_REPLAYED)].tolist():
+            expected = played(settings, match, match + 1)
+            games = slice(*places[match : match + 2].tolist())
+            turns = slice(int(first_turns[games.start]), int(first_turns[games.stop]))
+            for name in PARTS:
+                found = np.asarray(table.array(name)[games if name == "games" else turns])
+                if found.tobytes() != expected[name].tobytes():
+                    raise CheckFailedError(
+                        f"expected the {name} of match {match} of {table.name} as it is played again, found others"
+                    )
+
+
+def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Settings:
+    """What `played` needs in a worker."""
+    from bgdata.kernel import kernel_fingerprint
+
+    wanted = ("cube", "seed", "length", "jacoby")
+    return {**folders, **{name: getattr(parameters, name) for name in wanted}, "kernels": kernel_fingerprint()}
+
+
+def titles(settings: Settings) -> list[str]:
+    """Names of player 0 and player 1 for people: the network, its version, and how each handles the cube."""
+    label, version, _ = opened("network", {role: str(value) for role, value in settings.items()})
+    words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
+    return [f"{label} {version} cube {word}" for word in (words[0], words[-1])]
+
+
+def match_places(parameters: CubefulParameters, games: Array) -> Array:
+    """int64[matches + 1]: where the games of each match begin; a money game is a match of its own."""
+    first = np.arange(len(games)) if not parameters.length else np.flatnonzero(games[:, 1] == 1)
+    return np.append(first, len(games))
+
+
+def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """Matches begin to end - 1, as a shard holds them. Raises WorkerError where other kernels would play."""
+    from bgdata.game.board_kernels import position_classes
+    from bgdata.game.move_kernels import checker_moves_of
+    from bgdata.play.cubeful_series import cubeful_self_play
+
+    brain, rules = open_played(settings)
+    found = cubeful_self_play(brain, sides_of(str(settings["cube"])), rules, end - begin, int(settings["seed"]), begin)
+    turns = found.records.astype(np.int32)
+    turns[:, 1] = np.array(_ACTIONS)[turns[:, 1]]
+    plays = np.flatnonzero(turns[:, 3])
+    moves = np.full((len(turns), 4, 3), -1, np.int8)
+    moves[plays] = checker_moves_of(found.boards[plays], found.records[plays, 3:5], found.after_play[plays])
+    return {
+        "games": game_records(found.results, rules.length, begin),
+        "n_turns": np.diff(found.first_turns),
+        "turn_boards": found.boards,
+        "turn_classes": position_classes(found.boards).astype(np.uint8),
+        "turn_moves": moves,
+        "turns": turns,
+        "equities": found.equities,
+    }
+
+
+def game_records(results: CubefulResults, length: int, first: int) -> Array:
+    """int32[games, 8] as `GAME_ARRAYS` describes them, of matches first, first + 1, ...; money games from 0-0 in
+    sessions of SESSION_GAMES."""
+    sizes = np.diff(results.offsets)
+    matches = first + np.repeat(np.arange(len(sizes)), sizes)
+    numbers = np.arange(len(matches)) - np.repeat(results.offsets[:-1], sizes) + 1
+    if not length:
+        matches, numbers = matches // SESSION_GAMES, matches % SESSION_GAMES + 1
+    columns = [results.column(name) for name in ("score_0", "score_1", "is_crawford", "winner", "points")]
+    return np.stack([matches, numbers, np.full(len(matches), length), *columns], axis=1).astype(np.int32)
+
+
+DATASET = CubefulSelfPlay()

@@ -1,0 +1,261 @@
+"""Games with the cube, money games and whole matches: a network plays both sides, each with a cube model of its own.
+
+Checker plays are chosen by cubeless money equity, whatever the cube and the score. What that search finds of the
+position after the best play are just the chances before the opponent's roll, by which he decides about the cube: so a
+cube costs next to nothing. Nobody beavers, and the cube goes up to MOST_CUBE. There is no double before the first roll
+of a game, whose dice say who begins.
+
+Match m of a seed has the dice of its own stream, turn t of its game g those at GAME_TURNS * g + t: they do not depend
+on how earlier games went. A money game is a match of one game.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
+from bgdata.equity.doubling import Action, CubeEquities, Strategy, best_action, money_equities
+from bgdata.equity.match_cube import Cells, MatchGame, match_equities
+from bgdata.evaluation.answers import Work, fill_chances
+from bgdata.evaluation.chances import equity_of
+from bgdata.evaluation.choices import Brain, choose, networks_of, tables_of, thinking_room
+from bgdata.game.board_kernels import outcome_of
+from bgdata.game.codec import Boards, flip_into
+from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.position import CHECKERS, START
+from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
+from bgdata.kernel import kernel, prange
+
+Chances = NDArray[np.float32]
+MOST_CUBE = 64  # as on the cube itself
+GAME_TURNS = 1 << 20  # turns of dice that each game of a match has
+PLAY, DOUBLE, TAKE, PASS = range(4)  # actions of turns
+PASSED = 0  # how a game ended; 1, 2 and 3 are single games, gammons and backgammons that were played to the end
+NOBODY = -1  # who owns a centered cube
+_NO_OFFER, _TAKEN, _PASSED = range(3)
+_DOUBLE_TAKE, _DOUBLE_PASS = int(Action.DOUBLE_TAKE), int(Action.DOUBLE_PASS)
+_START = np.array(START.board, np.int8)
+
+
+class Terms(NamedTuple):
+    """What is played for, and how both sides handle the cube."""
+
+    sides: NDArray[np.float64]  # [player, (model of `doubling`, cube life index, volatility, whether by the score)]
+    cells: Cells  # of a match equity table, the same for both sides; any in money play
+    length: int  # points that win the match, 0 for a money game
+    is_jacoby: bool  # in money play
+
+
+class Room(NamedTuple):
+    """Scratch of one thread."""
+
+    after: Boards  # [MOST_PLAYS, 26]
+    notes: Notes  # [MOST_NOTES]
+    work: Work
+
+
+class Book(NamedTuple):
+    """Turns of a match, as far as there is room."""
+
+    boards: Boards  # [turn, 26] before it, seen by the player on roll
+    after_play: Boards  # [turn, 26] still seen by him; as before where nothing was played
+    records: NDArray[np.int8]  # [turn, (player, action, on roll, die, other die, cube value, owner code)]
+    equities: NDArray[np.float32]  # [turn] static cubeless equity of the player on roll
+
+
+class Moment(NamedTuple):
+    """A game before a turn: who is on roll, the cube, and what he plays for."""
+
+    on_roll: int
+    cube_value: int
+    owner: int  # 0, 1 or NOBODY
+    game: MatchGame  # seen by him; of no meaning in money play
+
+
+class Ending(NamedTuple):
+    """How a game ended."""
+
+    winner: int
+    points: int
+    cube_value: int
+    way: int  # PASSED, or 1, 2 or 3
+    turns: int  # rows of it in the book
+
+
+@kernel(borrows=True)
+def owner_code(moment: Moment) -> int:
+    """The owner as seen by the player on roll."""
+    if moment.owner == NOBODY:
+        return CENTERED
+    return ON_ROLL if moment.owner == moment.on_roll else OPPONENT
+
+
+@kernel(borrows=True)
+def goes_by_score(terms: Terms, player: int) -> bool:
+    """Whether a player's model knows the match; others handle the cube as for money, and only know the rules."""
+    return terms.length > 0 and terms.sides[player, 3] != 0.0
+
+
+@kernel(borrows=True)
+def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances) -> CubeEquities:
+    """What the player on roll gets by each way to go on, as a player's model has it, from chances[0:5]."""
+    side = terms.sides[player]
+    strategy = Strategy(int(side[0]), side[1], side[1], side[2])
+    owner = owner_code(moment)
+    if goes_by_score(terms, player):
+        return match_equities(strategy, terms.cells, moment.game, moment.cube_value, owner, chances)
+    return money_equities(strategy, chances, owner, terms.is_jacoby, False)
+
+
+@kernel(borrows=True)
+def doubles(terms: Terms, moment: Moment, chances: Chances) -> bool:
+    """Whether the player on roll turns the cube."""
+    if moment.owner == 1 - moment.on_roll or moment.cube_value >= MOST_CUBE:
+        return False
+    if terms.length > 0 and moment.game.is_crawford:
+        return False
+    action = best_action(cube_equities(terms, moment, moment.on_roll, chances))
+    return action in (_DOUBLE_TAKE, _DOUBLE_PASS)
+
+
+@kernel(borrows=True)
+def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
+    """Whether the opponent takes when he is doubled: who is indifferent passes."""
+    taker = 1 - moment.on_roll
+    if goes_by_score(terms, taker) and moment.game.away <= moment.cube_value:
+        return True  # passing would lose the match
+    found = cube_equities(terms, moment, taker, chances)
+    return found.double_take < found.double_pass
+
+
+@kernel(borrows=True)
+def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment, player: int, action: int) -> None:
+    """Fills all of book[turn] but dice and a play, if there is room."""
+    if turn >= len(book.boards):
+        return
+    for slot in range(26):
+        book.boards[turn, slot] = book.after_play[turn, slot] = board[slot]
+    record = book.records[turn]
+    record[0], record[1], record[2], record[3], record[4] = player, action, moment.on_roll, 0, 0
+    record[5], record[6] = moment.cube_value, owner_code(moment)
+    book.equities[turn] = equity_of(chances)
+
+
+@kernel(borrows=True)
+def note_play(book: Book, turn: int, die: int, other_die: int, chosen: Boards) -> None:
+    """Fills dice and play of book[turn], if there is room."""
+    if turn < len(book.boards):
+        book.records[turn, 3], book.records[turn, 4] = die, other_die
+        for slot in range(26):
+            book.after_play[turn, slot] = chosen[slot]
+
+
+@kernel(borrows=True)
+def offer(terms: Terms, moment: Moment, board: Boards, chances: Chances, book: Book, turn: int) -> int:
+    """Fills book[turn] and book[turn + 1] if the player on roll doubles; returns what came of it."""
+    if not doubles(terms, moment, chances):
+        return _NO_OFFER
+    is_taken = takes(terms, moment, chances)
+    note(book, turn, board, chances, moment, moment.on_roll, DOUBLE)
+    note(book, turn + 1, board, chances, moment, 1 - moment.on_roll, TAKE if is_taken else PASS)
+    return _TAKEN if is_taken else _PASSED
+
+
+@kernel()
+def play_game(
+    brain: Brain,
+    terms: Terms,
+    games: tuple[MatchGame, MatchGame],
+    bits: tuple[Any, int],
+    room: Room,
+    book: Book,
+    first: int,
+) -> Ending:
+    """Fills book[first], ... with a game; `games` is the score as each player sees it, `bits` the stream of its dice
+    and the counter of the first roll."""
+    networks, tables = networks_of(brain), tables_of(brain)
+    chances, board = room.work.chances[0], _START.copy()
+    fill_chances(networks, tables, board, room.work, chances)
+    die, other_die = opening_dice_of(random_bits(bits[0], bits[1]))
+    on_roll, cube_value, owner = int(die < other_die), 1, NOBODY
+    row, roll = first, 0
+    while True:
+        moment = Moment(on_roll, cube_value, owner, games[0] if on_roll == 0 else games[1])
+        if roll > 0:
+            came = offer(terms, moment, board, chances, book, row)
+            if came == _PASSED:
+                return Ending(on_roll, cube_value, cube_value, PASSED, row + 2 - first)
+            if came == _TAKEN:
+                row, cube_value, owner = row + 2, 2 * cube_value, 1 - on_roll
+                moment = Moment(on_roll, cube_value, owner, moment.game)
+            die, other_die = dice_of(random_bits(bits[0], bits[1] + roll))
+        note(book, row, board, chances, moment, on_roll, PLAY)
+        n = fill_plays(board, die, other_die, room.after, room.notes)
+        chosen = room.after[choose(brain, board, room.after, n, 0, 0, room.work)]
+        note_play(book, row, die, other_die, chosen)
+        row, roll, outcome = row + 1, roll + 1, outcome_of(chosen, CHECKERS)
+        if outcome != 0:
+            way = 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
+            return Ending(on_roll, way * cube_value, cube_value, way, row - first)
+        flip_into(chosen, board)
+        on_roll = 1 - on_roll
+        if n == 1:  # else the chances are those that the choice has found
+            fill_chances(networks, tables, board, room.work, chances)
+
+
+@kernel()
+def play_match(
+    brain: Brain, terms: Terms, stream: Any, room: Room, games: NDArray[np.int16], book: Book
+) -> tuple[int, int]:
+    """Fills games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
+    way, turns)] and the book; returns (games, turns)."""
+    score_0, score_1, number, row, is_past = 0, 0, 0, 0, False
+    while True:
+        away_0, away_1 = terms.length - score_0, terms.length - score_1
+        is_crawford = terms.length > 0 and not is_past and (away_0 == 1) != (away_1 == 1)
+        is_past = is_past or is_crawford
+        seen = MatchGame(away_0, away_1, is_crawford), MatchGame(away_1, away_0, is_crawford)
+        ending = play_game(brain, terms, seen, (stream, GAME_TURNS * number), room, book, row)
+        record = games[number]
+        record[0], record[1], record[2], record[3] = score_0, score_1, is_crawford, ending.winner
+        record[4], record[5], record[6], record[7] = ending.points, ending.cube_value, ending.way, ending.turns
+        row, number = row + ending.turns, number + 1
+        if ending.winner == 0:
+            score_0 += ending.points
+        else:
+            score_1 += ending.points
+        if max(score_0, score_1) >= terms.length:
+            return number, row
+
+
+@kernel(parallel=True)
+def fill_matches(
+    brain: Brain,
+    sides: NDArray[np.float64],
+    cells: Cells,
+    length: int,
+    is_jacoby: bool,
+    is_paired: bool,
+    seed: int,
+    matches: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    games: NDArray[np.int16],
+    boards: Boards,
+    after_play: Boards,
+    records: NDArray[np.int8],
+    equities: NDArray[np.float32],
+) -> None:
+    """Fills counts[row, (games, turns)], games[row, number, 0:8] and, as far as there is room, the book [row, turn] of
+    matches[row] of a seed. In pairs, 2k and 2k + 1 have the dice of k, and the sides change seats in the latter."""
+    block, swapped = 4, sides[::-1].copy()  # matches that share scratch arrays
+    for part in prange((len(matches) + block - 1) // block):
+        room = Room(np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64), thinking_room(brain))
+        for row in range(part * block, min(len(matches), (part + 1) * block)):
+            match = matches[row]
+            terms = Terms(swapped if is_paired and match % 2 == 1 else sides, cells, length, is_jacoby)
+            stream = random_stream(seed, match // 2 if is_paired else match)
+            book = Book(boards[row], after_play[row], records[row], equities[row])
+            counts[row, 0], counts[row, 1] = play_match(brain, terms, stream, room, games[row], book)

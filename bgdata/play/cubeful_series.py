@@ -1,0 +1,170 @@
+"""Series of cubeful games and matches: with every turn, as corpora have them, or results alone, in pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.doubling import DEFAULT_STRATEGY, JUMP, Strategy
+from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
+from bgdata.errors import UsageError
+from bgdata.evaluation.choices import NETWORK, Brain
+from bgdata.game.codec import Boards
+from bgdata.kernel import Array
+from bgdata.play.cubeful_games import fill_matches
+from bgdata.play.games import check_numbers
+
+TURNS = 96  # turns of a money game, or for each point of a match, that are kept while it is played
+GAME_FIELDS = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_value", "way", "turns")
+
+
+@dataclass(frozen=True)
+class CubeSide:
+    """How a side handles the cube: by a model with one index for both players, and in a match by the score or, with
+    `as_money`, as in money play, where it only knows the rules of the match."""
+
+    strategy: Strategy = DEFAULT_STRATEGY
+    as_money: bool = False
+
+    @property
+    def row(self) -> tuple[float, float, float, float]:
+        """As `cubeful_games.Terms` has it."""
+        model, index, _, volatility = self.strategy
+        return float(model), index, volatility, float(not self.as_money)
+
+
+@dataclass(frozen=True)
+class CubefulRules:
+    """What is played: a money game, with or without the Jacoby rule, or a match to `length` points with a table."""
+
+    length: int = 0
+    is_jacoby: bool = False
+    met: MatchEquity | None = None
+
+    def check(self, sides: tuple[CubeSide, CubeSide]) -> None:
+        """Raise UsageError for rules that cannot be, or that do not fit the models."""
+        if not 0 <= self.length <= MOST_AWAY:
+            raise UsageError(f"expected a match length of 1 to {MOST_AWAY} points, or 0 for money, got {self.length}")
+        if self.length and self.is_jacoby:
+            raise UsageError(f"expected the jacoby rule in money play only, got it in a match to {self.length}")
+        jumps = [side for side in sides if side.strategy.model == JUMP]
+        if jumps and self.is_jacoby:
+            raise UsageError("expected the janowski model under the jacoby rule, got jump")
+        if self.length and not all(side.as_money for side in sides):
+            self.check_scores(any(not side.as_money for side in jumps))
+
+    def check_scores(self, jumps: bool) -> None:
+        """Raise UsageError unless somebody can go by the score."""
+        if jumps:
+            raise UsageError("expected the janowski model by the score of a match, got jump")
+        if self.met is None:
+            raise UsageError("expected a match equity table for a match, got none")
+        if self.met.length < self.length or self.met.post_crawford_length < self.length:
+            raise UsageError(f"expected a match equity table to {self.length}-away, got {self.met!r}")
+        if self.met.asymmetry > CROOKED:
+            raise UsageError(f"expected a match equity table that favours nobody, got {self.met.crooked_cell()}")
+
+
+class CubefulResults(NamedTuple):
+    """Games of matches first, first + 1, ..., in order."""
+
+    offsets: NDArray[np.int64]  # [matches + 1] where the games of each begin
+    games: NDArray[np.int16]  # [games, (score of player 0, of player 1, is Crawford, winner, points, cube, way, turns)]
+
+    def column(self, name: str) -> NDArray[np.int64]:
+        """int64[games]: one of GAME_FIELDS."""
+        return self.games[:, GAME_FIELDS.index(name)].astype(np.int64)
+
+
+class CubefulCorpus(NamedTuple):
+    """The same with every turn; see `cubeful_games.Book`."""
+
+    results: CubefulResults
+    first_turns: NDArray[np.int64]  # [games + 1] where the turns of each game begin
+    boards: Boards  # [turns, 26]
+    after_play: Boards
+    records: NDArray[np.int8]  # [turns, 7]
+    equities: NDArray[np.float32]  # [turns]
+
+
+class _Pages(NamedTuple):
+    boards: Boards  # [match, turn, 26]
+    after_play: Boards
+    records: NDArray[np.int8]  # [match, turn, 7]
+    equities: NDArray[np.float32]  # [match, turn]
+
+    @classmethod
+    def of(cls, count: int, turns: int) -> _Pages:
+        """Empty ones."""
+        before, after, records = (np.empty((count, turns, width), np.int8) for width in (26, 26, 7))
+        return cls(before, after, records, np.empty((count, turns), np.float32))
+
+
+def cubeful_results(
+    brain: Brain,
+    sides: tuple[CubeSide, CubeSide],
+    rules: CubefulRules,
+    count: int,
+    seed: int,
+    first: int = 0,
+    *,
+    is_paired: bool = True,
+) -> CubefulResults:
+    """Matches first, first + 1, ...; money games are matches of one game. In pairs, 2k and 2k + 1 have the same dice
+    for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player 0.
+
+    Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError for a player
+    without networks, rules that cannot be, and numbers beyond 0 to 2^63 - 1.
+    """
+    check_numbers(count, seed, first)
+    matches = np.arange(first, first + count)
+    return _played(brain, sides, rules, matches, seed, _Pages.of(count, 0), is_paired=is_paired)[0]
+
+
+def cubeful_self_play(
+    brain: Brain, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, count: int, seed: int, first: int = 0
+) -> CubefulCorpus:
+    """Matches first, first + 1, ... of a seed with every turn, player 0 handling the cube as the side named first. A
+    money game has the dice that the game of this number has without a cube. Raises as `cubeful_results` does."""
+    check_numbers(count, seed, first)
+    matches, most = np.arange(first, first + count), TURNS * max(rules.length, 1)
+    pages = _Pages.of(count, most)
+    results, turns = _played(brain, sides, rules, matches, seed, pages, is_paired=False)
+    kept = [[values.reshape(-1, *values.shape[2:])[:0] for values in pages]]
+    for row, n in enumerate(turns.tolist()):
+        whole, place = (pages, row) if n <= most else (_Pages.of(1, n), 0)
+        if n > most:  # the few longer ones are played twice
+            _played(brain, sides, rules, matches[row : row + 1], seed, whole, is_paired=False)
+        kept.append([values[place, :n] for values in whole])
+    boards, after_play, records, equities = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    first_turns = np.concatenate([np.zeros(1, np.int64), np.cumsum(results.column("turns"))])
+    return CubefulCorpus(results, first_turns, boards, after_play, records, equities)
+
+
+def _played(
+    brain: Brain,
+    sides: tuple[CubeSide, CubeSide],
+    rules: CubefulRules,
+    matches: NDArray[np.int64],
+    seed: int,
+    pages: _Pages,
+    *,
+    is_paired: bool,
+) -> tuple[CubefulResults, NDArray[np.int64]]:
+    """Results, and the turns of each match; fills pages."""
+    rules.check(sides)
+    if brain.kind != NETWORK:
+        raise UsageError("expected a player with networks to handle the cube, got one that only chooses plays")
+    rows = np.array([side.row for side in sides])
+    cells: Array = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
+    counts = np.empty((len(matches), 2), np.int64)
+    games = np.empty((len(matches), max(1, 2 * rules.length - 1), len(GAME_FIELDS)), np.int16)
+    fill_matches(
+        brain, rows, cells, rules.length, rules.is_jacoby, is_paired, seed, matches, counts, games, *pages
+    )  # fmt: skip
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[:, 0])])
+    is_played = np.arange(games.shape[1]) < counts[:, :1]
+    return CubefulResults(offsets, games[is_played]), counts[:, 1]

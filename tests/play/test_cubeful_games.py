@@ -1,0 +1,302 @@
+"""Games with the cube against a twin in plain Python, and what must hold of any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from bgdata.datasets import all_kinds
+from bgdata.equity.doubling import decide_money, janowski, jump
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.errors import UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.named_network import find_network
+from bgdata.evaluation.network import open_networks
+from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.match import CubeOwner
+from bgdata.kernel import threads
+from bgdata.play import cubeful_series
+from bgdata.play.corpus import self_play
+from bgdata.play.cubeful_games import MOST_CUBE, PASSED
+from bgdata.play.cubeful_series import (
+    CubefulCorpus,
+    CubefulResults,
+    CubefulRules,
+    CubeSide,
+    cubeful_results,
+    cubeful_self_play,
+)
+from bgdata.store.warehouse import Warehouse
+from tests.equity.samples import published_met
+from tests.reference.cubeful_games import Board, Chances, Game, Model, Score, match_janowski, play_match
+from tests.reference.cubeful_games import janowski as slow_janowski
+
+SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
+BRAIN = NetworkPlayer(SHIPPED, NO_TABLES).brain
+MET = published_met()
+SEED = 31
+ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")
+MONEY, SIDES = CubefulRules(), (CubeSide(janowski(0.7)), CubeSide(janowski(0.4)))
+Sides = tuple[CubeSide, CubeSide]
+
+
+def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
+    """What the network says, as other tests compare it with a twin of its own."""
+    chances = evaluations(SHIPPED, NO_TABLES, np.array(boards, np.int8)).chances
+    return chances.tolist(), cubeless_equities(chances).tolist()
+
+
+def slow_jump(volatility: float) -> Model:
+    """By what decisions elsewhere go by."""
+
+    def model(chances: Chances, _cube: int, owner: str, _score: Score) -> tuple[float, float, float]:
+        found, _ = decide_money(jump(volatility), np.array([chances]), owner=CubeOwner(owner))
+        return float(found.no_double[0]), float(found.double_take[0]), float(found.double_pass[0])
+
+    return model
+
+
+def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
+    return MET.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+
+
+def check_games(found: CubefulCorpus, expected: list[Game]) -> None:
+    """All games of a corpus, one after the other."""
+    assert len(found.results.games) == len(expected)
+    for number, game in enumerate(expected):
+        turns = slice(*found.first_turns[number : number + 2].tolist())
+        record = (*game.scores, game.is_crawford, game.winner, game.points, game.cube, game.way, len(game.turns))
+        assert tuple(found.results.games[number].tolist()) == record
+        assert found.boards[turns].tolist() == [turn.board for turn in game.turns]
+        assert found.after_play[turns].tolist() == [turn.after_play for turn in game.turns]
+        assert found.records[turns].tolist() == [
+            [turn.player, ACTIONS.index(turn.action), turn.on_roll, *turn.dice, turn.cube, OWNERS.index(turn.owner)]
+            for turn in game.turns
+        ]
+        equities = evaluate([turn.board for turn in game.turns])[1]
+        assert found.equities[turns].tolist() == equities
+
+
+@pytest.mark.parametrize(
+    ("sides", "rules", "models"),
+    [
+        ((CubeSide(janowski(0.7)), CubeSide(janowski(0))), MONEY, (slow_janowski(0.7), slow_janowski(0))),
+        (
+            (CubeSide(janowski(0.7)), CubeSide(janowski(1))),
+            CubefulRules(is_jacoby=True),
+            (slow_janowski(0.7, is_jacoby=True), slow_janowski(1, is_jacoby=True)),
+        ),
+        ((CubeSide(jump(0.09)), CubeSide(janowski(0.5))), MONEY, (slow_jump(0.09), slow_janowski(0.5))),
+    ],
+    ids=["money", "jacoby", "jump"],
+)
+def test_money_games_against_the_twin(sides: Sides, rules: CubefulRules, models: tuple[Model, Model]) -> None:
+    found = cubeful_self_play(BRAIN, sides, rules, 5, SEED, 3)
+    expected = [
+        game
+        for number in range(3, 8)
+        for game in play_match(evaluate, models, 0, SEED, number, is_jacoby=rules.is_jacoby)
+    ]
+    check_games(found, expected)
+    assert {"double", "take"} <= {turn.action for game in expected for turn in game.turns}
+
+
+@pytest.mark.parametrize("length", [3, 5])
+def test_matches_against_the_twin(length: int) -> None:
+    """One side goes by the score, the other knows the rules of the match only."""
+    sides, rules = (CubeSide(janowski(0.6)), CubeSide(janowski(0.7), as_money=True)), CubefulRules(length, met=MET)
+    models = match_janowski(0.6, mwc), slow_janowski(0.7)
+    found = cubeful_self_play(BRAIN, sides, rules, 3, SEED)
+    expected = [play_match(evaluate, models, length, SEED, number) for number in range(3)]
+    check_games(found, [game for match in expected for game in match])
+    assert np.diff(found.results.offsets).tolist() == [len(match) for match in expected]
+
+
+@pytest.fixture(scope="module")
+def matches() -> CubefulCorpus:
+    """Matches to 5 between one who goes by the score and one who does not."""
+    sides = CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)
+    return cubeful_self_play(BRAIN, sides, CubefulRules(5, met=MET), 120, SEED)
+
+
+@pytest.fixture(scope="module")
+def money() -> CubefulCorpus:
+    """Money games under the Jacoby rule with much doubling."""
+    return cubeful_self_play(
+        BRAIN, (CubeSide(janowski(0)), CubeSide(janowski(0.2))), CubefulRules(is_jacoby=True), 400, 5
+    )
+
+
+def test_rules_of_matches(matches: CubefulCorpus) -> None:
+    """Scores add up, one Crawford game comes at match point and nobody doubles in it, and it ends when it is won."""
+    games, offsets = matches.results.games.astype(int), matches.results.offsets
+    n_crawford = 0
+    for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        score = [0, 0]
+        crawford = [number for number in range(start, end) if games[number, 2]]
+        at_point = [number for number in range(start, end) if 4 in games[number, :2]]
+        one_side = [number for number in at_point if (games[number, 0] == 4) != (games[number, 1] == 4)]
+        assert crawford == (one_side[:1] if one_side and one_side[0] == at_point[0] else [])
+        n_crawford += len(crawford)
+        for number in range(start, end):
+            assert games[number, :2].tolist() == score
+            assert max(score) < 5
+            score[games[number, 3]] += games[number, 4]
+            if games[number, 2]:
+                turns = slice(*matches.first_turns[number : number + 2].tolist())
+                assert (matches.records[turns, 1] == 0).all()
+        assert max(score) >= 5
+    assert n_crawford > 30
+
+
+def test_rules_of_the_cube(matches: CubefulCorpus, money: CubefulCorpus) -> None:
+    """Only its owner turns a cube, each turn doubles it and gives it to the other side, and games count it."""
+    for corpus, is_jacoby in ((matches, False), (money, True)):
+        for number, record in enumerate(corpus.results.games.tolist()):
+            _, _, _, winner, points, cube_value, way, n_turns = record
+            turns = corpus.records[slice(*corpus.first_turns[number : number + 2].tolist())].tolist()
+            assert len(turns) == n_turns
+            cube, owner = 1, None
+            for row, (player, action, on_roll, die, _, value, code) in enumerate(turns):
+                assert value == cube
+                assert OWNERS[code] == ("centered" if owner is None else "on_roll" if owner == on_roll else "opponent")
+                assert (die > 0) == (ACTIONS[action] == "play")
+                if ACTIONS[action] == "double":
+                    assert player == on_roll != (None if owner is None else 1 - owner)
+                    assert row > 0
+                    assert ACTIONS[turns[row + 1][1]] in ("take", "pass")
+                elif ACTIONS[action] != "play":
+                    assert (player, ACTIONS[turns[row - 1][1]]) == (1 - on_roll, "double")
+                    cube, owner = (2 * cube, player) if ACTIONS[action] == "take" else (cube, owner)
+            assert (cube_value, cube <= MOST_CUBE) == (cube, True)
+            assert (ACTIONS[turns[-1][1]] == "pass") == (way == PASSED)
+            assert points == cube * max(way, 1)
+            assert winner == turns[-1][2]
+            assert not (is_jacoby and owner is None and way > 1)
+    ways = matches.results.column("way")
+    assert {*ways.tolist(), *money.results.column("way").tolist()} >= {0, 1, 2}
+    assert (money.results.column("cube_value") == MOST_CUBE).any()
+
+
+def test_dead_cubes(matches: CubefulCorpus) -> None:
+    """Who goes by the score leaves a cube that wins him the match already; the other turns it for nothing."""
+    dead = {0: 0, 1: 0}
+    for number, record in enumerate(matches.results.games.tolist()):
+        for player, action, _, _, _, value, _ in matches.records[
+            slice(*matches.first_turns[number : number + 2].tolist())
+        ].tolist():
+            dead[player] += ACTIONS[action] == "double" and 5 - record[player] <= value
+            assert not (ACTIONS[action] == "pass" and player == 0 and 5 - record[1] <= value)
+    assert dead[0] == 0
+    assert dead[1] > 0
+
+
+def test_dice_are_those_of_games_without_a_cube() -> None:
+    """A side that is never doubled out plays the same game."""
+    cubeless = self_play(BRAIN, 20, 5)
+    found = cubeful_self_play(BRAIN, SIDES, MONEY, 20, 5)
+    for game in range(20):
+        turns = slice(*found.first_turns[game : game + 2].tolist())
+        plays = found.records[turns, 1] == 0
+        n = int(plays.sum())
+        start = int(cubeless.offsets[game])
+        assert np.array_equal(found.boards[turns][plays], cubeless.boards[start : start + n])
+        assert np.array_equal(found.records[turns][plays, 3:5], cubeless.dice[start : start + n])
+
+
+def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
+    pairs = zip((*one.results, *one[1:]), (*other.results, *other[1:]), strict=True)
+    for found, expected in ((np.asarray(values), np.asarray(others)) for values, others in pairs):
+        assert found.dtype == expected.dtype
+        assert found.tobytes() == expected.tobytes()
+
+
+def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    sides, rules = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)), CubefulRules(5, met=MET)
+    with threads(1):
+        one = cubeful_self_play(BRAIN, sides, rules, 20, SEED)
+    with threads(2):
+        assert_same(cubeful_self_play(BRAIN, sides, rules, 20, SEED), one)
+    end = int(matches.results.offsets[20])
+    assert np.array_equal(matches.results.games[:end], one.results.games)
+    monkeypatch.setattr(cubeful_series, "TURNS", 20)  # so that most are played twice
+    assert_same(cubeful_self_play(BRAIN, sides, rules, 20, SEED), one)
+    later = cubeful_self_play(BRAIN, sides, rules, 5, SEED, 15)
+    assert np.array_equal(later.results.games, one.results.games[one.results.offsets[15] :])
+    assert np.array_equal(later.boards, one.boards[one.first_turns[one.results.offsets[15]] :])
+
+
+def points_of_first(found: CubefulResults) -> np.ndarray:
+    """int64[money games]: points to the side named first."""
+    is_first = found.column("winner") == np.arange(len(found.games)) % 2
+    return np.where(is_first, found.column("points"), -found.column("points"))
+
+
+def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
+    """So who plays himself scores 0, and swapping the sides turns every pair around."""
+    equal = points_of_first(cubeful_results(BRAIN, (SIDES[0], SIDES[0]), MONEY, 40, 9))
+    assert (equal.reshape(-1, 2).sum(1) == 0).all()
+    one, other = (points_of_first(cubeful_results(BRAIN, sides, MONEY, 40, 9)) for sides in (SIDES, SIDES[::-1]))
+    assert (one.reshape(-1, 2).sum(1) == -other.reshape(-1, 2).sum(1)).all()
+    assert (one.reshape(-1, 2).sum(1) != 0).any()
+    alone = cubeful_results(BRAIN, SIDES, MONEY, 40, 9, is_paired=False)
+    assert np.array_equal(alone.games, cubeful_self_play(BRAIN, SIDES, MONEY, 40, 9).results.games)
+    assert np.array_equal(cubeful_results(BRAIN, SIDES, MONEY, 40, 9).games[::2], alone.games[:20])
+
+
+def test_a_live_cube_is_cashed() -> None:
+    """At an index of 1 nobody doubles what would be taken, and nobody cashes who can still win a gammon."""
+    found = cubeful_results(BRAIN, (CubeSide(janowski(1)),) * 2, MONEY, 200, 4)
+    assert found.column("cube_value").mean() < 1.05
+    assert (found.column("way") == PASSED).mean() > 0.5
+
+
+def test_no_games() -> None:
+    found = cubeful_self_play(BRAIN, SIDES, MONEY, 0, 1)
+    assert [len(np.asarray(values)) for values in found[1:]] == [1, 0, 0, 0, 0]
+    assert len(found.results.games) == 0
+
+
+CROOKED = MatchEquity.of("crooked", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49], [0.5, 0.4])
+WRONG = [
+    (SIDES, CubefulRules(-1), "expected a match length of 1 to 64 points, or 0 for money, got -1"),
+    (SIDES, CubefulRules(65, met=MET), "expected a match length of 1 to 64 points, or 0 for money, got 65"),
+    (SIDES, CubefulRules(7, True, MET), "expected the jacoby rule in money play only, got it in a match to 7"),
+    (
+        (CubeSide(jump(0.1)), SIDES[0]),
+        CubefulRules(is_jacoby=True),
+        "expected the janowski model under the jacoby rule, got jump",
+    ),
+    (
+        (CubeSide(jump(0.1)), SIDES[0]),
+        CubefulRules(5, met=MET),
+        "expected the janowski model by the score of a match, got jump",
+    ),
+    (SIDES, CubefulRules(5), "expected a match equity table for a match, got none"),
+    (SIDES, CubefulRules(13, met=MET), r"expected a match equity table to 13-away, got MatchEquity\(published, to 12"),
+    (SIDES, CubefulRules(2, met=CROOKED), "expected a match equity table that favours nobody, got 0.6 at"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sides", "rules", "message"), WRONG, ids=[message[:60] for *_, message in WRONG])
+def test_wrong_rules(sides: Sides, rules: CubefulRules, message: str) -> None:
+    for play in (cubeful_self_play, cubeful_results):
+        with pytest.raises(UsageError, match=f"^{message}"):
+            play(BRAIN, sides, rules, 2, 1)
+
+
+def test_wrong_players_and_numbers() -> None:
+    with pytest.raises(
+        UsageError, match=r"^expected a player with networks to handle the cube, got one that only choo"
+    ):
+        cubeful_results(PubEval().brain, SIDES, MONEY, 2, 1)
+    with pytest.raises(UsageError, match=r"^expected numbers from 0 to 2\^63 - 1, got count 2, seed -1, first 0$"):
+        cubeful_self_play(BRAIN, SIDES, MONEY, 2, -1)
+    as_money = tuple(CubeSide(side.strategy, as_money=True) for side in SIDES)
+    found = cubeful_results(BRAIN, (as_money[0], as_money[1]), CubefulRules(3), 4, 1)  # who needs no table
+    assert found.offsets[-1] == len(found.games)

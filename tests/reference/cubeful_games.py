@@ -1,0 +1,146 @@
+"""Slow, obvious twin of games with the cube: one turn after the other, in plain Python, by the rules as written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from bgdata.game.dice import roll_of
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from tests.reference.cube import MatchTwin, janowski_equity, mean_points
+from tests.reference.games import points_lost, stream_bits
+from tests.reference.self_play import Evaluator, flipped
+
+Board = list[int]
+Chances = Sequence[float]
+MOST_CUBE = 64
+
+
+class Score(NamedTuple):
+    """Points that the player on roll and his opponent need; 0 in money play."""
+
+    away: int
+    opponent_away: int
+    is_crawford: bool
+
+
+# (chances, cube, owner as seen by the player on roll, score) -> what no double, a take and a pass are worth to him
+Model = Callable[[Chances, int, str, Score], tuple[float, float, float]]
+
+
+class Turn(NamedTuple):
+    """A play or a cube action, with what was there before it."""
+
+    player: int
+    action: str
+    on_roll: int
+    dice: tuple[int, int]
+    cube: int
+    owner: str
+    board: Board
+    after_play: Board
+
+
+class Game(NamedTuple):
+    """A game of a match."""
+
+    scores: tuple[int, int]
+    is_crawford: bool
+    winner: int
+    points: int
+    cube: int
+    way: int  # 0: a pass
+    turns: list[Turn]
+
+
+def janowski(index: float, *, is_jacoby: bool = False) -> Model:
+    """The money model, whatever the score."""
+
+    def model(chances: Chances, _cube: int, owner: str, _score: Score) -> tuple[float, float, float]:
+        situation = mean_points(chances)
+        now = janowski_equity(*situation, owner, (index, index), is_jacoby)
+        return now, 2 * janowski_equity(*situation, "opponent", (index, index)), 1.0
+
+    return model
+
+
+def match_janowski(index: float, mwc: Callable[[int, int, bool], float]) -> Model:
+    """The model by the score; mwc before a game by (away, opponent_away, whether it is past the Crawford game)."""
+
+    def model(chances: Chances, cube: int, owner: str, score: Score) -> tuple[float, float, float]:
+        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
+        won, lost = max(win, 1e-12), max(1 - win, 1e-12)
+        shares = [
+            min(share, 1.0)
+            for share in (win_gammon / won, win_backgammon / won, lose_gammon / lost, lose_backgammon / lost)
+        ]
+        twin = MatchTwin(mwc, score.away, score.opponent_away, shares)
+
+        def mixed(value: int, whose: str) -> float:
+            return index * twin.live(value, whose, win) + (1 - index) * twin.dead(value, win)
+
+        if score.away <= cube:  # a higher cube could only lose him more
+            return mixed(cube, owner), -1.0, 1.0
+        return mixed(cube, owner), mixed(2 * cube, "opponent"), twin.after(cube)
+
+    return model
+
+
+def play_match(
+    evaluate: Evaluator, models: tuple[Model, Model], length: int, seed: int, match: int, *, is_jacoby: bool = False
+) -> list[Game]:
+    """The games of a match, or one money game; models of player 0 and of player 1."""
+    games: list[Game] = []
+    scores = [0, 0]
+    while True:
+        away = length - scores[0], length - scores[1]
+        is_crawford = bool(length) and sorted(away)[0] == 1 < max(away) and not any(game.is_crawford for game in games)
+        game = play_game(evaluate, models, (*away, is_crawford), (seed, match, len(games)), is_jacoby=is_jacoby)
+        games.append(game._replace(scores=(scores[0], scores[1])))
+        scores[game.winner] += game.points
+        if max(scores) >= length:
+            return games
+
+
+def play_game(
+    evaluate: Evaluator,
+    models: tuple[Model, Model],
+    score: tuple[int, int, bool],
+    place: tuple[int, int, int],
+    *,
+    is_jacoby: bool,
+) -> Game:
+    """One game; `score` as player 0 sees it, and its place: seed, match, number in the match."""
+    seed, match, number = place
+    board, cube, owner, turns = list(START.board), 1, -1, list[Turn]()
+    player, rolls = 0, 0
+    is_money = score[0] == score[1] == 0
+    while True:
+        bits = stream_bits(seed, match, number * 2**20 + rolls) >> 32
+        possible = [(a, b) for a in range(1, 7) for b in range(1, 7) if rolls or a != b]
+        dice = possible[bits * len(possible) >> 32]
+        if rolls == 0:
+            player = 0 if dice[0] > dice[1] else 1
+        elif owner != 1 - player and cube < MOST_CUBE and not score[2]:
+            (chances,), _ = evaluate([board])
+            seen = Score(*(score[:2] if player == 0 else score[1::-1]), score[2])
+            whose = "centered" if owner < 0 else "on_roll"
+            now, taken, passed = models[player](chances, cube, whose, seen)
+            if min(taken, passed) >= now:
+                turns.append(Turn(player, "double", player, (0, 0), cube, whose, board, board))
+                _, taken, passed = models[1 - player](chances, cube, whose, seen)
+                is_taken = taken < passed
+                turns.append(turns[-1]._replace(player=1 - player, action="take" if is_taken else "pass"))
+                if not is_taken:
+                    return Game((0, 0), score[2], player, cube, cube, 0, turns)
+                cube, owner = 2 * cube, 1 - player
+        plays = [list(play.after_play.board) for play in legal_plays(Position.from_board(board), roll_of(*dice))]
+        _, equities = evaluate([flipped(play) for play in plays])
+        after = plays[equities.index(min(equities))]
+        whose = "centered" if owner < 0 else ("on_roll" if owner == player else "opponent")
+        turns.append(Turn(player, "play", player, dice, cube, whose, board, after))
+        if not any(count > 0 for count in after[1:]):
+            way = 1 if is_money and is_jacoby and owner < 0 else points_lost(after)
+            return Game((0, 0), score[2], player, way * cube, cube, way, turns)
+        board, player, rolls = flipped(after), 1 - player, rolls + 1
