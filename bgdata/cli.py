@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from bgdata import cli_corpora, cli_met, cli_players
+from bgdata import cli_bearoff, cli_corpora, cli_met, cli_players
 from bgdata.commands import report
 from bgdata.commands.options import executor_option, gnubg_option, threads_option
 from bgdata.commands.train import train
@@ -73,7 +73,9 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def chosen(kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]) -> Parameters:
+def chosen(
+    warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
+) -> Parameters:
     """The default parameters with the given ones changed. Raises InvalidParameterError."""
     given: dict[str, int | float | str] = {name: value for name, value in options.items() if value is not None}
     base: Parameters = kind.defaults[0] if kind.defaults else kind.parameters()
@@ -82,7 +84,8 @@ def chosen(kind: Dataset[Any], options: dict[str, int | None], settings: tuple[s
         if not sign:
             raise UsageError(f"expected NAME=VALUE, got {text}")
         given[name] = number_or_text(name, value, vars(base).get(name))
-    return base.with_changes(given)
+    parameters: Parameters = kind.completed(base.with_changes(given), warehouse)
+    return parameters
 
 
 def number_or_text(name: str, value: str, default: object) -> int | float | str:
@@ -109,7 +112,7 @@ def list_(warehouse: Warehouse) -> None:
 def explain(warehouse: Warehouse, /, kind: str, settings: tuple[str, ...], **options: int | None) -> None:
     """Explain a dataset KIND: columns, arrays, parameters, checks, and what a build would need."""
     declared = warehouse.kind(kind)
-    report.print_kind(declared, chosen(declared, options, settings))
+    report.print_kind(declared, chosen(warehouse, declared, options, settings))
 
 
 @main.command(short_help="Build a KIND, or the whole default warehouse.")
@@ -147,7 +150,7 @@ def build(
     if kind and not kinds[0].defaults and (not given or kinds[0].takes_files):
         hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
         raise UsageError(f"expected a kind that is computed by itself, got {kind}; {hint}")
-    wanted = [(k, p) for k in kinds for p in ([chosen(k, options, settings)] if given else k.defaults)]
+    wanted = [(k, p) for k in kinds for p in ([chosen(warehouse, k, options, settings)] if given else k.defaults)]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)
         report.confirm_large(warehouse, declared, parameters, yes=yes)
@@ -189,20 +192,6 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
         if name not in known:
             raise UsageError(f"expected a file among {', '.join(known)}, got {name}")
     fetching.fetch(warehouse, [file for file in files if not names or file.name in names])
-
-
-@main.command(short_help="Look a bearoff position up in every table.")
-@click.argument("position_id")
-@gnubg_option
-@click.pass_obj
-def probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path, ...]) -> None:
-    """Look a bearoff position up in every table that covers it.
-
-    POSITION_ID is gnubg's 14-character Position ID; the player on roll is about to roll.
-    """
-    from bgdata.commands.probe import print_probe
-
-    print_probe(warehouse, position_id, gnubg_files)
 
 
 @main.command()
@@ -381,7 +370,7 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
 
 
 export.add_command(cli_met.export)
-for command in (*cli_players.COMMANDS, *cli_corpora.COMMANDS, *cli_met.COMMANDS):
+for command in (*cli_players.COMMANDS, *cli_bearoff.COMMANDS, *cli_corpora.COMMANDS, *cli_met.COMMANDS):
     main.add_command(command)
 
 

@@ -225,4 +225,46 @@ def luck(
     print_luck(games, form, games_only=games_only)
 
 
-COMMANDS = (eval_, hint, play, benchmark, score, referee, luck)
+@click.command(short_help="What to do with the cube in a POSITION, for money or in a match.")
+@click.argument("position")
+@click.option("--score", metavar="A-B", help="Points won by the player on roll and by the opponent, in a match.")
+@click.option("--length", type=click.IntRange(1), metavar="N", help="Points that win the match.")
+@click.option("--crawford", is_flag=True, help="The Crawford game.  [default: a side at 1-away is past it]")
+@click.option("--cube", type=click.IntRange(1), metavar="VALUE", help="Value of the cube.  [default: 1]")
+@click.option(
+    "--owner",
+    type=click.Choice(["centered", "on_roll", "opponent"]),
+    help="Who owns the cube.  [default: as the position says, or centered]",
+)
+@click.option("--jacoby/--no-jacoby", default=None, help="Gammons count double only once the cube is turned (money).")
+@click.option("--beavers/--no-beavers", default=None, help="The taker may double at once and keep the cube (money).")
+@click.option(
+    "--model", type=click.Choice(["janowski", "jump"]), default="janowski", show_default=True, help="Model of the cube."
+)
+@click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]")
+@click.option("--volatility", type=float, metavar="X", help="Mean jump of chances for --model jump.  [default: 0.113]")
+@click.option("--met", metavar="NAME", help="Match equity table of the warehouse.  [default: the one built here]")
+@click.option("--as-money", is_flag=True, help="Value a match like money play, for comparison.")
+@player_options
+@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@click.pass_obj
+def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: str, **options: Any) -> None:
+    """Say what to do with the cube in a POSITION before the roll: double or not, take or pass, and how close it is.
+
+    \b
+    bgdata cube 4HPwATDgc/ABMA                                 money, cube in the middle
+    bgdata cube 4HPwATDgc/ABMA --jacoby --beavers
+    bgdata cube 4HPwATDgc/ABMA --cube 2 --owner on_roll        a redouble
+    bgdata cube 4HPwATDgc/ABMA --score 2-5 --length 7          a match: the player on roll has 2 points
+    bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score, cube and rules of a gnubg ID or XGID
+
+    Exact tables answer for bearoff positions that they cover; elsewhere a model of the cube does, from the five chances
+    that `bgdata eval` prints. Equities are points per unit cube, in a match match winning chances (mwc).
+    """
+    from bgdata.commands.cube import print_cube
+    from bgdata.evaluation.named_network import map_player
+
+    print_cube(map_player(warehouse, network, ply), warehouse, position, options, form)
+
+
+COMMANDS = (eval_, hint, cube, play, benchmark, score, referee, luck)

@@ -24,12 +24,7 @@ def print_probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path,
 
     Raises InvalidPositionError, NotCoveredError, or CorruptFileError for a file.
     """
-    position = Position.from_id(position_id)
-    opponent, on_roll = (list(row) for row in position.rows)
-    if on_roll[24] or opponent[24]:
-        raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position_id}")
-    if not any(on_roll) or not any(opponent):
-        raise InvalidPositionError(f"expected a game in progress, got a side without checkers in {position_id}")
+    on_roll, opponent = rows_of(position_id)
     print_layouts(position_id, on_roll, opponent)
     warehouse.require()
     found = print_exact(warehouse, on_roll, opponent)
@@ -41,6 +36,17 @@ def print_probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path,
         raise NotCoveredError(
             f"expected a position that a table covers, got a checker on point {furthest}; see: bgdata list"
         )
+
+
+def rows_of(position_id: str) -> tuple[list[int], list[int]]:
+    """Checkers of the player on roll and of the opponent, by point. Raises InvalidPositionError or NotCoveredError for
+    what is no bearoff in progress."""
+    opponent, on_roll = (list(row) for row in Position.from_id(position_id).rows)
+    if on_roll[24] or opponent[24]:
+        raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position_id}")
+    if not any(on_roll) or not any(opponent):
+        raise InvalidPositionError(f"expected a game in progress, got a side without checkers in {position_id}")
+    return on_roll, opponent
 
 
 def print_layouts(position_id: str, on_roll: list[int], opponent: list[int]) -> None:

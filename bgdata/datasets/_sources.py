@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from bgdata.datasets._columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_text
 from bgdata.datasets._games import turn_places
 from bgdata.datasets._imports import POSITION_ARRAYS
 from bgdata.errors import InvalidParameterError, MissingTableError
-from bgdata.store.dataset import Column, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, FlatArray, Parameters
 from bgdata.store.manifest import canonical_json
 
 if TYPE_CHECKING:
@@ -65,20 +65,30 @@ def source_input(source: str, recipe: str, *, turns: bool = True) -> tuple[str, 
     kind = all_kinds().get(name)
     if kind is None or not variant or not has_positions([array.name for array in kind.arrays], turns=turns):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
+    return variant_input(kind, variant, recipe)
+
+
+def variant_input(kind: Dataset[Any], variant: str, recipe: str) -> tuple[str, Parameters]:
+    """(kind, parameters) of a variant: `recipe` holds the parameters, as JSON, of one that is neither imported nor a
+    default. Raises InvalidParameterError."""
     if recipe:
         try:
-            parameters = kind.parameters(**json.loads(recipe))
+            parameters: Parameters = kind.parameters(**json.loads(recipe))
         except (TypeError, ValueError):
-            raise InvalidParameterError(f"expected the parameters of {source} as JSON, got {recipe}") from None
+            raise InvalidParameterError(
+                f"expected the parameters of {kind.name}/{variant} as JSON, got {recipe}"
+            ) from None
         if kind.slug(parameters) != variant:
-            raise InvalidParameterError(f"expected parameters of {source}, got those of {kind.slug(parameters)}")
-        return name, parameters
+            raise InvalidParameterError(
+                f"expected parameters of {kind.name}/{variant}, got those of {kind.slug(parameters)}"
+            )
+        return kind.name, parameters
     if kind.takes_files:
-        return name, kind.parameters(variant)
+        return kind.name, kind.parameters(variant)
     for known in (*kind.defaults, kind.smallest):
         if kind.slug(known) == variant:
-            return name, known
-    raise InvalidParameterError(f"expected a default variant of {name}, or parameters beside it, got {variant}")
+            return kind.name, known
+    raise InvalidParameterError(f"expected a default variant of {kind.name}, or parameters beside it, got {variant}")
 
 
 def has_positions(arrays: list[str], *, turns: bool) -> bool:
@@ -94,14 +104,19 @@ def find_source_recipe(warehouse: Warehouse, source: str) -> str:
     name, _, variant = source.partition("/")
     if name not in warehouse.kinds or not re.fullmatch(r"[a-z0-9-]+", variant):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
-    kind = warehouse.kind(name)
-    table = warehouse.open(name, variant)
+    return variant_recipe(warehouse, warehouse.open(name, variant))
+
+
+def variant_recipe(warehouse: Warehouse, table: Table) -> str:
+    """What `variant_input` needs beside the name of a variant that is there. Raises MissingTableError for a version
+    whose own inputs are there no more."""
+    kind, variant = warehouse.kind(table.manifest.dataset), table.manifest.variant
     known = [kind.slug(each) for each in (*kind.defaults, kind.smallest)]
     parameters = kind.parameters.from_manifest(table.manifest.parameters)
     if not kind.takes_files and warehouse.find(kind, parameters) is None:
         raise MissingTableError(
-            f"expected {source} made from what is in {warehouse.root}, found {table.folder.name} made from something "
-            f"else; try: bgdata build {name}"
+            f"expected {kind.name}/{variant} made from what is in {warehouse.root}, found {table.folder.name} made "
+            f"from something else; try: bgdata build {kind.name}"
         )
     return "" if kind.takes_files or variant in known else canonical_json(vars(parameters)).decode().strip()
 

@@ -1,1 +1,1 @@
-"""What a chance is worth: match equity tables and the cube. Needs NumPy alone."""
+"""What a chance is worth: match equity tables (with NumPy alone) and models of the cube, for kernels too."""

@@ -17,19 +17,22 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UsageError
+from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, decide_cube
+from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
 from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, REVISION, PlayFilter, Ranked, rank_all
 from bgdata.evaluation.remembered import Remembered
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.match import Money, Stakes
 from bgdata.game.play_kernels import check_rolls
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
 
 DECISIONS = 256  # decisions looked into at a time: bounds the memory
+MONEY = Stakes(Money(is_jacoby=False))
 
 
 @dataclass(frozen=True)
@@ -60,15 +63,22 @@ class MappedPlayer:
     """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are seen by the player on
     roll, before the roll; a text is a Position ID. The same question always has the same answer.
 
-    Raises UsageError for a ply that is not 0 to MOST_PLY, and for a player that only chooses plays."""
+    Tables of `cubes` answer for cube decisions that they cover, the first that does. Raises UsageError for a ply that
+    is not 0 to MOST_PLY, and for a player that only chooses plays."""
 
-    def __init__(self, evaluator: Evaluator, ply: int = 0, filters: Sequence[PlayFilter] = FILTERS) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        ply: int = 0,
+        filters: Sequence[PlayFilter] = FILTERS,
+        cubes: Sequence[ExactCube] = (),
+    ) -> None:
         if not 0 <= ply <= MOST_PLY:
             raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply}")
         if not hasattr(evaluator, "evaluate_many"):  # isinstance would work out its version, from all its weights
             name = getattr(evaluator, "label", type(evaluator).__name__)
             raise UsageError(f"expected an evaluator of positions, got {name}, which only chooses plays")
-        self.evaluator, self.ply, self.filters = evaluator, ply, tuple(filters)
+        self.evaluator, self.ply, self.filters, self.cubes = evaluator, ply, tuple(filters), tuple(cubes)
         self._look = Remembered(evaluator)
 
     def __repr__(self) -> str:
@@ -127,6 +137,27 @@ class MappedPlayer:
     def best_play(self, position: Position | str, roll: Roll | str) -> RankedPlay:
         """The first of `rank_plays`."""
         return self.rank_plays(position, roll)[0]
+
+    def decide_cube(
+        self, position: Position | str, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
+    ) -> CubeDecision:
+        """What the player on roll should do with the cube before he rolls, and the opponent if he doubles: by the first
+        table of `cubes` that covers it, else by the model of `rules` from the five chances.
+
+        >>> open_player("warehouse").decide_cube("4HPwATDgc/ABMA").action       # doctest: +SKIP
+        <Action.NO_DOUBLE: 0>
+
+        Raises InvalidPositionError for a game that is over, and as `equity.cube.decide_cube` does.
+        """
+        position = position_of(position)
+        chances, sources = self._evaluate(np.array([position.board], np.int8))
+        if sources[0] == Source.OVER:
+            raise InvalidPositionError(f"expected a game in progress, got {position.id}, which is over")
+        for table in self.cubes:
+            found = table.cube_equities(position, stakes)
+            if found is not None:
+                return decide_cube(chances[0].tolist(), stakes, rules, found, table.accuracy)
+        return decide_cube(chances[0].tolist(), stakes, rules)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See player.Player. Raises InvalidPositionError or InvalidRollError."""

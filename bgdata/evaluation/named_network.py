@@ -6,6 +6,7 @@ import re
 
 from bgdata.errors import BgdataError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
+from bgdata.evaluation.cube_tables import MoneyBearoff
 from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.network_player import NetworkPlayer, map_network_player
 from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, KINDS, SHIPPED
@@ -71,4 +72,6 @@ def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedP
     """
     warehouse.require()
     table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
-    return MappedPlayer(map_network_player(table, open_bearoff(warehouse)), ply)
+    bearoff = open_bearoff(warehouse)
+    cubes = [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
+    return MappedPlayer(map_network_player(table, bearoff), ply, cubes=cubes)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.manifest import RawFile
     from bgdata.store.table import Table
+    from bgdata.store.warehouse import Warehouse
 
 
 PARQUET = "table.parquet"  # file of the main table
@@ -138,6 +139,10 @@ class Dataset(ABC, Generic[P]):
 
     def check_parameters(self, parameters: P) -> None:
         """Raise InvalidParameterError when no such variant can exist."""
+
+    def completed(self, parameters: P, warehouse: Warehouse) -> P:  # noqa: ARG002
+        """The parameters with what a user leaves out because a warehouse knows it, such as where a name is found."""
+        return parameters
 
     def inputs(self, parameters: P) -> Mapping[str, tuple[str, Parameters]]:  # noqa: ARG002
         """Other datasets that this one is computed from: role -> (kind, parameters)."""

@@ -118,6 +118,9 @@ def table_rows(long: bool) -> Iterator[Row]:
         ours = in_own_process("two_sided", 6, checkers, 5)
         peer = ("-t", f"6x{checkers}", "-s", "20000000") if checkers < 9 else ()
         yield table_row(f"two-sided 6x{checkers}, four equities", ours, goal, *peer, run_peer=long or not is_long)
+    for away, opponent_away in ((5, 5), (24, 25)):
+        ours = in_own_process("match_two_sided", 6, 6, away, opponent_away, 5)
+        yield table_row(f"match bearoff 6x6 at {away}-away {opponent_away}-away, every cube", ours, "<= 1 s")
     for points, goal in ((6, "<= 0.15 s"), (8, "<= 1 s"), (10, "<= 6 s")):
         ours = in_own_process("one_sided", points, 3)
         peer = ("-o", str(points))

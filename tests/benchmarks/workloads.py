@@ -28,6 +28,20 @@ def two_sided(points: int, checkers: int, repeats: int) -> float:
     return best_of(repeats, lambda: solve(points, checkers))
 
 
+def match_two_sided(points: int, checkers: int, away: int, opponent_away: int, repeats: int) -> float:
+    """Exact MWC of every pair, with every cube that the score can reach."""
+    from bgdata.bearoff.match_states import MatchCube
+    from bgdata.bearoff.match_two_sided import solve_match
+    from bgdata.game.match import MatchScore
+
+    def mwc(score: MatchScore) -> float:
+        return score.opponent_away / (score.away + score.opponent_away)
+
+    cube = MatchCube(MatchScore(away, opponent_away), mwc)
+    solve_match(2, 2, cube, 1)
+    return best_of(repeats, lambda: solve_match(points, checkers, cube, 1))
+
+
 def one_sided(points: int, repeats: int) -> float:
     """Both distributions of every position of 15 checkers: bearing off, and saving the gammon."""
     from bgdata.bearoff.race import distributions, solve_race, start_race

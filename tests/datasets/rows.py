@@ -56,9 +56,32 @@ def error_row(parameters: Any, arrays: Mapping[str, Array], row: int) -> Row:  #
     }
 
 
+def cube_life_row(parameters: Any, arrays: Mapping[str, Array], row: int) -> Row:
+    pair = divmod(row, len(arrays["indexes"]))
+    pips = [
+        sum(point * count for point, count in enumerate(layout, start=1))
+        for layout in layouts(parameters.points, parameters.checkers)[1:]
+    ]
+    indexes = [float(index) if 0 <= index <= 1 else None for index in arrays["indexes"][pair]]
+    actions = ("double", "redouble", "take")
+    losses = [f"{source}_{action}_loss" for source in ("janowski", "one_sided") for action in actions]
+    cubes = ("centered", "owned", "opponent_owned")
+    return {
+        "on_roll_index": pair[0] + 1,
+        "opponent_index": pair[1] + 1,
+        "on_roll_pip_count": pips[pair[0]],
+        "opponent_pip_count": pips[pair[1]],
+        **dict(zip(("win_chance", "one_sided_win_chance"), arrays["chances"][pair].tolist(), strict=True)),
+        **dict(zip([f"{cube}_cube_life_index" for cube in cubes], indexes, strict=True)),
+        **dict(zip([f"{action}_margin" for action in actions], arrays["margins"][pair].tolist(), strict=True)),
+        **dict(zip(losses, arrays["losses"][pair].tolist(), strict=True)),
+    }
+
+
 ROWS: dict[str, Callable[[Any, Mapping[str, Array], int], Row]] = {
     "bearoff_one_sided": one_sided_row,
     "bearoff_gammon": gammon_row,
     "bearoff_two_sided": two_sided_row,
     "bearoff_error": error_row,
+    "cube_life": cube_life_row,
 }

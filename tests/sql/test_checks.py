@@ -506,6 +506,56 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("wildbg_training", "win = 1.01", line=2),
         changed("wildbg_training", "win_gammon = win + 0.1", line=2),
     ],
+    "cube_life__chances_are_possible": [
+        pair("cube_life", "win_chance = 1.01"),
+        pair("cube_life", "one_sided_win_chance = -0.01"),
+        pair("cube_life", "win_chance = 0.4, one_sided_win_chance = 0.46"),
+        pair("cube_life", "win_chance = 'nan'"),
+    ],
+    "cube_life__indexes_are_from_0_to_1": [
+        pair("cube_life", "centered_cube_life_index = -0.01"),
+        pair("cube_life", "owned_cube_life_index = 1.01"),
+        pair("cube_life", "opponent_owned_cube_life_index = 'nan'"),
+    ],
+    "cube_life__losses_are_margins_or_nothing": [
+        *(
+            pair("cube_life", f"{source}_{action}_loss = abs({action}_margin) + 0.001")
+            for source in ("janowski", "one_sided")
+            for action in ("double", "redouble", "take")
+        ),
+        pair("cube_life", "janowski_take_loss = 'nan'"),
+    ],
+    "cube_life__redoubling_asks_for_more_than_doubling": [
+        pair("cube_life", "redouble_margin = double_margin + 0.001"),
+        pair("cube_life", "redouble_margin = 'nan'"),
+    ],
+    "bearoff_match__chances_between_losing_and_certainty": [
+        pair("bearoff_match", "cubeless_mwc = double_pass_mwc + 0.001"),
+        pair("bearoff_match", "cubeless_mwc = lost_mwc - 0.001"),
+        pair("bearoff_match", "owned_mwc = 1.01"),
+        pair("bearoff_match", "centered_mwc = -0.01"),
+        pair("bearoff_match", "opponent_owned_mwc = 'nan'"),
+        pair("bearoff_match", "double_take_mwc = 1.01"),
+    ],
+    "bearoff_match__every_pair_once": [
+        Spoiler(f"delete from bearoff_match where {PAIR}", {"on_roll_index": 5}),
+        Spoiler(f"update bearoff_match set opponent_index = 8 where {PAIR}", {"on_roll_index": 5}),
+    ],
+    "bearoff_match__finished_games_are_decided": [
+        pair("bearoff_match", "cubeless_mwc = cubeless_mwc - 0.001", 0, 7),
+        pair("bearoff_match", "centered_mwc = centered_mwc + 0.001", 5, 0),
+    ],
+    "bearoff_match__only_cubes_that_can_be": [
+        pair("bearoff_match", "centered_mwc = null"),
+        pair("bearoff_match", "owned_mwc = 0.5"),
+        pair("bearoff_match", "opponent_owned_mwc = 0.5"),
+        pair("bearoff_match", "double_take_mwc = null"),
+        pair("bearoff_match", "is_crawford = true"),
+    ],
+    "bearoff_match__owning_the_cube_never_hurts": [
+        pair("bearoff_match", "owned_mwc = cubeless_mwc - 0.001"),
+        pair("bearoff_match", "opponent_owned_mwc = cubeless_mwc + 0.001"),
+    ],
     "bearoff_error__difference_is_one_sided_minus_exact": [
         pair("bearoff_error", "difference = difference + 0.00001"),
         pair("bearoff_error", "one_sided_equity = one_sided_equity - 0.00001"),

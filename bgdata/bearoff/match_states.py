@@ -1,0 +1,147 @@
+"""The cube states that a game at a match score can still reach, and what winning or losing in each is worth.
+
+A state says who is on roll, the value of the cube, and who may turn it. Doubling leads to one of twice the value, and
+ends at the *dead* cube, which wins the match for its owner as it is, so that he has no reason to turn it. Where it is
+dead for both, no table is needed: without gammons MWC is what losing is worth, plus the chance of winning times the
+difference. The redouble that players call automatic, by which an owner loses no more than the match that is lost
+anyway, is found to be right like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import InvalidScoreError
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
+
+NOBODY = -1  # in `take`: the side on roll has no reason to double, or may not
+DEAD = -2  # in `take`: a cube that is taken is dead, so that the chance of winning decides
+WIN_CHANCE = 0  # column of the first side's chance of winning, in which cube and score have no part
+
+FAIR_MWC = 1e-12  # what MWC of two equal players may be off from adding up to 1
+
+MwcOfScore = Callable[[MatchScore], float]  # chance that the player of `away` wins the match, before a game begins
+
+
+class CubeState(NamedTuple):
+    """Who is on roll (0: the player that the table is for), and the cube seen by him."""
+
+    side: int
+    cube_value: int
+    cube_owner: CubeOwner
+
+
+class States(NamedTuple):
+    """Cube states that need a table, as columns: first the chance that the side on roll wins, then states by `names`.
+
+    Where both sides need as many points, the same columns serve both; else every state has one for each side.
+    """
+
+    names: tuple[CubeState, ...]  # of the columns from 1 on; a higher cube comes before a lower one
+    after_play: NDArray[np.int64]  # [columns] the same cube with the other side on roll
+    take: NDArray[np.int64]  # [columns] what a double that is taken leads to, the same side on roll; NOBODY or DEAD
+    won: NDArray[np.float64]  # [columns] MWC of the side on roll once it has won: also what a pass gives
+    lost: NDArray[np.float64]  # [columns] and once it has lost
+    won_double: NDArray[np.float64]  # [columns] and with twice the cube
+    lost_double: NDArray[np.float64]
+
+    def column(self, state: CubeState) -> int | None:
+        """Column of a state; None for a dead cube."""
+        return 1 + self.names.index(state) if state in self.names else None
+
+
+class MatchCube:
+    """What the cube can still do in one game of a match: the rules, and MWC by the match equity table."""
+
+    def __init__(self, score: MatchScore, mwc_of_score: MwcOfScore) -> None:
+        self.score = score
+        self._mwc_of_score = mwc_of_score
+        self._aways = (score.away, score.opponent_away)
+        self.sides = 1 if score.away == score.opponent_away and self._is_fair() else 2
+
+    def _is_fair(self) -> bool:
+        """Whether winning is worth to one side what it is worth to the other: not by tables for unequal players."""
+        points = [2**n for n in range(self.score.away.bit_length() + 1)]
+        return all(abs(self.mwc(0, point) + self.mwc(0, -point) - 1.0) < FAIR_MWC for point in points)
+
+    def other(self, side: int) -> int:
+        """The other side; where both are alike there is but one kind of player on roll."""
+        return self.sides - 1 - side
+
+    def mwc(self, side: int, points: int) -> float:
+        """MWC of a side after it has won `points` (negative: lost them). Raises InvalidScoreError for a wrong table."""
+        points = points if side == 0 else -points
+        after = self.score.after_game(points)
+        mwc = float(points > 0) if after is None else self._mwc_of_score(after)
+        if not 0.0 <= mwc <= 1.0:
+            raise InvalidScoreError(f"expected match winning chances from 0 to 1, got {mwc} at {after}")
+        return mwc if side == 0 else 1.0 - mwc
+
+    def worth(self, side: int, cube_value: int) -> tuple[float, float]:
+        """MWC of a side (having won, having lost) a game with this cube. Raises InvalidScoreError."""
+        won, lost = self.mwc(side, cube_value), self.mwc(side, -cube_value)
+        if won < lost:
+            raise InvalidScoreError(
+                f"expected a match equity table by which points help, got {won} after winning {cube_value} "
+                f"and {lost} after losing them at {self.score}"
+            )
+        return won, lost
+
+    def is_live(self, state: CubeState) -> bool:
+        """Whether the side on roll may double and has a reason to: a cube that wins him the match is dead."""
+        may_double = state.cube_owner != CubeOwner.OPPONENT and not self.score.is_crawford
+        return may_double and state.cube_value < self._aways[state.side]
+
+    def after_play(self, state: CubeState) -> CubeState:
+        """The same cube, the other side being on roll."""
+        return CubeState(self.other(state.side), state.cube_value, state.cube_owner.flip())
+
+    def reachable(self, starts: tuple[CubeState, ...]) -> tuple[CubeState, ...]:
+        """States in which somebody still has a reason to double, from `starts` on, the highest cube first."""
+        found: set[CubeState] = set()
+        waiting = list(starts)
+        while waiting:
+            state = waiting.pop()
+            if state not in found and (self.is_live(state) or self.is_live(self.after_play(state))):
+                found.add(state)
+                waiting.append(self.after_play(state))
+                if self.is_live(state):
+                    waiting.append(after_take(state))
+        return tuple(sorted(found, key=lambda state: (-state.cube_value, state.cube_owner, state.side)))
+
+
+def after_take(state: CubeState) -> CubeState:
+    """What a double of the side on roll leads to when it is taken."""
+    return CubeState(state.side, 2 * state.cube_value, CubeOwner.OPPONENT)
+
+
+def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
+    """States that a table for this cube value is about: with each owner that it can have, and doubled and taken.
+
+    Raises InvalidScoreError for a cube that cannot be.
+    """
+    if score.is_crawford and cube_value != 1:
+        raise InvalidScoreError(f"expected a cube of 1 in the crawford game, got {cube_value}")
+    owners = (CubeOwner.CENTERED,) if cube_value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
+    may_double = Stakes(score, Cube(cube_value, owners[0])).may_double
+    states = tuple(CubeState(0, cube_value, owner) for owner in owners)
+    return (*states, after_take(states[0])) if may_double else states
+
+
+def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
+    """Everything that can still happen from some states on. Raises InvalidScoreError for a wrong table."""
+    names = cube.reachable(starts)
+    column = {name: place for place, name in enumerate(names, start=1)}
+    worths = [(1.0, 0.0, 1.0, 0.0)]
+    worths += [cube.worth(name.side, name.cube_value) + cube.worth(name.side, 2 * name.cube_value) for name in names]
+    take = [column.get(after_take(name), DEAD) if cube.is_live(name) else NOBODY for name in names]
+    return States(
+        names,
+        np.array([WIN_CHANCE, *(column[cube.after_play(name)] for name in names)], np.int64),
+        np.array([NOBODY, *take], np.int64),
+        *np.ascontiguousarray(np.array(worths).T),
+    )

@@ -1,0 +1,130 @@
+"""Probing match bearoff tables: memory-mapped, NumPy alone. All figures are MWC of the player on roll."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isclose
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgdata.bearoff.index import layout_count, position_index
+from bgdata.bearoff.tables import Layout, fitted
+from bgdata.errors import InvalidPositionError, InvalidScoreError, NotCoveredError
+from bgdata.game.match import CubeOwner, MatchScore
+from bgdata.store.table import Table
+
+STEPS = 65535  # code = round(mwc * STEPS)
+TIE = 1e-9  # MWC that differ by less are the same
+OWNER_COLUMNS = {CubeOwner.CENTERED: "centered", CubeOwner.ON_ROLL: "owned", CubeOwner.OPPONENT: "opponent_owned"}
+
+
+def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
+    """What a table of a score and cube value holds, in order: only cubes that can be."""
+    if score.is_crawford:
+        return ("cubeless",)
+    owners = ("centered",) if cube_value == 1 else ("owned", "opponent_owned")
+    return ("cubeless", *owners, "double_take")
+
+
+def checked_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
+    """The owner of a cube in a match: one of 1 is centered, a higher one is not. Empty: whoever may double. Raises
+    InvalidScoreError."""
+    if not cube_owner:
+        return CubeOwner.CENTERED if cube_value == 1 else CubeOwner.ON_ROLL
+    if cube_owner not in tuple(CubeOwner):
+        raise InvalidScoreError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {cube_owner!r}")
+    owner = CubeOwner(cube_owner)
+    if (owner == CubeOwner.CENTERED) != (cube_value == 1):
+        expected = "centered" if cube_value == 1 else "that of on_roll or opponent"
+        raise InvalidScoreError(f"expected a cube of {cube_value} to be {expected}, got {str(owner)!r}")
+    return owner
+
+
+class MatchDecision(NamedTuple):
+    """MWC of the player on roll before he rolls; `double_take` is None where he may not double."""
+
+    cubeless: float
+    no_double: float
+    double_take: float | None
+    double_pass: float
+
+    @property
+    def mwc(self) -> float:
+        """MWC if both decide rightly."""
+        doubled = self.no_double if self.double_take is None else min(self.double_take, self.double_pass)
+        return max(self.no_double, doubled)
+
+    @property
+    def action(self) -> str:
+        """no double, double, take or double, pass. Ties double, except where it makes no difference to anything."""
+        if self.double_take is None or self.no_double > min(self.double_take, self.double_pass) + TIE:
+            return "no double"
+        if isclose(self.no_double, self.double_pass, abs_tol=TIE) and self.double_take > self.double_pass - TIE:
+            return "no double"  # won as good as surely
+        return "double, take" if self.double_take < self.double_pass else "double, pass"
+
+
+class MatchTable:
+    """An exact match bearoff table: one score, cube value and match equity table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        recipe = table.manifest.parameters
+        self.points, self.checkers = int(recipe["points"]), int(recipe["checkers"])
+        self.score = MatchScore(int(recipe["away"]), int(recipe["opponent_away"]), bool(recipe["is_crawford"]))
+        self.cube_value, self.met = int(recipe["cube_value"]), str(recipe["met"])
+        self.columns = match_columns(self.score, self.cube_value)
+        self.stored = table.array("mwc")  # [N, N, columns] float32, or uint16 codes
+        self._count = layout_count(self.points, self.checkers)
+        results = np.asarray(table.array("results"))
+        self.won, self.lost = float(results[0, 0]), float(results[1, 0])
+
+    def __len__(self) -> int:
+        return self._count * self._count
+
+    def probe(self, board: ArrayLike, cube_owner: CubeOwner | str = "") -> MatchDecision:
+        """The decision at a 26-integer board; without an owner that of who may double. Raises InvalidPositionError,
+        NotCoveredError, or InvalidScoreError for an owner that the cube of this table cannot have."""
+        integers = np.asarray(board)
+        if integers.shape != (26,):
+            raise InvalidPositionError(f"expected a board of 26 integers, got {integers.shape}")
+        ours, theirs = np.maximum(integers[1:25], 0), np.maximum(-integers[24:0:-1], 0)
+        if integers[0] or integers[25]:
+            raise NotCoveredError("expected a bearoff position, got a checker on the bar")
+        return self.probe_layouts(ours.tolist(), theirs.tolist(), cube_owner)
+
+    def probe_layouts(self, on_roll: Layout, opponent: Layout, cube_owner: CubeOwner | str = "") -> MatchDecision:
+        """The same from two layouts or position indexes."""
+        owner = checked_owner(self.cube_value, cube_owner)
+        indexes = [self._index(on_roll), self._index(opponent)]
+        values = self.decode(self.stored[indexes[0], indexes[1]])
+        found = dict(zip(self.columns, (float(value) for value in values), strict=True))
+        taken = None if owner == CubeOwner.OPPONENT else found.get("double_take")
+        no_double = found[OWNER_COLUMNS[owner]] if not self.score.is_crawford else found["cubeless"]
+        return MatchDecision(found["cubeless"], no_double, taken, self.won)
+
+    def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float64]:
+        """float64[n, columns] MWC of n pairs of indexes, by `columns`."""
+        indexes = [np.asarray(side, np.int64) for side in (on_roll, opponent)]
+        for side in indexes:
+            wrong = side[(side < 0) | (side >= self._count)]
+            if len(wrong):
+                raise NotCoveredError(f"expected indexes below {self._count} for {self.table.name}, got {wrong[0]}")
+        return self.decode(self.stored[indexes[0], indexes[1]])
+
+    def equity(self, mwc: float) -> float:
+        """Normalised equity: 1 for winning the points on the cube, -1 for losing them. NaN where both are the same."""
+        swing = self.won - self.lost
+        return (2 * mwc - self.won - self.lost) / swing if swing else float("nan")
+
+    def decode(self, stored: NDArray[np.float32]) -> NDArray[np.float64]:
+        """float64 MWC of stored values, of any shape."""
+        return np.asarray(stored, np.float64) / (STEPS if self.stored.dtype == np.uint16 else 1)
+
+    def _index(self, layout: int | Sequence[int]) -> int:
+        index = layout if isinstance(layout, int) else position_index(fitted(layout, self.points))
+        if not 0 <= index < self._count:
+            raise NotCoveredError(f"expected a position in {self.table.name}, got {layout}")
+        return index

@@ -1,0 +1,208 @@
+"""Both sides bearing off in a match: exact match winning chances (MWC) of every pair of layouts, for every cube.
+
+A column is a cube state (see `match_states`). Its values are MWC of the player on roll before his cube decision:
+
+    decided = max(no double, min(double and take, double and pass))   where he may double, else no double
+    no double = average over rolls of the  max over plays of  1 - decided of the same cube with the opponent on roll
+
+Taking leads to the column of twice the cube, which is its owner's opponent's, in the same cell; a pass to the MWC after
+winning the points on the cube. Column 0 is the chance of winning the game, by plays that make the most of it: with no
+gammons it gives MWC wherever the cube is dead. So all columns of a cell follow from cells of smaller totals of pips.
+
+Everything is float64, in cells as `two_sided` has them: in the row of the other side, in the lane of the one on roll.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.layouts import all_layouts, pip_counts, pip_layers
+from bgdata.bearoff.match_states import (
+    DEAD,
+    NOBODY,
+    WIN_CHANCE,
+    CubeState,
+    MatchCube,
+    States,
+    reachable_states,
+    start_states,
+)
+from bgdata.bearoff.plays import all_plays
+from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.bearoff.two_sided import ON_ROLL, Pairs, plays_by_slot, tasks_of
+from bgdata.kernel import Array, kernel, prange
+
+LANES = 8  # of one column side by side, then the next column: one cache line each; divides the tiles of `two_sided`
+
+
+class MatchPairs(NamedTuple):
+    """State of a match table: cells of all pairs up to the last solved total of pips."""
+
+    pairs: Pairs  # cells: float64[slots, tiles, columns, LANES] decided MWC
+    states: States
+    no_double: NDArray[np.float64]  # [slots, slots] of the other side and of the one on roll, for one column
+    start: int  # that column: what the table is about; that of win chances if its cube is dead
+
+
+@kernel(borrows=True)
+def fill_match_totals(
+    on_roll: int, row_start: int, play_start: Array, results: Array, rows: Array, best: Array, totals: Array, place: int
+) -> None:
+    """Fills totals[place, ...] with 36 times what the opponent on roll expects, by the plays of slot `on_roll` that
+    leave him least, for as many columns and lanes from `row_start` of a row on as `best` has items."""
+    width = best.shape[0]
+    total = totals[place]
+    for item in range(width):
+        total[item] = 0.0
+    for roll in range(ROLL_COUNT):
+        for item in range(width):
+            best[item] = 2.0
+        for play in range(play_start[on_roll * ROLL_COUNT + roll], play_start[on_roll * ROLL_COUNT + roll + 1]):
+            row = rows[results[play]][row_start : row_start + width]
+            for item in range(width):
+                best[item] = row[item] if row[item] < best[item] else best[item]
+        weight = 2.0 if roll < NON_DOUBLES else 1.0
+        for item in range(width):
+            total[item] += weight * best[item]
+
+
+@kernel()
+def fill_decided(expected: Array, take: Array, worths: Array, decided: Array) -> None:
+    """Fills decided[column] with MWC of the player on roll from the no-double MWC expected[column]. worths[4, column]:
+    MWC having won, lost, won with twice the cube, lost with it."""
+    for column in range(expected.shape[0]):
+        worth = expected[column]
+        if take[column] != NOBODY:
+            won, won_double, lost_double = worths[0, column], worths[2, column], worths[3, column]
+            doubled = lost_double + decided[0] * (won_double - lost_double)
+            if take[column] != DEAD:
+                doubled = decided[take[column]]
+            doubled = doubled if doubled < won else won
+            worth = worth if worth > doubled else doubled
+        decided[column] = worth
+
+
+@kernel(parallel=True)
+def solve_match_tasks(
+    tasks: Array,
+    play_start: Array,
+    results: Array,
+    after_play: Array,
+    take: Array,
+    worths: Array,
+    start: int,
+    cells: Array,
+    no_double: Array,
+) -> None:
+    """Fills cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`,
+    all smaller totals being filled. A task is as in `two_sided.solve_tasks`."""
+    columns = after_play.shape[0]
+    for task in prange(tasks.shape[0]):
+        first, end, opponent, opponent_end = tasks[task]
+        first_tile = opponent // LANES
+        width = columns * LANES
+        row_start, row_end = first_tile * width, ((opponent_end - 1) // LANES + 1) * width
+        rows = cells.reshape(cells.shape[0], cells.shape[1] * width)
+        best = np.empty(row_end - row_start)
+        totals = np.empty((ON_ROLL, row_end - row_start))
+        expected, decided = np.empty(columns), np.empty(columns)
+        for on_roll in range(first, end):
+            fill_match_totals(on_roll, row_start, play_start, results, rows, best, totals, on_roll - first)
+        for other in range(opponent, opponent_end):
+            place = (other // LANES - first_tile) * width + other % LANES
+            for on_roll in range(first, end):
+                for column in range(columns):
+                    total = totals[on_roll - first, place + after_play[column] * LANES]
+                    expected[column] = 1.0 - total / 36.0
+                no_double[other, on_roll] = expected[start]
+                fill_decided(expected, take, worths, decided)
+                for column in range(columns):
+                    cells[other, on_roll // LANES, column, on_roll % LANES] = decided[column]
+
+
+def start_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
+    """A table in which only finished games are known. Raises InvalidScoreError for a cube that cannot be."""
+    starts = start_states(cube.score, cube_value)
+    states = reachable_states(cube, starts)
+    layouts = all_layouts(points, checkers)
+    order, layer_start = pip_layers(pip_counts(layouts))
+    play_start, results = plays_by_slot(all_plays(points, checkers), order)
+    count = len(order)
+    cells = np.empty((count, -(-count // LANES), len(states.take), LANES))
+    cells[0] = states.lost[:, None]
+    no_double = np.zeros((count, count))
+    start = states.column(starts[0])
+    return MatchPairs(Pairs(order, layer_start, play_start, results, cells), states, no_double, start or WIN_CHANCE)
+
+
+def solve_match_total(match: MatchPairs, total: int) -> None:
+    """Fill the cells of every pair with this total of pips, the smaller totals being solved."""
+    pairs, states = match.pairs, match.states
+    tasks = np.array(list(tasks_of(pairs, total)), np.int64).reshape(-1, 4)
+    worths = np.array([states.won, states.lost, states.won_double, states.lost_double])
+    solve_match_tasks(
+        tasks, pairs.play_start, pairs.results, states.after_play, states.take, worths, match.start, pairs.cells,
+        match.no_double,
+    )  # fmt: skip
+
+
+def by_index(pairs: Pairs, by_slot: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[on-roll index, opponent index] of values by [slot of the other side, slot of the player on roll]."""
+    values = np.empty_like(by_slot)
+    values[np.ix_(pairs.order, pairs.order)] = by_slot.T
+    return values
+
+
+def column_by_index(pairs: Pairs, column: int) -> NDArray[np.float64]:
+    """float64[on-roll index, opponent index] decided values of a column; a side that has no checkers left has won,
+    which the cells of the other side say, and no cell of its own."""
+    count = len(pairs.order)
+    return by_index(pairs, pairs.cells[:, :, column, :].reshape(count, -1)[:, :count])
+
+
+def win_chances(match: MatchPairs) -> NDArray[np.float64]:
+    """float64[on-roll index, opponent index] chance that the player on roll wins the game, without a cube."""
+    chances = column_by_index(match.pairs, WIN_CHANCE)
+    chances[0] = 1.0
+    return chances
+
+
+def decided_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray[np.float64]:
+    """float64[on-roll index, opponent index] MWC of the player on roll in a state, before his cube decision."""
+    won, lost = cube.worth(state.side, state.cube_value)
+    column = match.states.column(state)
+    if column is None:
+        return lost + win_chances(match) * (won - lost)
+    mwc = column_by_index(match.pairs, column)
+    mwc[0] = won
+    return mwc
+
+
+def no_double_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray[np.float64]:
+    """float64[on-roll index, opponent index] MWC of the player on roll who does not double now, in the state that the
+    table was solved for, or one in which he may not."""
+    column = match.states.column(state)
+    if column is None or column != match.start:
+        return decided_mwc(match, cube, state)
+    won, lost = cube.worth(state.side, state.cube_value)
+    mwc = by_index(match.pairs, match.no_double)
+    mwc[0], mwc[1:, 0] = won, lost
+    return mwc
+
+
+def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
+    """The solved table of a cube value. Raises InvalidScoreError for a cube that cannot be."""
+    match = start_match(points, checkers, cube, cube_value)
+    for total in match.pairs.totals:
+        solve_match_total(match, total)
+    return match
+
+
+def mwc_columns(match: MatchPairs, cube: MatchCube, cube_value: int) -> list[NDArray[np.float64]]:
+    """float64[on-roll index, opponent index] for each of `match_table.match_columns`, in order."""
+    won, lost = cube.worth(0, cube_value)
+    states = () if cube.score.is_crawford else start_states(cube.score, cube_value)
+    return [lost + win_chances(match) * (won - lost), *(no_double_mwc(match, cube, state) for state in states)]

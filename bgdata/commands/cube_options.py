@@ -1,0 +1,88 @@
+"""Options of `bgdata cube`: what the game is played for, the model of the cube, and the match equity table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bgdata.commands.met import open_met
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.doubling import Strategy, janowski, jump
+from bgdata.equity.janowski import DEFAULT_INDEX
+from bgdata.equity.jump import DEFAULT_VOLATILITY
+from bgdata.errors import InvalidScoreError, UsageError
+from bgdata.formats.match_state import MatchState
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.store.warehouse import Warehouse
+
+MODELS = ("janowski", "jump")
+_SCORE = re.compile(r"(\d+)-(\d+)", re.ASCII)
+
+
+def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
+    """What is played for: the identifier says, or options in its place. Raises UsageError or InvalidScoreError."""
+    given = match.stakes if match else Stakes(Money(is_jacoby=False))
+    score: MatchScore | Money = given.score
+    if options["score"] or options["length"]:
+        score = score_of(options["score"], options["length"], is_crawford=bool(options["crawford"]))
+    elif options["crawford"]:
+        raise UsageError("expected --score and --length with --crawford, got none")
+    if options["jacoby"] is not None:
+        if isinstance(score, MatchScore) and options["jacoby"]:
+            raise UsageError(f"expected the jacoby rule in money play only, got it at {score}")
+        score = Money(options["jacoby"]) if isinstance(score, Money) else score
+    return Stakes(score, cube_of(given.cube, options["cube"], options["owner"]))
+
+
+def cube_of(given: Cube, value: int | None, owner: str | None) -> Cube:
+    """The cube of an identifier with another value, owner or both. Raises InvalidScoreError."""
+    if value is None and owner is None:
+        return given
+    if value is None:
+        value = given.value if owner == given.owner else 1 if owner == CubeOwner.CENTERED else max(2, given.value)
+    if owner is None:
+        owner = CubeOwner.CENTERED if value == 1 else given.owner
+    return Cube(value, CubeOwner(owner))
+
+
+def score_of(score: str | None, length: int | None, *, is_crawford: bool) -> MatchScore:
+    """The score of a match from points won, such as 2-5. Raises UsageError or InvalidScoreError."""
+    found = _SCORE.fullmatch(score or "0-0")
+    if length is None or found is None:
+        got = f"--score {score}" if score else "none"
+        raise UsageError(f"expected --score A-B and --length N, such as --score 2-5 --length 7, got {got}")
+    won = int(found[1]), int(found[2])
+    if max(won) >= length:
+        raise InvalidScoreError(f"expected scores below the match length, got {score} in a match to {length}")
+    return MatchScore(length - won[0], length - won[1], is_crawford)
+
+
+def chosen_rules(
+    warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
+) -> CubeRules:
+    """The model and the match equity table; beavers as given where no option says. Raises UsageError,
+    InvalidParameterError, and as `met.open_met` does."""
+    strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
+    if options["beavers"] is not None:
+        has_beavers = options["beavers"]
+    elif is_match:
+        has_beavers = False
+    if not is_match:
+        for name in ("met", "as_money"):
+            if options[name]:
+                raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
+    met = open_met(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
+    return CubeRules(strategy, met, has_beavers, options["as_money"])
+
+
+def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
+    """The model with its settings. Raises UsageError for those of the other, InvalidParameterError out of range."""
+    index, volatility = options["index"], options["volatility"]
+    if options["model"] == "jump":
+        if index is not None:
+            raise UsageError(f"expected --index with the janowski model, got it with jump: {index:g}")
+        return jump(DEFAULT_VOLATILITY if volatility is None else volatility)
+    if volatility is not None:
+        raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
+    return janowski(DEFAULT_INDEX if index is None else index)

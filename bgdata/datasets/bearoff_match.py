@@ -1,0 +1,294 @@
+"""Bearoffs in a match: exact match winning chances of every pair of layouts at one score and cube value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bgdata.bearoff.index import MAX_POINTS, layout_count
+from bgdata.bearoff.match_states import MatchCube, start_states
+from bgdata.bearoff.match_table import STEPS, match_columns
+from bgdata.datasets._sources import variant_input, variant_recipe
+from bgdata.datasets.bearoff_two_sided import is_rounded
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.datasets.match_equity import PUBLISHED
+from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
+from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
+from bgdata.game.match import MatchScore
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.bearoff.match_two_sided import MatchPairs
+    from bgdata.equity.match_equity import MatchEquity
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+    from bgdata.store.warehouse import Warehouse
+
+MOST_CHECKERS = 14  # with 15 a gammon is possible
+MOST_AWAY = 64  # of match equity tables
+COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "double_take")
+RECURSION_ERROR = 1e-12  # float64 against exact rational arithmetic, measured: 1e-14
+SINGLE_ERROR = 2**-25  # float32 below 1
+DEFAULT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.defaults[0])
+
+
+@dataclass(frozen=True)
+class MatchBearoffParameters(Parameters):
+    """Both sides have up to `checkers` on points 1 to `points`; the player on roll needs `away` points, and
+    `is_crawford` is 1 in the Crawford game.
+
+    `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, match_equity/MET where
+    not given, and `met_recipe` what `_sources.variant_input` needs to know of that.
+    """
+
+    points: int = 6
+    checkers: int = 6
+    away: int = 5
+    opponent_away: int = 5
+    is_crawford: int = 0
+    cube_value: int = 1
+    met: str = DEFAULT_MET
+    met_source: str = ""
+    met_recipe: str = ""
+
+    def score(self) -> MatchScore:
+        """The score. Raises InvalidScoreError."""
+        return MatchScore(self.away, self.opponent_away, bool(self.is_crawford))
+
+    def source(self) -> str:
+        """kind/variant that holds the match equity table."""
+        return self.met_source or f"{KINDS[0]}/{self.met}"
+
+
+class BearoffMatch(Dataset[MatchBearoffParameters]):
+    """Every ordered pair, the pairs with an empty side included."""
+
+    name = "bearoff_match"
+    revision = 1
+    summary = (
+        "Exact match winning chances of every pair of bearoff layouts at one score and cube value, for the player on "
+        "roll who does not double now: optimal play and cube from there on, by a match equity table."
+    )
+    source = "Computed: backward recursion over all legal plays and cube actions, at every cube value still to come"
+    columns = (
+        Column("on_roll_index", "INTEGER", "", "Position index of the player on roll"),
+        Column("opponent_index", "INTEGER", "", "Position index of the opponent"),
+        Column("away", "INTEGER", "points", "Points that the player on roll still needs to win the match"),
+        Column("opponent_away", "INTEGER", "points", "Points that the opponent still needs"),
+        Column("is_crawford", "BOOLEAN", "", "Whether this is the Crawford game, in which nobody may double"),
+        Column("cube_value", "INTEGER", "points", "Value of the cube"),
+        Column("met", "VARCHAR", "", "Name of the match equity table"),
+        Column("cubeless_mwc", "FLOAT", "chance", "MWC if the cube is never turned again"),
+        Column("owned_mwc", "FLOAT", "chance", "No-double MWC when the player on roll owns the cube; null at 1"),
+        Column("centered_mwc", "FLOAT", "chance", "No-double MWC when the cube is in the middle; null above 1"),
+        Column("opponent_owned_mwc", "FLOAT", "chance", "MWC when the opponent owns the cube; null at 1"),
+        Column("double_take_mwc", "FLOAT", "chance", "MWC after a double that is taken; null in the Crawford game"),
+        Column("double_pass_mwc", "FLOAT", "chance", "MWC after winning the points on the cube, as by a pass"),
+        Column("lost_mwc", "FLOAT", "chance", "MWC after losing the points on the cube"),
+    )
+    key = ("on_roll_index", "opponent_index")
+    arrays = (
+        FlatArray(
+            "mwc",
+            "float32",
+            "on-roll index, opponent index, column",
+            "MWC; in tables of more than 10 million pairs uint16 codes, mwc = code / 65535. Columns: cubeless; with a "
+            "cube of 1 centered, above 1 owned and opponent's; and after a double that is taken, where one is allowed",
+        ),
+        FlatArray("results", "float64", "(won, lost), (this cube, twice the cube)", "MWC of the player after the game"),
+    )
+    parameters = MatchBearoffParameters
+    defaults = (MatchBearoffParameters(), MatchBearoffParameters(away=3, opponent_away=5))
+    smallest = MatchBearoffParameters(3, 3, 2, 3, met=MATCH_EQUITY.slug(PUBLISHED))
+
+    def slug(self, parameters: MatchBearoffParameters) -> str:
+        crawford = "-crawford" if parameters.is_crawford else ""
+        return (
+            f"{parameters.points}x{parameters.checkers}-away-{parameters.away}-{parameters.opponent_away}{crawford}"
+            f"-cube-{parameters.cube_value}-{parameters.met}"
+        )
+
+    def check_parameters(self, parameters: MatchBearoffParameters) -> None:
+        if not (1 <= parameters.points <= MAX_POINTS and 1 <= parameters.checkers <= MOST_CHECKERS):
+            raise InvalidParameterError(
+                f"expected 1 to {MAX_POINTS} points and 1 to {MOST_CHECKERS} checkers, "
+                f"got {parameters.points} points and {parameters.checkers} checkers"
+            )
+        if not all(1 <= away <= MOST_AWAY for away in (parameters.away, parameters.opponent_away)):
+            raise InvalidParameterError(
+                f"expected 1 to {MOST_AWAY} points to go, got {parameters.away}-away {parameters.opponent_away}-away"
+            )
+        if not re.fullmatch(r"[a-z0-9-]+", parameters.met):
+            raise InvalidParameterError(f"expected the name of a match equity table, got {parameters.met!r}")
+        if parameters.is_crawford not in (0, 1):
+            raise InvalidParameterError(f"expected 1 for the crawford game or 0, got {parameters.is_crawford}")
+        if not 1 <= parameters.cube_value < 4 * MOST_AWAY:
+            raise InvalidParameterError(f"expected a cube value of 1 to {2 * MOST_AWAY}, got {parameters.cube_value}")
+        try:
+            start_states(parameters.score(), parameters.cube_value)
+        except InvalidScoreError as error:
+            raise InvalidParameterError(str(error)) from None
+        self.inputs(parameters)
+
+    def completed(self, parameters: MatchBearoffParameters, warehouse: Warehouse) -> MatchBearoffParameters:
+        """With the variant that has the match equity table. Raises MissingTableError."""
+        known = [MATCH_EQUITY.slug(each) for each in (*MATCH_EQUITY.defaults, MATCH_EQUITY.smallest)]
+        if parameters.met_source or parameters.met in known:
+            return parameters
+        have = list(known)
+        for name in KINDS:
+            for variant in warehouse.variants(name):
+                table = warehouse.open(name, variant)
+                have += met_names(table.arrays())
+                if parameters.met in have[len(known) :]:
+                    recipe = variant_recipe(warehouse, table)
+                    return replace(parameters, met_source=f"{name}/{variant}", met_recipe=recipe)
+        raise MissingTableError(
+            f"expected a match equity table among {', '.join(dict.fromkeys(have))}, got {parameters.met}"
+        )
+
+    def inputs(self, parameters: MatchBearoffParameters) -> Mapping[str, tuple[str, Parameters]]:
+        from bgdata.datasets import all_kinds
+
+        name, _, variant = parameters.source().partition("/")
+        kind = all_kinds().get(name)
+        if kind is None or name not in KINDS or not variant:
+            raise InvalidParameterError(
+                f"expected a table of match equities, such as match_equity/NAME, got {parameters.source()}"
+            )
+        return {"met": variant_input(kind, variant, parameters.met_recipe)}
+
+    def estimate(self, parameters: MatchBearoffParameters) -> Estimate:
+        count = layout_count(parameters.points, parameters.checkers)
+        columns = len(match_columns(parameters.score(), parameters.cube_value))
+        most = max(parameters.away, parameters.opponent_away)
+        states = 1 + sum(4 for level in range(8) if parameters.cube_value <= 2**level < most)
+        item = 2 if is_rounded(parameters.points, parameters.checkers) else 4
+        return Estimate(
+            rows=count * count,
+            disk_bytes=count * count * 2 * columns * item + count * count,
+            memory_bytes=count * (count + 8) * 8 * (states + 4) + count * 21 * 6 * parameters.points * 8 + 2**28,
+        )
+
+    def compute(self, parameters: MatchBearoffParameters, inputs: Mapping[str, Table], job: Job) -> None:
+        from bgdata.bearoff.match_two_sided import solve_match_total
+        from bgdata.bearoff.two_sided import pairs_of_total
+
+        cube, match = started(parameters, inputs)
+        totals = list(match.pairs.totals)
+        sizes = [pairs_of_total(match.pairs, total) for total in totals]
+        state = {"cells": match.pairs.cells, "no_double": match.no_double}
+        for total in job.steps(f"{self.name}/{self.slug(parameters)}", "pairs", totals, sizes, state):
+            solve_match_total(match, total)
+        for name, values in finished(parameters, cube, match).items():
+            job.save(name, values)
+
+    def batches(self, parameters: MatchBearoffParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        mwc = arrays["mwc"]
+        count, names = len(mwc), match_columns(parameters.score(), parameters.cube_value)
+        stored = f"{'_code' if mwc.dtype == np.uint16 else '_mwc'}"
+        won, lost = np.asarray(arrays["results"])[:, 0].astype(np.float32)
+        step = max(1, self.row_group_rows // count)
+        for start in range(0, count, step):
+            rows = np.arange(start, min(count, start + step), dtype=np.int32)
+            values = np.asarray(mwc[start : start + len(rows)]).reshape(-1, len(names))
+            columns: dict[str, Any] = {
+                "on_roll_index": np.repeat(rows, count),
+                "opponent_index": np.tile(np.arange(count, dtype=np.int32), len(rows)),
+                **{f"{name}{stored}": np.ascontiguousarray(values[:, n]) for n, name in enumerate(names)},
+                "double_pass_mwc": np.full(len(values), won),
+                "lost_mwc": np.full(len(values), lost),
+            }
+            yield pa.record_batch(columns)
+
+    def expressions(self, parameters: MatchBearoffParameters) -> Mapping[str, str]:
+        rounded = is_rounded(parameters.points, parameters.checkers)
+        names = match_columns(parameters.score(), parameters.cube_value)
+        shown = {f"{name}_mwc": f"({name}_code / {STEPS})::float" for name in names} if rounded else {}
+        score = {
+            "away": f"{parameters.away}::integer",
+            "opponent_away": f"{parameters.opponent_away}::integer",
+            "is_crawford": "true" if parameters.is_crawford else "false",
+            "cube_value": f"{parameters.cube_value}::integer",
+            "met": f"'{parameters.met}'",
+        }
+        if parameters.is_crawford:
+            shown["centered_mwc"] = shown.get("cubeless_mwc", "cubeless_mwc")
+        empty = {f"{name}_mwc": "null::float" for name in COLUMNS if name not in names} | shown
+        return score | empty
+
+    def statistics(self, parameters: MatchBearoffParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+        won, lost = np.asarray(arrays["results"])[:, 0].tolist()
+        return {
+            "mwc_error_bound": error_bound(parameters.points, parameters.checkers),
+            "double_pass_mwc": won,
+            "lost_mwc": lost,
+        }
+
+    def check_sample(
+        self,
+        table: Table,
+        inputs: Mapping[str, Table],
+        rows: int,  # noqa: ARG002
+        generator: np.random.Generator,  # noqa: ARG002
+    ) -> None:
+        """The whole table again: a row follows from rows of other cubes, and of the score seen by the opponent."""
+        from bgdata.bearoff.match_two_sided import solve_match_total
+
+        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        cube, match = started(parameters, inputs)
+        for total in match.pairs.totals:
+            solve_match_total(match, total)
+        for name, expected in finished(parameters, cube, match).items():
+            found = table.array(name)
+            wrong = np.argwhere(~(np.abs(found.astype(np.float64) - expected.astype(np.float64)) <= SINGLE_ERROR))
+            if len(wrong):
+                place = tuple(wrong[0].tolist())
+                raise CheckFailedError(
+                    f"expected {name} {expected[place]} at {list(place)} in {table.name}, found {found[place]}"
+                )
+
+
+def started(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> tuple[MatchCube, MatchPairs]:
+    """What the cube can do, and the table before its first step."""
+    from bgdata.bearoff.match_two_sided import start_match
+
+    met = met_of(inputs, parameters)
+    met.at(parameters.score())  # refuses a score beyond the table, rather than one that the game leads to
+    cube = MatchCube(parameters.score(), met.at)
+    return cube, start_match(parameters.points, parameters.checkers, cube, parameters.cube_value)
+
+
+def finished(parameters: MatchBearoffParameters, cube: MatchCube, match: MatchPairs) -> dict[str, Array]:
+    """The arrays of a solved table, rounded once."""
+    from bgdata.bearoff.match_two_sided import mwc_columns
+
+    columns = mwc_columns(match, cube, parameters.cube_value)
+    rounded = is_rounded(parameters.points, parameters.checkers)
+    mwc = np.empty((*columns[0].shape, len(columns)), np.uint16 if rounded else np.float32)
+    for place, column in enumerate(columns):
+        mwc[:, :, place] = np.rint(column * STEPS) if rounded else column
+    results = [cube.worth(0, parameters.cube_value * factor) for factor in (1, 2)]
+    return {"mwc": mwc, "results": np.ascontiguousarray(np.array(results, np.float64).T)}
+
+
+def error_bound(points: int, checkers: int) -> float:
+    """Largest error of any stored MWC, given the match equity table: rounding, once."""
+    return RECURSION_ERROR + (0.5 / STEPS if is_rounded(points, checkers) else SINGLE_ERROR)
+
+
+def met_of(inputs: Mapping[str, Table], parameters: MatchBearoffParameters) -> MatchEquity:
+    """The match equity table that a recipe names. Raises MissingTableError."""
+    return met_of_arrays(inputs["met"].arrays(), parameters.met)
+
+
+DATASET = BearoffMatch()

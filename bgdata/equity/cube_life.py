@@ -1,0 +1,71 @@
+"""The cube life index that makes Janowski's model exact, and what decisions by the model lose, where gammons cannot be.
+
+The model is `index` x live + (1 - index) x dead (see `janowski`), equities of the player on roll who does not double
+now, from the chance of winning without a cube; so the index that makes it exact is (exact - dead) / (live - dead).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgdata.game.match import CubeOwner
+
+MODEL_INDEX = 0.7  # the index of rules of thumb, `janowski.DEFAULT_INDEX`
+CERTAINTY = 0.01  # an index that equities leave more uncertain than this is none
+TIE = 1e-9  # equities of two actions that differ by less are the same: chances are sums of rounded ones
+CUBES = ("centered", "owned", "opponent_owned")
+Values = NDArray[np.float64]
+
+
+class NoIndex(IntEnum):
+    """Why a position has no index, as stored in place of one."""
+
+    BELOW = -1  # the cube is worth less than a dead one
+    ABOVE = 2  # it is worth more than a live one
+    UNCERTAIN = 3  # live and dead cubes are worth too nearly the same
+
+
+def model_equities(win_chance: ArrayLike, index: float) -> Values:
+    """float64[..., 3]: equity by the model with the cube centered, owned and the opponent's, not doubling now."""
+    from bgdata.equity.janowski import janowski_equities  # a kernel, which declaring the dataset kind does not need
+
+    return np.stack([janowski_equities(win_chance, owner=owner, cube_life_index=index) for owner in CubeOwner], axis=-1)
+
+
+def cube_life_indexes(win_chance: ArrayLike, exact: ArrayLike, error_bound: float) -> Values:
+    """float64[..., 3]: the index from 0 to 1 that makes the model exact for each cube of `CUBES`, or a NoIndex.
+
+    exact: [..., 3] no-double equities; they and 2 x win_chance - 1 are within `error_bound` of the truth. An index that
+    may be 0 or 1 by that bound is one.
+    """
+    win, equities = np.asarray(win_chance, np.float64), np.asarray(exact, np.float64)
+    dead = (2.0 * win - 1.0)[..., None]
+    gap = model_equities(win, 1.0) - dead
+    # the equity may be off by the bound, the dead one as well, and the live one by 5 / 3 of it where it is steepest
+    uncertainty = 5.0 * error_bound / np.maximum(np.abs(gap), error_bound)
+    is_uncertain = uncertainty > CERTAINTY
+    index = (equities - dead) / np.where(is_uncertain, 1.0, gap)
+    found = np.clip(index, 0.0, 1.0)
+    found = np.where(index < -uncertainty, float(NoIndex.BELOW), found)
+    found = np.where(index > 1.0 + uncertainty, float(NoIndex.ABOVE), found)
+    return np.where(is_uncertain, float(NoIndex.UNCERTAIN), found)
+
+
+def margins(exact: ArrayLike) -> Values:
+    """float64[..., 3] by which doubling a centered cube, redoubling, and taking are right, negative where wrong, from
+    exact equities [..., 3]; points per unit cube before the double."""
+    found = np.asarray(exact, np.float64)
+    taken = 2.0 * found[..., 2]
+    doubled = np.minimum(taken, 1.0)
+    return np.stack([doubled - found[..., 0], doubled - found[..., 1], 1.0 - taken], axis=-1)
+
+
+def decision_losses(win_chance: ArrayLike, exact_margins: ArrayLike, index: float = MODEL_INDEX) -> Values:
+    """float64[..., 3]: what doubling, redoubling and taking by the model with these winning chances loses against the
+    right decision, whose margins are given; 0 where the model is right. Ties double, and pass, as in gnubg."""
+    by_model, exact = margins(model_equities(win_chance, index)), np.asarray(exact_margins, np.float64)
+    acts = np.concatenate([by_model[..., :2] > -TIE, by_model[..., 2:] > TIE], axis=-1)
+    return np.where(acts, np.maximum(-exact, 0.0), np.maximum(exact, 0.0))

@@ -1,0 +1,265 @@
+"""What a cube decision compares: equities of each way to go on, which action is best, and the strategies that say so.
+
+For kernels: a strategy is numbers, equities come back as tuples, nothing is allocated. `cube` is the front door.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.curves import (
+    CENTERED,
+    ON_ROLL,
+    OPPONENT,
+    Curve,
+    Points,
+    curve_equity,
+    double_point,
+    first_reaching,
+    owner_code,
+    scaled,
+)
+from bgdata.equity.janowski import DEFAULT_INDEX, both_indexes, janowski_curve, situation_rows
+from bgdata.equity.jump import DEFAULT_VOLATILITY, check_volatility, jump_curve
+from bgdata.errors import InvalidParameterError
+from bgdata.game.match import CubeOwner
+from bgdata.kernel import Array, kernel
+
+JANOWSKI, JUMP = 0, 1  # models
+NOT_ALLOWED = -np.inf  # the equity of a double that the rules, or the score, leave no sense
+
+
+class Action(IntEnum):
+    """What is best for both sides; the numbers are those of kernels."""
+
+    NO_DOUBLE = 0  # not yet, or not allowed
+    DOUBLE_TAKE = 1
+    DOUBLE_PASS = 2
+    TOO_GOOD = 3  # the opponent would pass, and playing on is worth more
+    DOUBLE_BEAVER = 4
+
+
+_NO_DOUBLE, _TAKE, _PASS, _TOO_GOOD, _BEAVER = map(int, Action)
+
+
+class Strategy(NamedTuple):
+    """A model of the cube with its settings: JANOWSKI goes by the cube life indexes of the player on roll and of the
+    opponent, JUMP by the volatility."""
+
+    model: int = JANOWSKI
+    cube_life_index: float = DEFAULT_INDEX
+    opponent_cube_life_index: float = DEFAULT_INDEX
+    volatility: float = DEFAULT_VOLATILITY
+
+
+DEFAULT_STRATEGY = Strategy()
+
+
+class CubeEquities(NamedTuple):
+    """Equities of the player on roll: points per unit cube, or in a match his mwc. What cannot be is NOT_ALLOWED;
+    `double_beaver` is `double_take` where there are no beavers."""
+
+    no_double: float
+    double_take: float
+    double_beaver: float
+    double_pass: float
+
+
+def janowski(cube_life_index: float = DEFAULT_INDEX, opponent_cube_life_index: float | None = None) -> Strategy:
+    """Janowski's model with one cube life index, or one for each player. Raises InvalidParameterError."""
+    own, other = both_indexes(cube_life_index, opponent_cube_life_index)
+    return Strategy(JANOWSKI, own, other)
+
+
+def jump(volatility: float = DEFAULT_VOLATILITY) -> Strategy:
+    """The jump model in its linear approximation. Raises InvalidParameterError."""
+    check_volatility(volatility)
+    return Strategy(JUMP, volatility=float(volatility))
+
+
+@kernel()
+def turned_strategy(strategy: Strategy) -> Strategy:
+    """The strategy with the opponent on roll."""
+    return Strategy(strategy.model, strategy.opponent_cube_life_index, strategy.cube_life_index, strategy.volatility)
+
+
+@kernel()
+def best_answer(equities: CubeEquities) -> float:
+    """What a double is worth when the opponent answers it best; NOT_ALLOWED."""
+    return min(equities.double_take, equities.double_beaver, equities.double_pass)
+
+
+@kernel()
+def best_equity(equities: CubeEquities) -> float:
+    """What the position is worth when both sides do what is best."""
+    return max(equities.no_double, best_answer(equities))
+
+
+@kernel()
+def best_action(equities: CubeEquities) -> int:
+    """The number of the best `Action`: who is indifferent doubles, and passes."""
+    answer, passes = best_answer(equities), equities.double_pass <= best_answer(equities)
+    if equities.no_double > answer:
+        return _TOO_GOOD if passes and answer > NOT_ALLOWED else _NO_DOUBLE
+    if passes:
+        return _PASS
+    return _BEAVER if equities.double_beaver < equities.double_take else _TAKE
+
+
+@kernel(borrows=True)
+def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
+    """Winning chance, mean points of a win and of a loss, from five cumulative chances[0:5]."""
+    win = min(max(float(chances[0]), 0.0), 1.0)
+    mean_win = 1.0 + (chances[1] + chances[2]) / win if win > 0.0 else 1.0
+    mean_loss = 1.0 + (chances[3] + chances[4]) / (1.0 - win) if win < 1.0 else 1.0
+    return win, min(max(mean_win, 1.0), 3.0), min(max(mean_loss, 1.0), 3.0)
+
+
+@kernel()
+def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
+    """Equity by winning chance in money play, by owner code. The jump model takes no notice of the Jacoby rule."""
+    if strategy.model == JUMP:
+        return jump_curve(mean_win, mean_loss, owner, strategy.volatility)
+    return janowski_curve(
+        mean_win, mean_loss, owner, strategy.cube_life_index, strategy.opponent_cube_life_index, is_jacoby
+    )
+
+
+@kernel(borrows=True)
+def money_equity(strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool) -> float:
+    """Equity of the player on roll who does not double now, in points per unit cube, from chances[0:5]."""
+    win, mean_win, mean_loss = mean_points(chances)
+    return curve_equity(money_curve(strategy, mean_win, mean_loss, owner, is_jacoby), win)
+
+
+@kernel(borrows=True)
+def money_equities(
+    strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool, has_beavers: bool
+) -> CubeEquities:
+    """Equities of the cube decision of the player on roll in money play, from chances[0:5]."""
+    win, mean_win, mean_loss = mean_points(chances)
+    now = curve_equity(money_curve(strategy, mean_win, mean_loss, owner, is_jacoby), win)
+    if owner == OPPONENT:
+        return CubeEquities(now, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
+    taken = 2.0 * curve_equity(money_curve(strategy, mean_win, mean_loss, OPPONENT, False), win)
+    return CubeEquities(now, taken, 2.0 * taken if has_beavers else taken, 1.0)
+
+
+@kernel()
+def money_points_of(
+    strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool, has_beavers: bool
+) -> Points:
+    """Where decisions about a centered cube, or one that the player on roll owns, change in money play."""
+    now = money_curve(strategy, mean_win, mean_loss, owner, is_jacoby)
+    taken = scaled(money_curve(strategy, mean_win, mean_loss, OPPONENT, False), 2.0)
+    own = scaled(money_curve(strategy, mean_win, mean_loss, ON_ROLL, False), 2.0)
+    return Points(
+        first_reaching(own, -1.0),
+        double_point(now, taken, 1.0, 2.0 if has_beavers else 1.0),
+        first_reaching(taken, 1.0),
+        first_reaching(now, 1.0),
+    )
+
+
+@kernel()
+def fill_money_points(
+    strategy: Strategy,
+    situations: NDArray[np.float64],
+    owner: int,
+    is_jacoby: bool,
+    has_beavers: bool,
+    points: NDArray[np.float64],
+) -> None:
+    """Fills points[row, 0:4], as `Points`, from situations[row, 0:3]: any chance, mean points of a win, of a loss."""
+    for row in range(len(situations)):
+        found = money_points_of(strategy, situations[row, 1], situations[row, 2], owner, is_jacoby, has_beavers)
+        points[row, 0], points[row, 1] = found.take_point, found.double_point
+        points[row, 2], points[row, 3] = found.cash_point, found.too_good_point
+
+
+@kernel()
+def fill_money_equities(
+    strategy: Strategy,
+    chances: NDArray[np.floating],
+    owner: int,
+    is_jacoby: bool,
+    has_beavers: bool,
+    equities: NDArray[np.float64],
+    actions: NDArray[np.int8],
+) -> None:
+    """Fills equities[row, 0:4], as `CubeEquities`, and actions[row] from chances[row, 0:5]."""
+    for row in range(len(chances)):
+        found = money_equities(strategy, chances[row], owner, is_jacoby, has_beavers)
+        equities[row, 0], equities[row, 1] = found.no_double, found.double_take
+        equities[row, 2], equities[row, 3] = found.double_beaver, found.double_pass
+        actions[row] = best_action(found)
+
+
+def money_points(
+    strategy: Strategy,
+    mean_win: Array | float = 1.0,
+    mean_loss: Array | float = 1.0,
+    *,
+    owner: CubeOwner = CubeOwner.CENTERED,
+    is_jacoby: bool = False,
+    has_beavers: bool = False,
+) -> Points:
+    """Take, double (of a cube that the player owns: redouble), cash and too-good points, float64[...] each, by arrays
+    of mean points of a win and of a loss that broadcast. They are where equities meet.
+
+    Raises InvalidParameterError for mean points out of range, a cube that the player may not turn, and for the jump
+    model under the Jacoby rule.
+    """
+    code = check_money(strategy, owner, is_jacoby=is_jacoby)
+    if code == OPPONENT:
+        raise InvalidParameterError("expected a cube that is centered or owned by the player on roll, got opponent")
+    situations, shape = situation_rows(0.5, mean_win, mean_loss)
+    points = np.empty((len(situations), 4))
+    fill_money_points(strategy, situations, code, is_jacoby, has_beavers, points)
+    return Points(*points.T.reshape(4, *shape))
+
+
+def decide_money(
+    strategy: Strategy,
+    chances: Array,
+    *,
+    owner: CubeOwner = CubeOwner.CENTERED,
+    is_jacoby: bool = False,
+    has_beavers: bool = False,
+) -> tuple[CubeEquities, NDArray[np.int8]]:
+    """Equities, float64[n] each, and the best actions, int8[n] numbers of `Action`, from float[n, 5] chances of the
+    player on roll before the roll. Raises InvalidParameterError."""
+    code = check_money(strategy, owner, is_jacoby=is_jacoby)
+    rows = check_chances(chances)
+    equities, actions = np.empty((len(rows), 4)), np.empty(len(rows), np.int8)
+    fill_money_equities(strategy, rows, code, is_jacoby, has_beavers, equities, actions)
+    return CubeEquities(*equities.T), actions
+
+
+def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
+    """The code of an owner. Raises InvalidParameterError for none, and the jump model under the Jacoby rule."""
+    code = owner_code(owner)
+    if strategy.model == JUMP and is_jacoby and code == CENTERED:
+        raise InvalidParameterError("expected the janowski model under the jacoby rule, got jump")
+    return code
+
+
+def check_chances(chances: Array) -> NDArray[np.float64]:
+    """float64[n, 5] of five cumulative chances a row. Raises InvalidParameterError for another shape, chances that are
+    none, or one above what includes it (by more than rounding)."""
+    rows = np.ascontiguousarray(chances, np.float64)
+    if rows.ndim != 2 or rows.shape[1] != 5:
+        raise InvalidParameterError(f"expected chances[n, 5], got {list(rows.shape)}")
+    includes = np.stack([np.ones(len(rows)), rows[:, 0], rows[:, 1], 1 - rows[:, 0], rows[:, 3]], axis=1)
+    wrong = ~((rows >= -1e-6) & (rows <= includes + 1e-6))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong.any(axis=1))[0])
+        raise InvalidParameterError(
+            "expected win >= win_gammon >= win_backgammon and 1 - win >= lose_gammon >= lose_backgammon from 0 to 1, "
+            f"got {', '.join(f'{value:g}' for value in rows[row])}"
+        )
+    return rows

@@ -1,0 +1,144 @@
+"""The jump model of the cube solved on a grid, without the approximation of `jump`: its check, and its price.
+
+Before each jump nobody doubles; after it whoever may and should does. So the equity at a winning chance p is the mean
+over jumps of what the position is worth where they lead, with the best cube action taken there:
+
+    owned    mean of max(owned, min(2 x opponent_owned, 1))
+    centered mean of the same with centered, held from below by max(2 x owned, -1)
+
+Games end at chances 0 and 1, where they are worth -L and W: beyond, equity goes on straight, as steep as makes the mean
+over jumps from 0 and from 1 come out at -L and W. Between the N + 1 points of the grid equity is straight as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import erf, exp, pi, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.curves import NEVER, Points
+from bgdata.errors import InvalidParameterError
+from bgdata.game.match import CubeOwner
+
+Equities = NDArray[np.float64]
+JUMPS = ("double-exponential", "normal")
+MOST_ROUNDS = 100_000
+CONVERGED = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedJumps:
+    """Equities of the player on roll who does not double now, float64[N + 1], at winning chances 0, 1/N, ..., 1."""
+
+    chances: Equities
+    owned: Equities
+    centered: Equities
+    opponent_owned: Equities
+
+    def points(self, owner: CubeOwner = CubeOwner.CENTERED) -> Points:
+        """Where decisions change, for a cube that is centered or owned by the player on roll."""
+        now = {CubeOwner.CENTERED: self.centered, CubeOwner.ON_ROLL: self.owned}[owner]
+        doubled = np.minimum(2 * self.opponent_owned, 1.0)
+        return Points(
+            take_point=self._first(2 * self.owned + 1),
+            double_point=self._first(doubled - now),
+            cash_point=self._first(2 * self.opponent_owned - 1),
+            too_good_point=self._first(now - 1),
+        )
+
+    def _first(self, gains: Equities) -> float:
+        """The least winning chance from which a gain that begins below 0 is not; NEVER."""
+        crossings = np.flatnonzero((gains[:-1] < 0) & (gains[1:] >= 0))
+        if not len(crossings):
+            return 0.0 if gains[0] >= 0 else NEVER
+        place = int(crossings[0])
+        share = gains[place] / (gains[place] - gains[place + 1])
+        return float(self.chances[place] + share * (self.chances[place + 1] - self.chances[place]))
+
+
+def solve_jumps(
+    mean_win: float, mean_loss: float, volatility: float, *, jumps: str = "double-exponential", points: int = 100
+) -> SolvedJumps:
+    """Equities of the jump model by iteration, for mean points of a win and of a loss from 1 to 3.
+
+    `volatility` is the mean absolute size of a jump, up to 0.5; `jumps` their distribution, one of JUMPS; `points` N.
+    Raises InvalidParameterError.
+    """
+    check_jumps(mean_win, mean_loss, volatility, jumps, points)
+    mean = mean_over_jumps(points, _second_integral(jumps, volatility))
+    chances = np.linspace(0.0, 1.0, points + 1)
+    dead = chances * (mean_win + mean_loss) - mean_loss
+    ends = np.array([-mean_loss, mean_win])
+
+    def next_sides(sides: Equities) -> Equities:
+        owned, other = sides
+        return np.stack([np.maximum(owned, np.minimum(2 * other, 1)), np.minimum(other, np.maximum(2 * owned, -1))])
+
+    owned, other = iterate(mean, next_sides, np.stack([dead, dead]), ends)
+
+    def next_centered(sides: Equities) -> Equities:
+        held = np.minimum(sides, np.maximum(2 * owned, -1))
+        return np.asarray(np.where(np.minimum(2 * other, 1) > sides, np.minimum(2 * other, 1), held))
+
+    (centered,) = iterate(mean, next_centered, dead[None], ends)
+    return SolvedJumps(chances, owned, centered, other)
+
+
+def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
+    """float64[k, N + 1]: equities that are the means of themselves once decided, with given ones at both ends."""
+    equities = start
+    for _ in range(MOST_ROUNDS):
+        after = decided(equities)
+        after[:, [0, -1]] = ends
+        following = after @ mean.T
+        change = np.abs(following - equities).max()
+        equities = np.asarray(following)
+        if change < CONVERGED:
+            break
+    return equities
+
+
+def mean_over_jumps(points: int, integral: Callable[[float], float]) -> Equities:
+    """float64[N + 1, N + 1]: the weights that make the mean after a jump from grid point i out of equities at k.
+
+    `integral` is the second integral of the density of jumps: means over straight pieces are its differences.
+    """
+    step = 1 / points
+    at = np.array([integral(distance * step) for distance in range(-points - 1, points + 2)])
+    place = np.arange(points + 1)
+    apart = place[None, :] - place[:, None] + points + 1
+    weights: Equities = (at[apart + 1] - 2 * at[apart] + at[apart - 1]) / step
+    # half pieces at the ends, with all that lies beyond as if it were there
+    weights[:, 0] = (at[apart[:, 1]] - at[apart[:, 0]]) / step
+    weights[:, -1] = 1 - (at[apart[:, -1]] - at[apart[:, -2]]) / step
+    # and what equity gains beyond by its slope there, which makes the means from both ends come out
+    beyond = np.stack([-at[apart[:, 0]], at[apart[:, -1]] - (1 - place * step)], axis=1)
+    wanted = np.zeros((2, points + 1))
+    wanted[0, 0] = wanted[1, -1] = 1
+    slopes = np.linalg.solve(beyond[[0, -1]], wanted - weights[[0, -1]])
+    return np.asarray(weights + beyond @ slopes)
+
+
+def _second_integral(jumps: str, volatility: float) -> Callable[[float], float]:
+    """The integral of the distribution function of a jump, from minus infinity: of z, it is the mean of (z - jump)+."""
+    if jumps == "normal":
+        sd = volatility * sqrt(pi / 2)
+        return lambda z: z * (1 + erf(z / sd / sqrt(2))) / 2 + sd / sqrt(2 * pi) * exp(-z * z / (2 * sd * sd))
+    return lambda z: max(z, 0.0) + volatility / 2 * exp(-abs(z) / volatility)
+
+
+def check_jumps(mean_win: float, mean_loss: float, volatility: float, jumps: str, points: int) -> None:
+    """Raise InvalidParameterError unless the model can be solved with these."""
+    for name, value in (("a win", mean_win), ("a loss", mean_loss)):
+        if not 1 <= value <= 3:
+            raise InvalidParameterError(f"expected mean points of {name} from 1 to 3, got {value:g}")
+    if not 0 < volatility <= 0.5:
+        raise InvalidParameterError(f"expected a jump volatility above 0 and up to 0.5, got {volatility:g}")
+    if jumps not in JUMPS:
+        raise InvalidParameterError(f"expected jumps that are {' or '.join(JUMPS)}, got {jumps}")
+    if points < 2 / volatility or points < 10:
+        least = max(10, int(np.ceil(2 / volatility)))
+        raise InvalidParameterError(f"expected a grid of at least {least} points for such jumps, got {points}")

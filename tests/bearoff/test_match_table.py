@@ -1,0 +1,117 @@
+"""Probing match bearoff tables by board, layout and index."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner, match_columns
+from bgdata.datasets.bearoff_match import DATASET
+from bgdata.errors import InvalidPositionError, InvalidScoreError, NotCoveredError
+from bgdata.game.match import CubeOwner, MatchScore
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[MatchTable, MatchTable]:
+    """The smallest table, and the same score with a cube of 2."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("probe") / "warehouse")
+    recipes = (DATASET.smallest, DATASET.smallest.with_changes({"cube_value": 2}))
+    found = [MatchTable(warehouse.build(DATASET.name, recipe)) for recipe in recipes]
+    return found[0], found[1]
+
+
+def board_of(on_roll: list[int], opponent: list[int]) -> list[int]:
+    board = [0] * 26
+    for point, count in enumerate(on_roll, start=1):
+        board[point] += count
+    for point, count in enumerate(opponent, start=1):
+        board[25 - point] -= count
+    return board
+
+
+def test_boards_layouts_and_indexes_say_the_same(tables: tuple[MatchTable, MatchTable]) -> None:
+    for table, owners in zip(tables, (["centered"], ["on_roll", "opponent"]), strict=True):
+        for on_roll, opponent in (([0, 2, 1], [0, 1, 2]), ([1, 0, 0], [0, 0, 3]), ([3, 0, 0], [1, 0, 0])):
+            indexes = bgdata.position_index(on_roll), bgdata.position_index(opponent)
+            for owner in owners:
+                expected = table.probe_layouts(*indexes, owner)
+                assert table.probe(board_of(on_roll, opponent), owner) == expected
+                assert table.probe(np.array(board_of(on_roll, opponent), np.int8), CubeOwner(owner)) == expected
+                assert table.probe_layouts(on_roll, opponent, owner) == expected
+            assert table.probe(board_of(on_roll, opponent)) == table.probe_layouts(*indexes, owners[0])
+            row = table.probe_many([indexes[0]], [indexes[1]])[0]
+            assert row[0] == expected.cubeless
+            assert len(row) == len(table.columns)
+    assert len(tables[0]) == 400
+
+
+def test_normalised_equities(tables: tuple[MatchTable, MatchTable]) -> None:
+    table = tables[0]
+    assert table.equity(table.won) == 1
+    assert table.equity(table.lost) == -1
+    assert table.equity((table.won + table.lost) / 2) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("decision", "action", "mwc"),
+    [
+        (MatchDecision(0.6, 0.61, 0.62, 0.7), "double, take", 0.62),
+        (MatchDecision(0.6, 0.61, 0.72, 0.7), "double, pass", 0.7),
+        (MatchDecision(0.6, 0.61, 0.60, 0.7), "no double", 0.61),
+        (MatchDecision(0.6, 0.61, 0.61, 0.7), "double, take", 0.61),
+        (MatchDecision(0.6, 0.61, None, 0.7), "no double", 0.61),
+        (MatchDecision(0.7, 0.7, 0.75, 0.7), "no double", 0.7),
+    ],
+)
+def test_actions(decision: MatchDecision, action: str, mwc: float) -> None:
+    assert (decision.action, decision.mwc) == (action, mwc)
+
+
+def test_columns_are_cubes_that_can_be() -> None:
+    assert match_columns(MatchScore(3, 4), 1) == ("cubeless", "centered", "double_take")
+    assert match_columns(MatchScore(3, 4), 2) == ("cubeless", "owned", "opponent_owned", "double_take")
+    assert match_columns(MatchScore(1, 4, True), 1) == ("cubeless",)
+
+
+@pytest.mark.parametrize(
+    ("value", "owner", "message"),
+    [
+        (1, "on_roll", "expected a cube of 1 to be centered, got 'on_roll'"),
+        (2, "centered", "expected a cube of 2 to be that of on_roll or opponent, got 'centered'"),
+        (2, "white", r"expected a cube owner in \{centered, on_roll, opponent\}, got 'white'"),
+    ],
+)
+def test_owners_that_cannot_be(tables: tuple[MatchTable, MatchTable], value: int, owner: str, message: str) -> None:
+    with pytest.raises(InvalidScoreError, match=message):
+        checked_owner(value, owner)
+    with pytest.raises(InvalidScoreError, match=message):
+        tables[value - 1].probe(board_of([1], [1]), owner)
+
+
+def test_positions_that_are_not_covered(tables: tuple[MatchTable, MatchTable]) -> None:
+    table = tables[0]
+    with pytest.raises(NotCoveredError, match="expected all checkers on points 1 to 3, got"):
+        table.probe(board_of([0, 0, 0, 1], [1]))
+    with pytest.raises(NotCoveredError, match="expected a position in bearoff_match/3x3-away-2-3-cube-1-"):
+        table.probe(board_of([4], [1]))
+    with pytest.raises(NotCoveredError, match="expected a bearoff position, got a checker on the bar"):
+        table.probe([1, *board_of([1], [1])[1:]])
+    with pytest.raises(InvalidPositionError, match=r"expected a board of 26 integers, got \(25,\)"):
+        table.probe([0] * 25)
+    for wrong in ([0, 400], [-1]):
+        with pytest.raises(NotCoveredError, match=f"expected indexes below 20 for bearoff_match/.*, got {wrong[-1]}"):
+            table.probe_many(wrong, wrong)
+
+
+def test_probing_needs_no_database(tables: tuple[MatchTable, MatchTable]) -> None:
+    from tests.test_imports import heavy, run_python
+
+    loaded = run_python(
+        "from pathlib import Path\n"
+        "from bgdata.bearoff.match_table import MatchTable\n"
+        "from bgdata.store.table import Table\n"
+        f"table = MatchTable(Table(Path({str(tables[0].table.folder)!r})))\n"
+        "assert 0 < table.probe_layouts([0, 0, 1], [1]).mwc < 1\n"
+    )
+    assert heavy(loaded) == set()

@@ -1,0 +1,173 @@
+"""Match bearoffs against exact rational arithmetic that calls no cube dead, money tables, and cubeless chances."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bgdata.bearoff.match_states import CubeState, MatchCube
+from bgdata.bearoff.match_two_sided import (
+    MatchPairs,
+    column_by_index,
+    decided_mwc,
+    no_double_mwc,
+    solve_match,
+    win_chances,
+)
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
+from bgdata.kernel import threads
+from tests.bearoff.match_tables import away, crooked_table, exact_game, fair_table
+from tests.reference.bearoff import layouts
+
+TABLES = {"fair": fair_table(), "crooked": crooked_table()}
+CENTERED, ON_ROLL, OPPONENT = CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT
+ROUNDING = 1e-13
+
+
+def solved(points: int, checkers: int, score: MatchScore, cube_value: int, name: str = "fair") -> MatchPairs:
+    return solve_match(points, checkers, MatchCube(score, TABLES[name].at), cube_value)
+
+
+def no_double_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
+    return no_double_mwc(match, MatchCube(score, TABLES[name].at), state)
+
+
+def decided_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
+    return decided_mwc(match, MatchCube(score, TABLES[name].at), state)
+
+
+CASES = [
+    ("fair", away(1, 1), 1),
+    ("fair", away(2, 1), 1),
+    ("fair", away(1, 3), 1),
+    ("fair", away(2, 2), 1),
+    ("fair", away(2, 4), 1),
+    ("fair", away(3, 5), 1),
+    ("fair", away(5, 3), 2),
+    ("fair", away(4, 4), 2),
+    ("fair", away(9, 7), 4),
+    ("fair", away(5, 3), 4),
+    ("fair", away(5, 3), 8),
+    ("fair", away(1, 4, is_crawford=True), 1),
+    ("fair", away(9, 9), 1),
+    ("crooked", away(4, 4), 1),
+    ("crooked", away(3, 5), 2),
+]
+
+
+@pytest.mark.parametrize(("name", "score", "cube_value"), CASES)
+@pytest.mark.parametrize(("points", "checkers"), [(2, 2), (6, 1)])
+def test_mwc_are_exact(points: int, checkers: int, name: str, score: MatchScore, cube_value: int) -> None:
+    match, game = solved(points, checkers, score, cube_value, name), exact_game(name)
+    owners = (CENTERED,) if cube_value == 1 else (ON_ROLL, OPPONENT)
+    enumerated = layouts(points, checkers)
+    for owner in owners:
+        stakes = Stakes(score, Cube(cube_value, owner))
+        state = CubeState(0, cube_value, owner)
+        no_double, decided = no_double_of(match, state, score, name), decided_of(match, state, score, name)
+        for index, on_roll in enumerate(enumerated):
+            for other, opponent in enumerate(enumerated):
+                if index or other:
+                    expected = game.no_double(on_roll, opponent, stakes)
+                    assert abs(no_double[index, other] - float(expected)) < ROUNDING
+                    expected = game.decided(on_roll, opponent, stakes)
+                    assert abs(decided[index, other] - float(expected)) < ROUNDING
+
+
+def test_longer_games_are_exact() -> None:
+    score, game = away(5, 7), exact_game("fair")
+    match = solved(3, 3, score, 1)
+    enumerated = layouts(3, 3)
+    stakes = Stakes(score, Cube())
+    no_double = no_double_of(match, CubeState(0, 1, CENTERED), score)
+    taken = decided_of(match, CubeState(0, 2, OPPONENT), score)
+    for index, other in [(19, 19), (15, 18), (7, 12), (19, 4), (4, 19), (18, 15)]:
+        pair = enumerated[index], enumerated[other]
+        assert abs(no_double[index, other] - float(game.no_double(*pair, stakes))) < ROUNDING
+        assert abs(taken[index, other] - float(game.double_take(*pair, stakes))) < ROUNDING
+
+
+@pytest.mark.parametrize(
+    ("score", "cube_value"), [(away(1, 1), 1), (away(3, 4), 4), (away(2, 7, is_crawford=False), 8), (away(1, 1), 2)]
+)
+def test_a_dead_cube_is_a_game_without_one(score: MatchScore, cube_value: int) -> None:
+    """The slow twin lets them double all the same, and finds nothing in it."""
+    match = solved(2, 2, score, cube_value)
+    assert match.states.names == ()
+    owner = CENTERED if cube_value == 1 else ON_ROLL
+    chances = win_chances(match)
+    met = TABLES["fair"]
+    won, lost = met.after(score, cube_value), met.after(score, -cube_value)
+    found = no_double_of(match, CubeState(0, cube_value, owner), score)
+    assert np.abs(found - (lost + chances * (won - lost))).max() < ROUNDING
+    enumerated, game = layouts(2, 2), exact_game("fair")
+    for index, on_roll in enumerate(enumerated[1:], start=1):
+        for other, opponent in enumerate(enumerated[1:], start=1):
+            exact = game.cubeless(on_roll, opponent, score, cube_value)
+            assert abs(found[index, other] - float(exact)) < ROUNDING
+            assert exact == game.decided(on_roll, opponent, Stakes(score, Cube(cube_value, owner)))
+
+
+def test_cubeless_chances_are_those_of_the_money_table() -> None:
+    from bgdata.bearoff.two_sided import equity_rows, solve_total, start_pairs
+
+    pairs = start_pairs(4, 4)
+    for total in pairs.totals:
+        solve_total(pairs, total)
+    money = np.array([row[:, 0] for _, row in sorted((i, r.copy()) for i, r in equity_rows(pairs, 1.0, np.float32))])
+    chances = win_chances(solved(4, 4, away(3, 3), 1))
+    assert np.abs(2 * chances[1:, 1:] - 1 - money[1:, 1:]).max() < 2e-6
+
+
+def test_sides_are_told_apart_only_where_they_differ() -> None:
+    assert {name.side for name in solved(2, 2, away(4, 4), 1).states.names} == {0}
+    assert {name.side for name in solved(2, 2, away(4, 5), 1).states.names} == {0, 1}
+    assert {name.side for name in solved(2, 2, away(4, 4), 1, "crooked").states.names} == {0, 1}
+
+
+def test_a_redouble_that_nobody_can_lose_by_is_found() -> None:
+    """1 point behind a cube that loses the match as it is: the owner turns it at once."""
+    score = away(5, 2)
+    match = solved(3, 3, score, 2)
+    owned = CubeState(0, 2, ON_ROLL)
+    no_double, decided = no_double_of(match, owned, score), decided_of(match, owned, score)
+    taken = decided_of(match, CubeState(0, 4, OPPONENT), score)
+    won = TABLES["fair"].after(score, 2)
+    assert (np.minimum(taken, won)[1:, 1:] >= no_double[1:, 1:] - ROUNDING).all()
+    assert (decided[1:, 1:] >= no_double[1:, 1:]).all()
+
+
+def test_values_do_not_depend_on_the_thread_count() -> None:
+    def values(count: int) -> bytes:
+        score = away(3, 5)
+        with threads(count):
+            match = solved(4, 4, score, 1)
+        return (
+            no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + column_by_index(match.pairs, 3).tobytes()
+        )
+
+    assert values(1) == values(2)
+
+
+def money_columns(points: int, checkers: int) -> np.ndarray:
+    from tests.bearoff.test_two_sided import rows
+    from tests.bearoff.test_two_sided import solved as solved_for_money
+
+    return rows(solved_for_money(points, checkers))
+
+
+def test_long_matches_approach_money() -> None:
+    """Normalised no-double equities with a centered cube; further apart than 2x2 the cube would matter even more."""
+    money = money_columns(3, 3)[1:, 1:, 2]
+    met, distances = TABLES["fair"], []
+    for length in (3, 6, 12, 24):
+        score = away(length, length)
+        mwc = no_double_of(solved(3, 3, score, 1), CubeState(0, 1, CENTERED), score)[1:, 1:]
+        won, lost = met.after(score, 1), met.after(score, -1)
+        distances.append(float(np.abs((2 * mwc - won - lost) / (won - lost) - money).max()))
+    assert distances == sorted(distances, reverse=True)
+    assert distances[-1] < 0.05
+    assert Fraction(distances[-1]) < Fraction(distances[0]) / 4

@@ -1,0 +1,28 @@
+"""Situations for tests of the cube: chances of all kinds, and a match equity table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.met_induction import induced_table
+
+# mwc of the trailer, 1- to 12-away, as the blog Computational Backgammon published it on 14 March 2012
+POST_CRAWFORD = [0.5, 0.486, 0.319, 0.306, 0.187, 0.1775, 0.113, 0.106, 0.0675, 0.063, 0.0405, 0.0375]
+
+
+def random_chances(count: int, seed: int) -> NDArray[np.float64]:
+    """float64[count, 5]: ordered chances; in every tenth row the game is sure to be won, or lost, or has no gammons."""
+    random = np.random.default_rng(seed)
+    win = random.random(count)
+    win[::20], win[10::20] = 1.0, 0.0
+    shares = random.random((count, 4)) ** 2
+    shares[5::10] = 0
+    win_gammon, lose_gammon = win * shares[:, 0], (1 - win) * shares[:, 2]
+    return np.stack([win, win_gammon, win_gammon * shares[:, 1], lose_gammon, lose_gammon * shares[:, 3]], axis=1)
+
+
+def published_met() -> MatchEquity:
+    """The table to 12-away that follows from the published row."""
+    return induced_table("published", POST_CRAWFORD, 0.276)

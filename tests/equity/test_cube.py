@@ -1,0 +1,158 @@
+"""The front door to cube decisions: models, exact equities in their place, ties, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.equity.cube import CubeRules, Method, Unit, best_actions, decide_cube, why_no_double
+from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, decide_money, janowski, jump
+from bgdata.equity.match_cube import MatchGame, match_equities
+from bgdata.errors import InvalidParameterError, InvalidScoreError
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from tests.equity.samples import published_met, random_chances
+
+MET = published_met()
+MONEY = Stakes(Money(is_jacoby=False))
+CHANCES = (0.7, 0.2, 0.0, 0.1, 0.0)
+OWN, OTHER = Cube(2, CubeOwner.ON_ROLL), Cube(2, CubeOwner.OPPONENT)
+
+
+def test_money_by_the_model() -> None:
+    for row in random_chances(100, seed=12):
+        for stakes in (MONEY, Stakes(Money(is_jacoby=True)), Stakes(Money(is_jacoby=True), OWN)):
+            assert isinstance(stakes.score, Money)
+            decision = decide_cube(row.tolist(), stakes, CubeRules(janowski(0.6)))
+            found, actions = decide_money(
+                janowski(0.6), row[None], owner=stakes.cube.owner, is_jacoby=stakes.score.is_jacoby
+            )
+            assert decision.equities == tuple(column.item() for column in found)
+            assert decision.action == actions.item()
+            assert decision.double_beaver is None
+            assert (decision.unit, decision.method) == (Unit.POINTS, Method.JANOWSKI)
+
+
+def test_a_decision_by_hand() -> None:
+    """W = 0.9 / 0.7 and L = 0.4 / 0.3, a dead cube: equity 0.5, doubled 1."""
+    decision = decide_cube(CHANCES, MONEY, CubeRules(janowski(0)))
+    assert decision.equities == pytest.approx((0.5, 1.0, 1.0, 1.0))
+    assert decision.double_gain == pytest.approx(0.5)
+    assert decision.take_gain == pytest.approx(0)
+    assert decision.equity == pytest.approx(1)
+    assert set(decision.best) == {Action.DOUBLE_TAKE, Action.DOUBLE_PASS}
+    assert decision.accuracy == "janowski's model, cube life index 0"
+
+
+def test_an_opponents_cube_is_no_decision() -> None:
+    decision = decide_cube(CHANCES, Stakes(Money(is_jacoby=True), OTHER))
+    assert (decision.double_take, decision.double_pass, decision.best) == (None, None, (Action.NO_DOUBLE,))
+    assert (decision.double_gain, decision.take_gain, decision.equity) == (0, 0, decision.no_double)
+    assert decision.why_not == "the opponent owns the cube"
+
+
+@pytest.mark.parametrize("stakes", [Stakes(MatchScore(5, 7)), Stakes(MatchScore(3, 4), OWN), Stakes(MatchScore(4, 1))])
+def test_matches_by_the_model(stakes: Stakes) -> None:
+    assert isinstance(stakes.score, MatchScore)
+    decision = decide_cube(CHANCES, stakes, CubeRules(janowski(0.6, 0.8), MET))
+    game = MatchGame(stakes.score.away, stakes.score.opponent_away)
+    owner = 1 if stakes.cube == OWN else 0
+    expected = match_equities(janowski(0.6, 0.8), MET.cells, game, stakes.cube.value, owner, np.array(CHANCES))
+    assert decision.equities == expected
+    assert (decision.unit, decision.method) == (Unit.MWC, Method.JANOWSKI)
+    assert decision.accuracy == "janowski's model, cube life index 0.6 (opponent 0.8), published"
+
+
+def test_matches_as_money() -> None:
+    stakes = Stakes(MatchScore(2, 7))
+    as_money = decide_cube(CHANCES, stakes, CubeRules(as_money=True))
+    money = decide_cube(CHANCES, MONEY)
+    assert as_money.equities == money.equities
+    assert as_money.unit == Unit.POINTS
+    crawford = Stakes(MatchScore(1, 7, is_crawford=True))
+    assert not decide_cube(CHANCES, crawford, CubeRules(as_money=True)).may_double
+
+
+@pytest.mark.parametrize(
+    ("stakes", "words"),
+    [
+        (MONEY, ""),
+        (Stakes(Money(is_jacoby=True), OTHER), "the opponent owns the cube"),
+        (Stakes(MatchScore(1, 4, is_crawford=True)), "nobody doubles in the crawford game"),
+        (Stakes(MatchScore(1, 4)), "at 1-away 4-away the cube is high enough to win the match"),
+        (Stakes(MatchScore(2, 4), OWN), "at 2-away 4-away the cube is high enough to win the match"),
+        (Stakes(MatchScore(3, 4), OWN), ""),
+        (Stakes(MatchScore(4, 1)), ""),
+    ],
+)
+def test_why_nobody_doubles(stakes: Stakes, words: str) -> None:
+    assert why_no_double(stakes) == words
+    decision = decide_cube(CHANCES, stakes, CubeRules(met=MET if isinstance(stakes.score, MatchScore) else None))
+    assert (decision.why_not, decision.may_double) == (words, not words)
+
+
+def test_exact_equities_take_the_place_of_the_model() -> None:
+    exact = CubeEquities(0.3, 0.4, 0.4, 1.0)
+    decision = decide_cube(CHANCES, MONEY, exact=exact, accuracy="a table")
+    assert decision.equities == exact
+    assert (decision.method, decision.accuracy, decision.action) == (Method.EXACT, "a table", Action.DOUBLE_TAKE)
+    assert decision.points == decide_cube(CHANCES, MONEY).points
+    mwc = CubeEquities(0.6, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
+    owned = decide_cube(CHANCES, Stakes(MatchScore(4, 4), OTHER), CubeRules(met=MET), mwc)
+    assert (owned.no_double, owned.may_double, owned.unit) == (0.6, False, Unit.MWC)
+    ignored = decide_cube(CHANCES, Stakes(MatchScore(4, 4)), CubeRules(as_money=True), mwc)
+    assert ignored.method == Method.JANOWSKI
+    beavered = decide_cube(CHANCES, MONEY, CubeRules(has_beavers=True), CubeEquities(-0.4, -0.1, -0.1, 1.0))
+    assert (beavered.double_beaver, beavered.action) == (-0.2, Action.DOUBLE_BEAVER)
+
+
+def test_jump_model() -> None:
+    decision = decide_cube(CHANCES, MONEY, CubeRules(jump(0.1)))
+    assert (decision.method, decision.accuracy) == (Method.JUMP, "jump model, volatility 0.1")
+    assert decision.equities == tuple(column.item() for column in decide_money(jump(0.1), np.array([CHANCES]))[0])
+
+
+@pytest.mark.parametrize(
+    ("equities", "best"),
+    [
+        ((0.1, 0.2, 0.2, 1.0), (Action.DOUBLE_TAKE,)),
+        ((0.2, 0.2, 0.2, 1.0), (Action.DOUBLE_TAKE, Action.NO_DOUBLE)),
+        ((0.2 + 1e-12, 0.2, 0.2, 1.0), (Action.NO_DOUBLE, Action.DOUBLE_TAKE)),
+        ((0.5, 1.0, 1.0, 1.0), (Action.DOUBLE_PASS, Action.DOUBLE_TAKE)),
+        ((1.0, 1.3, 1.3, 1.0), (Action.DOUBLE_PASS, Action.TOO_GOOD)),
+        ((1.0, 1.0, 1.0, 1.0), (Action.DOUBLE_PASS, Action.DOUBLE_TAKE, Action.TOO_GOOD)),
+        ((-0.5, -0.1, -0.2, 1.0), (Action.DOUBLE_BEAVER,)),
+        ((1.2, 1.3, 1.3, 1.0), (Action.TOO_GOOD,)),
+    ],
+)
+def test_actions_that_are_worth_the_same(equities: tuple[float, ...], best: tuple[Action, ...]) -> None:
+    assert best_actions(CubeEquities(*equities)) == best
+
+
+REFUSED = [
+    ((0.5, 0.6, 0, 0, 0), MONEY, CubeRules(), "expected win >= win_gammon >= win_backgammon"),
+    (CHANCES, Stakes(MatchScore(3, 3)), CubeRules(), "expected a match equity table for a match, got none at 3-away"),
+    (
+        CHANCES,
+        Stakes(MatchScore(3, 3)),
+        CubeRules(met=MET, has_beavers=True),
+        "expected beavers in money play only",
+    ),
+    (
+        CHANCES,
+        Stakes(MatchScore(3, 3)),
+        CubeRules(jump(), MET),
+        "expected the janowski model in a match, got jump",
+    ),
+    (CHANCES, Stakes(Money(is_jacoby=True)), CubeRules(jump()), "expected the janowski model under the jacoby rule"),
+]
+
+
+@pytest.mark.parametrize(("chances", "stakes", "rules", "message"), REFUSED)
+def test_what_is_refused(chances: tuple[float, ...], stakes: Stakes, rules: CubeRules, message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        decide_cube(chances, stakes, rules)
+
+
+def test_scores_that_the_table_does_not_have() -> None:
+    with pytest.raises(InvalidScoreError, match="expected at most 12 points to go, as published has, got 13-away"):
+        decide_cube(CHANCES, Stakes(MatchScore(13, 3)), CubeRules(met=MET))

@@ -1,0 +1,150 @@
+"""Decisions in money play against the twin: Jacoby, beavers, ties, and chances that are none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.equity.doubling import (
+    NOT_ALLOWED,
+    Action,
+    CubeEquities,
+    Strategy,
+    best_action,
+    best_equity,
+    decide_money,
+    janowski,
+    jump,
+    mean_points,
+    money_equity,
+    money_points,
+    turned_strategy,
+)
+from bgdata.errors import InvalidParameterError
+from bgdata.game.match import CubeOwner
+from tests.equity.samples import random_chances
+from tests.reference import cube as twin
+
+CHANCES = random_chances(2000, seed=3)
+WORDS = {
+    "no double": Action.NO_DOUBLE,
+    "double, take": Action.DOUBLE_TAKE,
+    "double, pass": Action.DOUBLE_PASS,
+    "too good": Action.TOO_GOOD,
+    "double, beaver": Action.DOUBLE_BEAVER,
+}
+
+
+def test_mean_points() -> None:
+    for chances in CHANCES:
+        assert mean_points(chances) == pytest.approx(twin.mean_points(chances.tolist()))
+
+
+@pytest.mark.parametrize("owner", CubeOwner)
+@pytest.mark.parametrize(("is_jacoby", "has_beavers"), [(False, False), (True, False), (True, True)])
+def test_decisions(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
+    strategy, indexes = janowski(0.65, 0.75), (0.65, 0.75)
+    found, actions = decide_money(strategy, CHANCES[:150], owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers)
+    for row, chances in enumerate(CHANCES[:150].tolist()):
+        win, mean_win, mean_loss = twin.mean_points(chances)
+        now = twin.janowski_equity(win, mean_win, mean_loss, owner, indexes, is_jacoby)
+        assert found.no_double[row] == pytest.approx(now, abs=1e-8)
+        if owner == CubeOwner.OPPONENT:
+            assert (found.double_take[row], actions[row]) == (NOT_ALLOWED, Action.NO_DOUBLE)
+            continue
+        taken = 2 * twin.janowski_equity(win, mean_win, mean_loss, "opponent", indexes)
+        assert found.double_take[row] == pytest.approx(taken, abs=1e-8)
+        assert found.double_beaver[row] == pytest.approx(taken * (1 + has_beavers), abs=1e-8)
+        assert found.double_pass[row] == 1
+        answers = sorted([taken, 1.0, now])
+        if min(np.diff(answers)) > 1e-7:  # else rounding decides
+            assert actions[row] == WORDS[twin.decision(now, taken, 1.0, 2 * taken if has_beavers else None)]
+
+
+def test_every_action_is_met() -> None:
+    chances = np.concatenate([CHANCES, random_chances(2000, seed=4) * [1, 1, 1, 0, 0]])
+    _, actions = decide_money(janowski(0.7), chances, is_jacoby=False)
+    assert set(actions) == {Action.NO_DOUBLE, Action.DOUBLE_TAKE, Action.DOUBLE_PASS, Action.TOO_GOOD}
+    _, actions = decide_money(janowski(0.7), chances, is_jacoby=True, has_beavers=True)
+    assert Action.TOO_GOOD not in actions
+
+
+def test_jacoby_may_make_a_bad_double_right_and_beavers_wrong_again() -> None:
+    """Who wins gammons only by doubling may double as an underdog with a taken cube below 0 (Kauder's paradox)."""
+    chances = np.array([[0.42, 0.42, 0.0, 0.0, 0.0]])
+    plain = decide_money(janowski(0.0), chances, is_jacoby=True)
+    assert plain[0].no_double.item() == pytest.approx(-0.16)
+    assert plain[0].double_take.item() == pytest.approx(2 * 0.26)
+    chances = np.array([[0.35, 0.2, 0.0, 0.0, 0.0]])
+    (found, action), (beavered, other) = (
+        decide_money(janowski(0.0), chances, is_jacoby=True, has_beavers=beavers) for beavers in (False, True)
+    )
+    assert (found.no_double.item(), found.double_take.item()) == pytest.approx((-0.3, -0.2))
+    assert (action.item(), other.item()) == (Action.DOUBLE_TAKE, Action.NO_DOUBLE)
+    assert beavered.double_beaver.item() == pytest.approx(-0.4)
+    chances = np.array([[0.39, 0.2, 0.0, 0.0, 0.0]])
+    found, action = decide_money(janowski(0.0), chances, is_jacoby=True, has_beavers=True)
+    assert (found.no_double.item(), found.double_beaver.item()) == pytest.approx((-0.22, -0.08))
+    assert action.item() == Action.DOUBLE_BEAVER
+
+
+@pytest.mark.parametrize(
+    ("equities", "action", "worth"),
+    [
+        ((0.2, 0.2, 0.2, 1.0), Action.DOUBLE_TAKE, 0.2),  # who is indifferent doubles
+        ((0.9, 1.0, 1.0, 1.0), Action.DOUBLE_PASS, 1.0),  # and passes
+        ((1.0, 1.4, 1.4, 1.0), Action.DOUBLE_PASS, 1.0),
+        ((1.1, 1.4, 1.4, 1.0), Action.TOO_GOOD, 1.1),
+        ((1.1, 0.9, 0.9, 1.0), Action.NO_DOUBLE, 1.1),
+        ((-0.3, -0.1, -0.2, 1.0), Action.DOUBLE_BEAVER, -0.2),
+        ((0.5, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED), Action.NO_DOUBLE, 0.5),
+    ],
+)
+def test_best_actions(equities: tuple[float, ...], action: Action, worth: float) -> None:
+    assert best_action(CubeEquities(*equities)) == action
+    assert best_equity(CubeEquities(*equities)) == worth
+
+
+def test_kernels_agree_with_arrays() -> None:
+    for strategy in (janowski(0.3, 0.8), jump(0.1)):
+        for code, owner in enumerate((CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT)):
+            found, _ = decide_money(strategy, CHANCES[:50], owner=owner)
+            assert [money_equity(strategy, row, code, False) for row in CHANCES[:50]] == found.no_double.tolist()
+
+
+def test_strategies_turn_with_the_board() -> None:
+    assert turned_strategy(janowski(0.2, 0.9)) == janowski(0.9, 0.2)
+    assert turned_strategy(jump(0.1)) == jump(0.1)
+    assert janowski(0.4) == Strategy(0, 0.4, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("chances", "message"),
+    [
+        (
+            [[0.5, 0.6, 0, 0, 0]],
+            "expected win >= win_gammon >= win_backgammon and .*, got 0.5, 0.6, 0, 0, 0",
+        ),
+        ([[0.5, 0.1, 0.2, 0, 0]], "got 0.5, 0.1, 0.2, 0, 0"),
+        ([[0.5, 0, 0, 0.6, 0]], "got 0.5, 0, 0, 0.6, 0"),
+        ([[0.5, 0, 0, 0.1, 0.2]], "got 0.5, 0, 0, 0.1, 0.2"),
+        ([[1.5, 0, 0, 0, 0]], "got 1.5, 0, 0, 0, 0"),
+        ([[0.5, -0.1, 0, 0, 0]], "got 0.5, -0.1, 0, 0, 0"),
+        ([[float("nan"), 0, 0, 0, 0]], "got nan, 0, 0, 0, 0"),
+        ([0.5, 0, 0, 0, 0], r"expected chances\[n, 5\], got \[5\]"),
+        ([[0.5, 0, 0, 0]], r"expected chances\[n, 5\], got \[1, 4\]"),
+    ],
+)
+def test_chances_that_are_none(chances: list[object], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        decide_money(janowski(), np.array(chances))
+
+
+def test_what_else_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="expected the janowski model under the jacoby rule, got jump"):
+        decide_money(jump(), CHANCES[:1], is_jacoby=True)
+    decide_money(jump(), CHANCES[:1], owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now
+    with pytest.raises(InvalidParameterError, match=r"expected a cube that is centered or owned .*, got opponent"):
+        money_points(janowski(), owner=CubeOwner.OPPONENT)
+    with pytest.raises(InvalidParameterError, match="expected a cube life index from 0 to 1, got 2"):
+        janowski(0.5, 2)
