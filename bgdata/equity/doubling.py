@@ -69,6 +69,24 @@ class CubeEquities(NamedTuple):
     double_pass: float
 
 
+class EquityColumns(NamedTuple):
+    """`CubeEquities` of many positions, float64[n] each."""
+
+    no_double: NDArray[np.float64]
+    double_take: NDArray[np.float64]
+    double_beaver: NDArray[np.float64]
+    double_pass: NDArray[np.float64]
+
+
+class PointColumns(NamedTuple):
+    """`Points` of many situations, float64[...] each."""
+
+    take_point: NDArray[np.float64]
+    double_point: NDArray[np.float64]
+    cash_point: NDArray[np.float64]
+    too_good_point: NDArray[np.float64]
+
+
 def janowski(cube_life_index: float = DEFAULT_INDEX, opponent_cube_life_index: float | None = None) -> Strategy:
     """Janowski's model with one cube life index, or one for each player. Raises InvalidParameterError."""
     own, other = both_indexes(cube_life_index, opponent_cube_life_index)
@@ -207,7 +225,7 @@ def money_points(
     owner: CubeOwner = CubeOwner.CENTERED,
     is_jacoby: bool = False,
     has_beavers: bool = False,
-) -> Points:
+) -> PointColumns:
     """Take, double (of a cube that the player owns: redouble), cash and too-good points, float64[...] each, by arrays
     of mean points of a win and of a loss that broadcast. They are where equities meet.
 
@@ -220,7 +238,7 @@ def money_points(
     situations, shape = situation_rows(0.5, mean_win, mean_loss)
     points = np.empty((len(situations), 4))
     fill_money_points(strategy, situations, code, is_jacoby, has_beavers, points)
-    return Points(*points.T.reshape(4, *shape))
+    return PointColumns(*(column.reshape(shape) for column in points.T))
 
 
 def decide_money(
@@ -230,14 +248,14 @@ def decide_money(
     owner: CubeOwner = CubeOwner.CENTERED,
     is_jacoby: bool = False,
     has_beavers: bool = False,
-) -> tuple[CubeEquities, NDArray[np.int8]]:
+) -> tuple[EquityColumns, NDArray[np.int8]]:
     """Equities, float64[n] each, and the best actions, int8[n] numbers of `Action`, from float[n, 5] chances of the
     player on roll before the roll. Raises InvalidParameterError."""
     code = check_money(strategy, owner, is_jacoby=is_jacoby)
     rows = check_chances(chances)
     equities, actions = np.empty((len(rows), 4)), np.empty(len(rows), np.int8)
     fill_money_equities(strategy, rows, code, is_jacoby, has_beavers, equities, actions)
-    return CubeEquities(*equities.T), actions
+    return EquityColumns(*equities.T), actions
 
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bgdata.equity.curves import Points
 from bgdata.equity.doubling import janowski, money_points
 from bgdata.equity.janowski import janowski_equities, live_points
 from bgdata.errors import InvalidParameterError
@@ -77,9 +78,10 @@ def test_points_without_gammons() -> None:
 @pytest.mark.parametrize("has_beavers", [False, True])
 def test_points_are_where_the_best_action_changes(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
     for mean_win, mean_loss in MEANS:
-        points = money_points(
+        found = money_points(
             janowski(0.6, 0.8), mean_win, mean_loss, owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers
         )
+        points = Points(*(float(point) for point in found))
 
         def best(win: float, means: tuple[float, float] = (mean_win, mean_loss)) -> str:
             now = twin.janowski_equity(win, *means, owner, (0.6, 0.8), is_jacoby)
