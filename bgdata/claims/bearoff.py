@@ -49,6 +49,12 @@ def exact_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent:
     return float(getattr(TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent), column))
 
 
+def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> float:
+    """As `exact_equity` for an owned or centered cube, if the player on roll may double now."""
+    doubled = min(1.0, 2 * exact_equity(tables, pattern, on_roll, opponent, "opponent_owned"))
+    return max(doubled, exact_equity(tables, pattern, on_roll, opponent, column))
+
+
 def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int]) -> float:
     """Winning chance of the player on roll without a cube."""
     return (exact_equity(tables, pattern, on_roll, opponent, "cubeless") + 1) / 2
@@ -215,7 +221,7 @@ def gnubg_two_sided_error(tables: Tables, points: int, checkers: int) -> float:
 @lru_cache(maxsize=2)
 def gnubg_differences(ours: RaceTable) -> NDArray[np.float64]:
     """float64[positions, rolls]: gnubg's chances less ours."""
-    counts = gnubg_counts(ours.points, ours.first_index > 0)
+    counts = gnubg_counts(ours.points, ours.first_index > 0)[ours.first_index :]
     differences = counts / GNUBG_SCALE
     chances = ours.chances_matrix(len(ours))
     differences[:, : chances.shape[1]] -= chances
@@ -248,7 +254,15 @@ def gnubg_mean_error(tables: Tables, pattern: str) -> float:
 READINGS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(one_sided_equity, exact_equity, exact_win_chance, results_of_roll, dropped_results, changed_means),
+        *(
+            one_sided_equity,
+            exact_equity,
+            decided_equity,
+            exact_win_chance,
+            results_of_roll,
+            dropped_results,
+            changed_means,
+        ),
         *(
             largest_mean_change,
             filtered_difference,

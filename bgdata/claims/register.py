@@ -17,6 +17,7 @@ from bgdata.store.table import Table
 FORMULAS: Mapping[str, Callable[..., Any]] = COUNTING | CUBE  # answer from their arguments alone
 READINGS: Mapping[str, Callable[..., Any]] = BEAROFF  # also get the tables, by dataset/variant
 SLACK = 1e-9  # for binary fractions: 0.925 is not quite what was printed
+UNEXPLAINED = "Not within the tolerance, and we do not know why"
 DIGITS = 9  # that answers are kept with: sums may differ beyond them from machine to machine
 Answer = int | float | str
 Run = Callable[[str], Answer]  # answers an SQL query that returns one value
@@ -45,7 +46,8 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
             yield Judged(claim, None, OPEN, "; ".join(filter(None, [claim.explanation, reason])))
         else:
             answer = kept(answered(claim, tables, run))
-            yield Judged(claim, answer, status_of(claim, answer), claim.explanation)
+            status = status_of(claim, answer)
+            yield Judged(claim, answer, status, claim.explanation or (UNEXPLAINED if status == OPEN else ""))
 
 
 def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bgdata.claims.definitions import STATUSES, definitions_digest
+from bgdata.claims.definitions import STATUSES
 from bgdata.commands.report import progress_bars
 from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
 from bgdata.errors import UsageError
@@ -15,6 +15,7 @@ from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
 Row = dict[str, Any]
+WHOLE = DATASET.defaults[0]  # what the command shows
 WIDEST = 24  # letters of a value in the list
 
 
@@ -24,7 +25,7 @@ def open_register(warehouse: Warehouse, *, is_recomputed: bool) -> Table:
     found = [] if is_recomputed else list(registers(warehouse))
     if found:
         return max(found, key=lambda table: table.manifest.created)
-    parameters = DATASET.completed(ClaimsParameters(), warehouse) if is_recomputed else ClaimsParameters()
+    parameters = DATASET.completed(WHOLE, warehouse) if is_recomputed else WHOLE
     with progress_bars() as progress:
         return warehouse.build(DATASET.name, parameters, progress=progress, force=is_recomputed)
 
@@ -33,7 +34,7 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
     """Versions of all parts by the definitions that are here."""
     for table in warehouse.versions(DATASET.name):
         recipe = table.manifest.parameters
-        if not recipe.get("parts") and recipe.get("definitions") == definitions_digest():
+        if (recipe.get("parts"), recipe.get("definitions")) == (WHOLE.parts, WHOLE.definitions):
             yield table
 
 
@@ -61,17 +62,23 @@ def print_claims(
     Raises UsageError for a name that no claim begins with, and what building the register does."""
     rows = rows_of(open_register(warehouse, is_recomputed=is_recomputed))
     for name in names:
-        if not any(row["claim"].startswith(name) for row in rows):
+        if not any(is_named(row, name) for row in rows):
             raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {name}")
     shown = [
         row
         for row in rows
-        if (not names or any(f"{row['claim']}.".startswith(name) for name in names))
+        if (not names or any(is_named(row, name) for name in names))
         and (not statuses or row["status"] in statuses)
         and (row["is_erratum"] or not is_erratum)
     ]
     click.echo("\n".join(explained_lines(shown) if is_explained else list_lines(shown)))
     click.echo(summary_line(shown))
+
+
+def is_named(row: Row, name: str) -> bool:
+    """Whether a name is that of the claim's part, such as A1, or the beginning of its own, such as A1.pairs."""
+    found: bool = row["claim"].startswith(name) if "." in name else row["part"] == name
+    return found
 
 
 def list_lines(rows: Sequence[Row]) -> Iterator[str]:
@@ -105,6 +112,7 @@ def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 def summary_line(rows: Sequence[Row]) -> str:
     """`310 claims: 290 reproduced, 12 corrected, ...`."""
-    counts = [f"{sum(row['status'] == status for row in rows)} {status}" for status in STATUSES]
+    counts = ", ".join(f"{sum(row['status'] == status for row in rows)} {status}" for status in STATUSES)
     errata = sum(row["is_erratum"] for row in rows)
-    return f"{len(rows)} claims: {', '.join(counts)}; {errata} {'erratum' if errata == 1 else 'errata'}"
+    many, wrong = "claim" if len(rows) == 1 else "claims", "erratum" if errata == 1 else "errata"
+    return f"{len(rows)} {many}: {counts}; {errata} {wrong}"

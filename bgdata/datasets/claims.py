@@ -107,7 +107,7 @@ class Claims(Dataset[ClaimsParameters]):
     )
     parameters = ClaimsParameters
     defaults = (ClaimsParameters(),)
-    smallest = ClaimsParameters(parts="A1 A12")
+    smallest = ClaimsParameters(parts="A9 A12")
 
     def slug(self, parameters: ClaimsParameters) -> str:
         parts = parameters.parts.lower().replace(" ", "-") or "all"
