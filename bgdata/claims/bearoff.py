@@ -254,24 +254,9 @@ def gnubg_mean_error(tables: Tables, pattern: str) -> float:
 READINGS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(
-            one_sided_equity,
-            exact_equity,
-            decided_equity,
-            exact_win_chance,
-            results_of_roll,
-            dropped_results,
-            changed_means,
-        ),
-        *(
-            largest_mean_change,
-            filtered_difference,
-            largest_filtered_change,
-            gnubg_sha256,
-            gnubg_bytes,
-            gnubg_two_sided_error,
-            gnubg_chance_error,
-        ),
-        *(gnubg_rows_off, gnubg_mean_error),
+        *(one_sided_equity, exact_equity, decided_equity, exact_win_chance),
+        *(results_of_roll, dropped_results, changed_means, largest_mean_change),
+        *(filtered_difference, largest_filtered_change),
+        *(gnubg_sha256, gnubg_bytes, gnubg_two_sided_error, gnubg_chance_error, gnubg_rows_off, gnubg_mean_error),
     )
 }

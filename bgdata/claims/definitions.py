@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -72,9 +73,9 @@ def parse_published(text: str) -> tuple[int | float, float] | None:
     digits, decimals, exponent, letter = found.groups()
     power = int(exponent or 0) + POWERS[letter]
     half = 0.5 * 10.0 ** (power - len(decimals or ""))
-    value = float(f"{digits}e{power}")
-    whole = not decimals and not exponent
-    return int(digits) * 10**power if whole else int(value) if value.is_integer() and power else value, half
+    value = Decimal(digits).scaleb(power)
+    is_count = exponent is None and value == value.to_integral_value()
+    return int(value) if is_count and (letter or not decimals) else float(value), half
 
 
 @lru_cache(maxsize=4)
