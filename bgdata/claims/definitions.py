@@ -56,6 +56,7 @@ class Claim:
 
 
 FIELDS = {field.name: field for field in fields(Claim)}
+GIVEN = [name for name in FIELDS if name != "part"]  # which is the name of the file
 REQUIRED = [name for name, field in FIELDS.items() if field.default is MISSING and name != "part"]
 WORDS = {name for name, field in FIELDS.items() if field.type == "str"} - {"part"}
 
@@ -144,8 +145,8 @@ def claim_of(given: dict[str, Any], values: Mapping[str, Any], part: str, where:
     """One claim: the fields of a group with the values of a row put into them; a value with the name of a field is
     that field. Raises CorruptFileError."""
     for key in given:
-        if key not in FIELDS or key == "part":
-            raise CorruptFileError(f"expected fields among {', '.join(FIELDS)} in {where}, got {key}")
+        if key not in GIVEN:
+            raise CorruptFileError(f"expected fields among {', '.join(GIVEN)} in {where}, got {key}")
     merged = given | {key: value for key, value in values.items() if key in FIELDS}
     missing = [name for name in REQUIRED if name not in merged]
     if missing:

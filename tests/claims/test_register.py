@@ -116,5 +116,4 @@ def test_counts_by_listing() -> None:
     assert counting.far_from_mean(4, "1/2", 2) == 2 / 16
     assert counting.hypergammon_bytes(1) == 40 + 28 * 26**2
     assert counting.layouts(6, 15) + 1 == comb(21, 6)
-    assert counting.parabola_top([0, 2], [0, 0], 1) == 0
     assert counting.parabola_top([0, 3], [-1, -4], 1) == 0
