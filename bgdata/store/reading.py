@@ -31,6 +31,7 @@ def connect_tables(kinds: Mapping[str, Dataset[Any]], tables: Iterable[Table]) -
             path = quoted(str(table.folder / shape.file))
             sources.setdefault(shape.name, []).append(f"select {columns} from read_parquet({path})")
     with duckdb.connect(config={"threads": 1}) as connection:  # sums come out the same
+        connection.execute("set enable_progress_bar = false")
         run_scripts(connection, "macros")
         for name, selects in sources.items():
             connection.execute(f"create view {name} as {' union all '.join(selects)}")
