@@ -25,7 +25,7 @@ def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
     if score.is_crawford:
         return ("cubeless",)
     owners = ("centered",) if cube_value == 1 else ("owned", "opponent_owned")
-    return ("cubeless", *owners, "double_take")
+    return ("cubeless", *owners, "taken")
 
 
 def checked_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
@@ -101,7 +101,7 @@ class MatchTable:
         indexes = [self._index(on_roll), self._index(opponent)]
         values = self.decode(self.stored[indexes[0], indexes[1]])
         found = dict(zip(self.columns, (float(value) for value in values), strict=True))
-        taken = None if owner == CubeOwner.OPPONENT else found.get("double_take")
+        taken = None if owner == CubeOwner.OPPONENT else found.get("taken")
         no_double = found[OWNER_COLUMNS[owner]] if not self.score.is_crawford else found["cubeless"]
         return MatchDecision(found["cubeless"], no_double, taken, self.won)
 

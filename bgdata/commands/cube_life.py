@@ -25,6 +25,9 @@ def open_atlas(warehouse: Warehouse, points: int, checkers: int) -> Table:
     """The atlas of a size, built first where it is missing. Raises InvalidParameterError."""
     parameters = CubeLifeParameters(points, checkers)
     DATASET.check_parameters(parameters)
+    found = warehouse.find(DATASET, parameters)
+    if found is not None:
+        return found
     with progress_bars() as progress:
         return warehouse.build(DATASET.name, parameters, progress=progress)
 

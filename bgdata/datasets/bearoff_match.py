@@ -15,7 +15,6 @@ from bgdata.bearoff.match_table import STEPS, match_columns
 from bgdata.datasets._sources import variant_input, variant_recipe
 from bgdata.datasets.bearoff_two_sided import is_rounded
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
-from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST_CHECKERS = 14  # with 15 a gammon is possible
 MOST_AWAY = 64  # of match equity tables
-COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "double_take")
+COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "taken")
 RECURSION_ERROR = 1e-12  # float64 against exact rational arithmetic, measured: 1e-14
 SINGLE_ERROR = 2**-25  # float32 below 1
 DEFAULT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.defaults[0])
@@ -83,13 +82,13 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         Column("away", "INTEGER", "points", "Points that the player on roll still needs to win the match"),
         Column("opponent_away", "INTEGER", "points", "Points that the opponent still needs"),
         Column("is_crawford", "BOOLEAN", "", "Whether this is the Crawford game, in which nobody may double"),
-        Column("cube_value", "INTEGER", "points", "Value of the cube"),
+        Column("cube_value", "INTEGER", "", "Value of the cube"),
         Column("met", "VARCHAR", "", "Name of the match equity table"),
         Column("cubeless_mwc", "FLOAT", "chance", "MWC if the cube is never turned again"),
         Column("owned_mwc", "FLOAT", "chance", "No-double MWC when the player on roll owns the cube; null at 1"),
         Column("centered_mwc", "FLOAT", "chance", "No-double MWC when the cube is in the middle; null above 1"),
         Column("opponent_owned_mwc", "FLOAT", "chance", "MWC when the opponent owns the cube; null at 1"),
-        Column("double_take_mwc", "FLOAT", "chance", "MWC after a double that is taken; null in the Crawford game"),
+        Column("taken_mwc", "FLOAT", "chance", "MWC after a double that is taken; null in the Crawford game"),
         Column("double_pass_mwc", "FLOAT", "chance", "MWC after winning the points on the cube, as by a pass"),
         Column("lost_mwc", "FLOAT", "chance", "MWC after losing the points on the cube"),
     )
@@ -106,7 +105,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
     )
     parameters = MatchBearoffParameters
     defaults = (MatchBearoffParameters(), MatchBearoffParameters(away=3, opponent_away=5))
-    smallest = MatchBearoffParameters(3, 3, 2, 3, met=MATCH_EQUITY.slug(PUBLISHED))
+    smallest = MatchBearoffParameters(3, 3, 2, 3, met=MATCH_EQUITY.slug(MATCH_EQUITY.smallest))
 
     def slug(self, parameters: MatchBearoffParameters) -> str:
         crawford = "-crawford" if parameters.is_crawford else ""

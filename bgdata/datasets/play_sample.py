@@ -93,7 +93,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         Column("rank", "SMALLINT", "", "Rank of the play, 1 for the best, as the network sees it at a glance"),
         *POSITION_COLUMNS,
         CLASS_COLUMN,
-        Column("loss", "FLOAT", "points", "What the play loses against the best at a glance"),
+        Column("loss", "DOUBLE", "points", "What the play loses against the best at a glance"),
         Column("split", "VARCHAR", "", "train, validation or test: the same for all positions of a game"),
     )
     key = ("game", "turn", "rank")
@@ -176,7 +176,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
                     "rank": found["ranks"].astype(np.int16),
                     **position_columns(found["boards"]),
                     "class": class_column(found["classes"]),
-                    "loss": found["losses"],
+                    "loss": found["losses"].astype(np.float64),
                     "split": chosen_texts(pa.array(SPLITS), found["splits"].astype(np.int32)),
                 }
             )

@@ -69,8 +69,8 @@ def test_actions(decision: MatchDecision, action: str, mwc: float) -> None:
 
 
 def test_columns_are_cubes_that_can_be() -> None:
-    assert match_columns(MatchScore(3, 4), 1) == ("cubeless", "centered", "double_take")
-    assert match_columns(MatchScore(3, 4), 2) == ("cubeless", "owned", "opponent_owned", "double_take")
+    assert match_columns(MatchScore(3, 4), 1) == ("cubeless", "centered", "taken")
+    assert match_columns(MatchScore(3, 4), 2) == ("cubeless", "owned", "opponent_owned", "taken")
     assert match_columns(MatchScore(1, 4, True), 1) == ("cubeless",)
 
 

@@ -86,6 +86,28 @@ def learning(inputs: str, hidden: str, repeats: int) -> float:
     return best_of(repeats, ten_rounds) / (10 * recipe.batch)
 
 
+def teaching(inputs: str, hidden: str, repeats: int) -> float:
+    """Supervised learning from the default self-play labels with the feed and Adam, all three networks, forward and
+    backward; seconds a position."""
+    from bgdata.training.learning import new_networks
+    from bgdata.training.recipe import Recipe
+    from bgdata.training.supervised import LESSON_ROWS, Teacher
+    from bgdata.training.supervised_recipe import SupervisedRecipe
+
+    race = "race" if inputs == "contact" else inputs
+    shape = Recipe(inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden)
+    networks = new_networks(shape.encoders(), shape.layers(), seed=1)
+    warehouse = bgdata.open_warehouse(WAREHOUSE)
+    feeds = [
+        warehouse.batches("selfplay_labels/network-10000-seed-1-6x9", split=split, seed=1, batch_size=LESSON_ROWS)
+        for split in ("train", "validation")
+    ]
+    teacher = Teacher(SupervisedRecipe(epochs=repeats + 1, batch=256), networks, *feeds)
+    positions = sum(teacher.learn_epoch(0))  # compiles, and maps the labels
+    epochs = iter(range(1, repeats + 1))
+    return best_of(repeats, lambda: teacher.learn_epoch(next(epochs))) / positions
+
+
 def self_playing(with_luck: bool, games: int, repeats: int) -> float:
     """Games of the networks of the package against themselves, every turn and its equity kept; seconds a game."""
     from bgdata.evaluation.named_network import KIND, open_network_player

@@ -26,7 +26,7 @@ from tests.conftest import sample_files
 from tests.reference.bearoff import layouts
 from tests.reference.match_bearoff import MatchGame
 
-PUBLISHED = DATASET.smallest.met
+PUBLISHED = "published-12"
 SMALL = MatchBearoffParameters(2, 2, met=PUBLISHED)
 
 
@@ -103,7 +103,7 @@ def test_rows_are_those_of_the_array(built: Warehouse) -> None:
             values = dict(zip(held, mwc[on_roll, opponent].tolist(), strict=True))
             if parameters.is_crawford:
                 values["centered"] = values["cubeless"]
-            for name in ("cubeless", "owned", "centered", "opponent_owned", "double_take"):
+            for name in ("cubeless", "owned", "centered", "opponent_owned", "taken"):
                 assert found[f"{name}_mwc"] == pytest.approx(values.get(name), abs=1e-7)
             assert [found[name] for name in ("away", "opponent_away", "is_crawford", "cube_value", "met")] == [
                 parameters.away,
@@ -127,7 +127,7 @@ def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.Mo
     assert 0 < np.abs(found[0] - found[1]).max() <= bound + 1e-7
     with warehouse.connect() as connection:
         (row,) = connection.sql(
-            "select cubeless_mwc, centered_mwc, double_take_mwc from bearoff_match "
+            "select cubeless_mwc, centered_mwc, taken_mwc from bearoff_match "
             "where on_roll_index = 5 and opponent_index = 8"
         ).fetchall()
     assert row == pytest.approx(found[1][0].tolist(), abs=1e-7)
@@ -148,7 +148,7 @@ def test_estimate_and_manifest(smallest: Table) -> None:
     assert estimate.disk_bytes / 4 <= actual <= estimate.disk_bytes + 4000
     assert manifest.statistics["mwc_error_bound"] < 1e-7
     assert list(manifest.inputs) == ["met"]
-    assert manifest.inputs["met"].startswith(f"match_equity/{PUBLISHED}@")
+    assert manifest.inputs["met"].startswith(f"match_equity/{DATASET.smallest.met}@")
 
 
 class Spoiled(Table):

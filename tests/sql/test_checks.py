@@ -546,7 +546,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
         pair("bearoff_match", "owned_mwc = 1.01"),
         pair("bearoff_match", "centered_mwc = -0.01"),
         pair("bearoff_match", "opponent_owned_mwc = 'nan'"),
-        pair("bearoff_match", "double_take_mwc = 1.01"),
+        pair("bearoff_match", "taken_mwc = 1.01"),
     ],
     "bearoff_match__every_pair_once": [
         Spoiler(f"delete from bearoff_match where {PAIR}", {"on_roll_index": 5}),
@@ -560,7 +560,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
         pair("bearoff_match", "centered_mwc = null"),
         pair("bearoff_match", "owned_mwc = 0.5"),
         pair("bearoff_match", "opponent_owned_mwc = 0.5"),
-        pair("bearoff_match", "double_take_mwc = null"),
+        pair("bearoff_match", "taken_mwc = null"),
         pair("bearoff_match", "is_crawford = true"),
     ],
     "bearoff_match__owning_the_cube_never_hurts": [

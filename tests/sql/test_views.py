@@ -193,8 +193,13 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
         "position_class": "board",
         "position_id": "board",
     }
-    helpers = SQL_POSITION.read_text()
-    assert [name for name in found if f"create macro {name}(" not in helpers and name not in BEAROFF_MACROS] == []
+    assert found.pop("cube_decisions") == str(rows["cube_life"])
+    assert int(found.pop("cube_life_by_length")) > 1
+    assert found.pop("bearoff_match_decisions") == str((20 - 1) ** 2)  # pairs of layouts that are not over
+    assert "match_equity_differences" in found
+    helpers = "".join(path.read_text() for path in (SQL_POSITION, *(SQL / "lookups").glob("*.sql")))
+    known = {*BEAROFF_MACROS, "match_equity_differences"}
+    assert [name for name in found if f"create macro {name}(" not in helpers and name not in known] == []
     assert {name: found[name] for name in BEAROFF_MACROS} == {
         "best_cube_action": "cubeless owned centered opponent_owned cube_owner",
         "bearoff_index": "points",

@@ -1,7 +1,7 @@
 -- Cube decisions of solved bearoffs at match scores: one row a pair and owner of the cube who may double.
 create view bearoff_match_decisions as
 with owners as (
-    select variant, on_roll_index, opponent_index, away, opponent_away, is_crawford, cube_value, met, double_take_mwc,
+    select variant, on_roll_index, opponent_index, away, opponent_away, is_crawford, cube_value, met, taken_mwc,
            double_pass_mwc, lost_mwc,
            case when centered_mwc is null then 'on_roll' else 'centered' end as cube_owner,
            coalesce(centered_mwc, owned_mwc) as no_double_mwc
@@ -10,9 +10,9 @@ with owners as (
 )
 select o.variant, o.on_roll_index, o.opponent_index, a.points as on_roll_points, b.points as opponent_points,
        o.away, o.opponent_away, o.is_crawford, o.cube_value, o.met, o.cube_owner,
-       o.no_double_mwc, o.double_take_mwc, o.double_pass_mwc,
-       least(o.double_take_mwc, o.double_pass_mwc) - o.no_double_mwc as double_gain_mwc,
-       o.double_pass_mwc - o.double_take_mwc as take_gain_mwc,
+       o.no_double_mwc, o.taken_mwc, o.double_pass_mwc,
+       least(o.taken_mwc, o.double_pass_mwc) - o.no_double_mwc as double_gain_mwc,
+       o.double_pass_mwc - o.taken_mwc as take_gain_mwc,
        (2 * o.no_double_mwc - o.double_pass_mwc - o.lost_mwc) / nullif(o.double_pass_mwc - o.lost_mwc, 0) as no_double_equity,
        case when double_gain_mwc is null or double_gain_mwc < 0 then 'no double'
             when take_gain_mwc > 0 then 'double, take' else 'double, pass' end as best_action
@@ -28,11 +28,11 @@ comment on column bearoff_match_decisions.opponent_points is 'Checkers of the op
 comment on column bearoff_match_decisions.away is 'Points that the player on roll still needs to win the match [points]';
 comment on column bearoff_match_decisions.opponent_away is 'Points that the opponent still needs [points]';
 comment on column bearoff_match_decisions.is_crawford is 'Whether this is the Crawford game, in which nobody may double';
-comment on column bearoff_match_decisions.cube_value is 'Value of the cube [points]';
+comment on column bearoff_match_decisions.cube_value is 'Value of the cube';
 comment on column bearoff_match_decisions.met is 'Name of the match equity table';
 comment on column bearoff_match_decisions.cube_owner is 'centered, or on_roll for a cube above 1';
 comment on column bearoff_match_decisions.no_double_mwc is 'MWC of the player on roll who does not double now [chance]';
-comment on column bearoff_match_decisions.double_take_mwc is 'MWC after a double that is taken, null in the Crawford game [chance]';
+comment on column bearoff_match_decisions.taken_mwc is 'MWC after a double that is taken, null in the Crawford game [chance]';
 comment on column bearoff_match_decisions.double_pass_mwc is 'MWC after a pass [chance]';
 comment on column bearoff_match_decisions.double_gain_mwc is 'What doubling gains, negative where it is wrong, null in the Crawford game [chance]';
 comment on column bearoff_match_decisions.take_gain_mwc is 'What taking gains over passing, negative where a pass is right [chance]';
