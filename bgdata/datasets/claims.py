@@ -45,7 +45,9 @@ TEXTS = (  # columns, each an array with an `s` behind it
     Column("published", "VARCHAR", "", "What was published, as it was printed"),
     Column("answer", "VARCHAR", "", "What we find; null where nothing was computed"),
     Column("correction", "VARCHAR", "", "What is right, where what was published is not; null elsewhere"),
-    Column("status", "VARCHAR", "", "reproduced (within the tolerance), corrected, open or unreachable"),
+    Column(
+        "status", "VARCHAR", "", "What came of it: reproduced (within the tolerance), corrected, open or unreachable"
+    ),
     Column("explanation", "VARCHAR", "", "Why it is not simply reproduced, or what is to be known of it; may be null"),
     Column("query", "VARCHAR", "", "SQL on these tables, or function of bgdata.claims, that answers; null without"),
 )
