@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from bgdata import cli_bearoff, cli_corpora, cli_met, cli_players
+from bgdata import cli_bearoff, cli_claims, cli_corpora, cli_met, cli_players
 from bgdata.commands import report
 from bgdata.commands.options import executor_option, gnubg_option, threads_option
 from bgdata.commands.train import train
@@ -371,8 +371,9 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
 
 
 export.add_command(cli_met.export)
-for command in (*cli_players.COMMANDS, *cli_bearoff.COMMANDS, *cli_corpora.COMMANDS, *cli_met.COMMANDS):
-    main.add_command(command)
+for module in (cli_players, cli_bearoff, cli_corpora, cli_met, cli_claims):
+    for command in module.COMMANDS:
+        main.add_command(command)
 
 
 if __name__ == "__main__":

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import re
-from math import comb
 from pathlib import Path
 
-import numpy as np
-
-from bgdata.bearoff.index import MAX_CHECKERS, check_size, layout_count
+from bgdata.bearoff.index import check_size
 from bgdata.errors import UsageError
-
-GNUBG_SCALE = 65535
-GNUBG_ROLLS = 32  # rolls that a file has room for
 
 
 def write_gnubg_bearoff(
@@ -54,33 +48,21 @@ def parse_size(text: str) -> tuple[int, int]:
 
 def write_one_sided_file(points: int, output: Path, *, gammons: bool, compressed: bool, normal: bool) -> None:
     """`makebearoff -o POINTS`: integer distributions, or the moments of normal ones."""
+    from bgdata.bearoff.gnubg_counts import one_sided_counts
     from bgdata.bearoff.gnubg_normal import normal_moments
-    from bgdata.bearoff.race import integer_distributions, solve_race, start_race
     from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal
 
     if normal:
         write_one_sided_normal(output, points, normal_moments(points))
         return
-    goals = [1, comb(points + MAX_CHECKERS - 1, points)] if gammons else [1]
-    counts = [
-        integer_distributions(solve_race(start_race(points, goal, GNUBG_SCALE), GNUBG_ROLLS), GNUBG_ROLLS).astype(
-            np.uint16
-        )
-        for goal in goals
-    ]
-    write_one_sided(output, points, counts[0], counts[1] if gammons else None, compressed=compressed)
+    counts = one_sided_counts(points)
+    gammon_counts = one_sided_counts(points, is_gammon=True) if gammons else None
+    write_one_sided(output, points, counts, gammon_counts, compressed=compressed)
 
 
 def write_two_sided_file(points: int, checkers: int, output: Path, *, cubeless: bool) -> None:
     """`makebearoff -t POINTSxCHECKERS`, cubeful or not."""
-    from bgdata.bearoff.two_sided import equity_rows, solve_total, start_pairs
+    from bgdata.bearoff.gnubg_counts import two_sided_codes
     from bgdata.formats.gnubg_bearoff_write import write_two_sided
 
-    pairs = start_pairs(points, checkers, integer=True)
-    for total in pairs.totals:
-        solve_total(pairs, total)
-    count = layout_count(points, checkers)
-    codes = np.empty((count, count, 1 if cubeless else 4), np.uint16)
-    for index, row in equity_rows(pairs, 1.0, np.uint16):
-        codes[index] = row[:, : codes.shape[2]]
-    write_two_sided(output, points, checkers, codes)
+    write_two_sided(output, points, checkers, two_sided_codes(points, checkers, is_cubeless=cubeless))

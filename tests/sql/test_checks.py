@@ -88,6 +88,17 @@ SPOILERS: dict[str, list[Spoiler]] = {
             ("benchmark_plays", "equity = -equity"),
         )
     ],
+    "claims__statuses_follow_from_the_answers": [
+        changed("claims", change, claim="A12.matches-few")
+        for change in (
+            *("status = 'open'", "status = 'right'", "status = null", "answer = null", "our_value = 0.2"),
+            *("our_value = null", "published_value = 0.2"),
+        )
+    ],
+    "claims__what_is_not_right_is_explained": [
+        changed("claims", change, claim="A12.total-luck")
+        for change in ("explanation = null", "correction = null", "is_erratum = false", "is_erratum = null")
+    ],
     "first_doubles__chances_follow_each_other": [
         changed("first_doubles", change, state=7)
         for change in (

@@ -1,0 +1,103 @@
+"""Claims about cube models and match equity that follow from formulas: decision points, Crawford games, cube tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import pi, sqrt
+
+from bgdata.equity.curves import Points
+from bgdata.equity.doubling import janowski, jump, money_points
+from bgdata.equity.jump import implied_index
+from bgdata.equity.jump_numeric import SolvedJumps, solve_jumps
+from bgdata.equity.met_induction import crawford_row
+from bgdata.game.match import CubeOwner
+
+POINTS = {  # name in the published table: (cube, field of Points)
+    "take": (CubeOwner.ON_ROLL, "take_point"),
+    "cash": (CubeOwner.ON_ROLL, "cash_point"),
+    "redouble": (CubeOwner.ON_ROLL, "double_point"),
+    "initial_double": (CubeOwner.CENTERED, "double_point"),
+    "too_good": (CubeOwner.ON_ROLL, "too_good_point"),
+}
+LINEAR = "linear"
+FITTING = 0.0011  # of the last digits of three numbers that a formula must reproduce
+
+
+def named_point(points: dict[CubeOwner, Points], name: str) -> float:
+    """One of POINTS. Raises KeyError for another name."""
+    owner, field = POINTS[name]
+    return float(getattr(points[owner], field))
+
+
+def janowski_point(mean_win: float, mean_loss: float, index: float, name: str) -> float:
+    """Winning chance at which a decision changes by Janowski's model."""
+    owner, field = POINTS[name]
+    return float(getattr(money_points(janowski(index), mean_win, mean_loss, owner=owner), field))
+
+
+def jump_point(mean_win: float, mean_loss: float, volatility: float, method: str, name: str) -> float:
+    """Winning chance at which a decision changes by the jump model: `linear`, or solved on a grid of 100 with normal or
+    double-exponential jumps."""
+    owner, field = POINTS[name]
+    if method == LINEAR:
+        return float(getattr(money_points(jump(volatility), mean_win, mean_loss, owner=owner), field))
+    return float(getattr(solved(mean_win, mean_loss, volatility, method).points(owner), field))
+
+
+@lru_cache(maxsize=16)
+def solved(mean_win: float, mean_loss: float, volatility: float, jumps: str) -> SolvedJumps:
+    """The solution, kept for the next point."""
+    return solve_jumps(mean_win, mean_loss, volatility, jumps=jumps)
+
+
+def normal_volatility(deviation: float) -> float:
+    """Mean absolute size of normal jumps with a standard deviation."""
+    return deviation * sqrt(2 / pi)
+
+
+def normal_jump_point(mean_win: float, mean_loss: float, deviation: float, name: str) -> float:
+    """As `jump_point` for normal jumps, given by their standard deviation."""
+    return jump_point(mean_win, mean_loss, normal_volatility(deviation), "normal", name)
+
+
+def crawford_equity(away: int, gammon_chance: float, post_crawford: Sequence[float]) -> float:
+    """Equity of the leader in the Crawford game against a trailer `away`, from his post-Crawford equities against 1-,
+    2-, ... away and the chance of winning (or losing) a gammon."""
+    trailer = [(1 - equity) / 2 for equity in post_crawford]
+    return float(2 * crawford_row(trailer, 2 * gammon_chance)[away - 1] - 1)
+
+
+def crawford_equity_by_lags(
+    away: int, gammon_chance: float, post_crawford: Sequence[float], single: int, gammon: int
+) -> float:
+    """The same by a formula whose two terms look back so many points: Mp(n - single) and Mp(n - gammon)."""
+
+    def at(n: int) -> float:
+        return post_crawford[n - 1] if n >= 1 else -1.0
+
+    return 0.5 + (0.5 - gammon_chance) * at(away - single) + gammon_chance * at(away - gammon)
+
+
+def crawford_lags(gammon_chance: float, post_crawford: Sequence[float], crawford: Sequence[float]) -> str:
+    """How far back the two terms of the Crawford formula look, of those from 1 to 4 that fit a published row."""
+    found = [
+        f"n-{single}, n-{gammon}"
+        for single in range(1, 5)
+        for gammon in range(1, 5)
+        if all(
+            abs(crawford_equity_by_lags(away, gammon_chance, post_crawford, single, gammon) - crawford[away - 1])
+            < FITTING
+            for away in range(2, len(crawford) + 1)
+        )
+    ]
+    return " or ".join(found) or "none"
+
+
+FORMULAS = {
+    function.__name__: function
+    for function in (
+        *(janowski_point, jump_point, normal_jump_point, implied_index),
+        *(crawford_equity, crawford_equity_by_lags, crawford_lags),
+    )
+}

@@ -1,0 +1,194 @@
+"""What was published: the claims of `definitions/*.toml`, one file for each part of the register.
+
+A file is a list of groups, `[[group]]`. A group gives the fields of `Claim` that its rows share, as text in which
+`{name}` stands for a value of the row; `columns` names the values, `rows` has them. Without `columns` a group is one
+claim. `[values]` at the head of a file has values for all of its groups, such as a published row of numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bgdata.errors import CorruptFileError
+
+FOLDER = Path(__file__).parent / "definitions"
+REPRODUCED, CORRECTED, OPEN, UNREACHABLE = STATUSES = ("reproduced", "corrected", "open", "unreachable")
+DECLARED = ("", OPEN, UNREACHABLE)  # statuses that a definition may state; the others are found by computing
+NUMBER = re.compile(r"([+-]?\d+(?:\.(\d+))?)(?:e([+-]?\d+))?([kMB]?)")
+POWERS = {"": 0, "k": 3, "M": 6, "B": 9}
+OWN_KEYS = {"columns", "rows"}
+PATTERN = re.compile(r"[a-z_]+/[A-Za-z0-9*-]+")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One published number, or word.
+
+    `tolerance` is half a unit of the last published digit unless given. `correction` is what is right where the
+    published value is not, and `correction_tolerance` goes with it. `needs` are patterns KIND/VARIANT of default
+    variants that the query reads, `wants` patterns of versions that a warehouse may have or not.
+    """
+
+    claim: str  # its name, such as A2.mean-6x9
+    part: str
+    source: str
+    subject: str  # what was published, and in which unit
+    published: str
+    place: str = ""  # table, line or chapter of the source
+    date: str = ""  # of the source: year, month or day
+    tolerance: float = -1.0
+    correction: str = ""
+    correction_tolerance: float = -1.0
+    needs: tuple[str, ...] = ()
+    wants: tuple[str, ...] = ()
+    query: str = ""
+    status: str = ""
+    explanation: str = ""
+    is_erratum: bool = False
+
+
+FIELDS = {field.name: field for field in fields(Claim)}
+GIVEN = [name for name in FIELDS if name != "part"]  # which is the name of the file
+REQUIRED = [name for name, field in FIELDS.items() if field.default is MISSING and name != "part"]
+WORDS = {name for name, field in FIELDS.items() if field.type == "str"} - {"part"}
+
+
+def parse_published(text: str) -> tuple[int | float, float] | None:
+    """A number as it was printed, with half a unit of its last digit; k, M, B stand for thousands, millions, billions.
+    None for what is no number.
+
+    >>> parse_published("64.1M"), parse_published("-0.026"), parse_published("n-2")
+    ((64100000, 50000.0), (-0.026, 0.0005), None)
+    """
+    found = NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    digits, decimals, exponent, letter = found.groups()
+    power = int(exponent or 0) + POWERS[letter]
+    half = 0.5 * 10.0 ** (power - len(decimals or ""))
+    value = Decimal(digits).scaleb(power)
+    is_count = exponent is None and value == value.to_integral_value()
+    return int(value) if is_count and (letter or not decimals) else float(value), half
+
+
+@lru_cache(maxsize=4)
+def read_definitions(folder: Path = FOLDER) -> tuple[Claim, ...]:
+    """All claims, in order of files, groups and rows. Raises CorruptFileError, which names the file and the group."""
+    found: dict[str, Claim] = {}
+    for path in definition_files(folder):
+        for claim in read_file(path):
+            if claim.claim in found:
+                raise CorruptFileError(f"expected claims of different names in {folder}, got {claim.claim} twice")
+            found[claim.claim] = claim
+    if not found:
+        raise CorruptFileError(f"expected definitions of claims (A1.toml, ...) in {folder}, found none")
+    return tuple(found.values())
+
+
+def definition_files(folder: Path = FOLDER) -> list[Path]:
+    """The files, A2 before A10."""
+    return sorted(folder.glob("*.toml"), key=lambda path: (len(path.stem), path.stem))
+
+
+def definitions_digest(folder: Path = FOLDER) -> str:
+    """12 hexadecimal digits of the files: versions of the register are of one state of them."""
+    digest = hashlib.sha256()
+    for path in definition_files(folder):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def part_names(folder: Path = FOLDER) -> list[str]:
+    """Parts of the register, in order: the names of the files."""
+    return [path.stem for path in definition_files(folder)]
+
+
+def read_file(path: Path) -> Iterator[Claim]:
+    """The claims of one file. Raises CorruptFileError."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CorruptFileError(f"expected a file of claims, got {path}: {error}") from None
+    if set(content) - {"group", "values"} or not isinstance(content.get("group"), list):
+        raise CorruptFileError(f"expected [values] and [[group]] in {path}, got {', '.join(content) or 'nothing'}")
+    values = content.get("values", {})
+    for number, group in enumerate(content["group"], start=1):
+        where = f"group {number} of {path}"
+        for row in group_rows(group, where):
+            yield claim_of(
+                {key: value for key, value in group.items() if key not in OWN_KEYS}, values | row, path.stem, where
+            )
+
+
+def group_rows(group: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
+    """The rows of a group as values by name; one without any for a group that is a single claim."""
+    if OWN_KEYS.isdisjoint(group):
+        yield {}
+        return
+    if not OWN_KEYS.issubset(group):
+        raise CorruptFileError(f"expected both columns and rows in {where}, got one of them")
+    for row in group["rows"]:
+        if len(row) != len(group["columns"]):
+            raise CorruptFileError(f"expected {len(group['columns'])} values in every row of {where}, got {row}")
+        yield dict(zip(group["columns"], row, strict=True))
+
+
+def claim_of(given: dict[str, Any], values: Mapping[str, Any], part: str, where: str) -> Claim:
+    """One claim: the fields of a group with the values of a row put into them; a value with the name of a field is
+    that field. Raises CorruptFileError."""
+    for key in given:
+        if key not in GIVEN:
+            raise CorruptFileError(f"expected fields among {', '.join(GIVEN)} in {where}, got {key}")
+    merged = given | {key: value for key, value in values.items() if key in FIELDS}
+    missing = [name for name in REQUIRED if name not in merged]
+    if missing:
+        raise CorruptFileError(f"expected a field {missing[0]} in {where}, found none")
+    texts = {name: filled(str(merged[name]), values, where) for name in WORDS if name in merged}
+    lists = {name: patterns(merged[name], where) for name in ("needs", "wants") if name in merged}
+    complete: dict[str, Any] = merged | texts | lists | {"claim": texts["claim"].replace("_", "-"), "part": part}
+    claim = Claim(**complete)
+    check_claim(claim, where)
+    return claim
+
+
+def filled(text: str, values: Mapping[str, Any], where: str) -> str:
+    """A text with the values of a row. Raises CorruptFileError for a name that the row does not have."""
+    try:
+        return text.format_map(values)
+    except (KeyError, IndexError, ValueError) as error:
+        raise CorruptFileError(f"expected names of values in braces in {where}, got {text!r} ({error})") from None
+
+
+def patterns(given: object, where: str) -> tuple[str, ...]:
+    """The texts of a list of KIND/VARIANT. Raises CorruptFileError."""
+    if not isinstance(given, list) or not all(isinstance(each, str) and PATTERN.fullmatch(each) for each in given):
+        raise CorruptFileError(f"expected a list of KIND/VARIANT in {where}, got {given!r}")
+    return tuple(given)
+
+
+def check_claim(claim: Claim, where: str) -> None:
+    """Raise CorruptFileError for a claim that cannot be."""
+    if not re.fullmatch(rf"{claim.part}\.[a-z0-9.-]+", claim.claim):
+        raise CorruptFileError(f"expected a name such as {claim.part}.mean-6x9 in {where}, got {claim.claim!r}")
+    if claim.status not in DECLARED:
+        raise CorruptFileError(
+            f"expected status open or unreachable, or none, as others are found by computing, in {where}, "
+            f"got {claim.status!r}"
+        )
+    if not claim.explanation and (claim.status or claim.correction or claim.is_erratum):
+        raise CorruptFileError(f"expected an explanation of {claim.claim} in {where}, as it is not simply right")
+    if not claim.query and not claim.status:
+        raise CorruptFileError(f"expected a query or a status of {claim.claim} in {where}, found neither")
+    for name in ("tolerance", "correction_tolerance"):
+        if not isinstance(getattr(claim, name), int | float):
+            raise CorruptFileError(f"expected a number as {name} of {claim.claim}, got {getattr(claim, name)!r}")
+    if not isinstance(claim.is_erratum, bool):
+        raise CorruptFileError(f"expected true or false as is_erratum of {claim.claim}, got {claim.is_erratum!r}")

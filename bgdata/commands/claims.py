@@ -1,0 +1,118 @@
+"""`bgdata claims`: the register of published numbers, printed and recomputed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from bgdata.claims.definitions import STATUSES
+from bgdata.commands.report import progress_bars
+from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
+from bgdata.errors import UsageError
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+Row = dict[str, Any]
+WHOLE = DATASET.defaults[0]  # what the command shows
+WIDEST = 24  # letters of a value in the list
+
+
+def open_register(warehouse: Warehouse, *, is_recomputed: bool) -> Table:
+    """The newest whole register by the definitions that are here, built where there is none; recomputed with all that
+    the warehouse has where that is wanted. Raises what building does."""
+    found = [] if is_recomputed else list(registers(warehouse))
+    if found:
+        return max(found, key=lambda table: table.manifest.created)
+    parameters = DATASET.completed(WHOLE, warehouse) if is_recomputed else WHOLE
+    with progress_bars() as progress:
+        return warehouse.build(DATASET.name, parameters, progress=progress, force=is_recomputed)
+
+
+def registers(warehouse: Warehouse) -> Iterator[Table]:
+    """Versions of all parts by the definitions that are here."""
+    for table in warehouse.versions(DATASET.name):
+        recipe = table.manifest.parameters
+        if (recipe.get("parts"), recipe.get("definitions")) == (WHOLE.parts, WHOLE.definitions):
+            yield table
+
+
+def rows_of(table: Table) -> list[Row]:
+    """The claims of a version in the order of the register, A2 before A10."""
+    parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
+    (batch,) = DATASET.batches(parameters, table.arrays())
+    columns = {name: batch.column(name).to_pylist() for name in ORDER}
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    places = {claim.claim: place for place, claim in enumerate(parameters.chosen())}
+    return sorted(rows, key=lambda row: places[row["claim"]])
+
+
+def print_claims(
+    warehouse: Warehouse,
+    names: Sequence[str],
+    statuses: Sequence[str],
+    *,
+    is_erratum: bool,
+    is_recomputed: bool,
+    is_explained: bool,
+) -> None:
+    """Print the claims whose names begin so, of these statuses, and how many there are of each status.
+
+    Raises UsageError for a name that no claim begins with, and what building the register does."""
+    rows = rows_of(open_register(warehouse, is_recomputed=is_recomputed))
+    for name in names:
+        if not any(is_named(row, name) for row in rows):
+            raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {name}")
+    shown = [
+        row
+        for row in rows
+        if (not names or any(is_named(row, name) for name in names))
+        and (not statuses or row["status"] in statuses)
+        and (row["is_erratum"] or not is_erratum)
+    ]
+    click.echo("\n".join(explained_lines(shown) if is_explained else list_lines(shown)))
+    click.echo(summary_line(shown))
+
+
+def is_named(row: Row, name: str) -> bool:
+    """Whether a name is that of the claim's part, such as A1, or the beginning of its own, such as A1.pairs."""
+    found: bool = row["claim"].startswith(name) if "." in name else row["part"] == name
+    return found
+
+
+def list_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """One line a claim: name, published value, our answer, status, subject."""
+    heads = {"claim": "claim", "published": "published", "answer": "ours", "status": "status", "subject": "subject"}
+    cells = [heads, *({key: cut(row[key], key) for key in heads} for row in rows)]
+    widths = {key: max(len(cell[key]) for cell in cells) for key in heads}
+    for cell in cells:
+        yield "  ".join(cell[key].ljust(widths[key]) for key in heads).rstrip()
+
+
+def cut(text: str | None, key: str) -> str:
+    """A value as the list has room for."""
+    if text is None:
+        return "-"
+    return text[: WIDEST - 3] + "..." if key in ("published", "answer") and len(text) > WIDEST else text
+
+
+def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Everything about each claim."""
+    for row in rows:
+        yield f"{row['claim']}: {row['status']}" + (", erratum" if row["is_erratum"] else "")
+        for name in ("subject", "source", "source_date", "place", "published", "tolerance", "answer"):
+            if row[name] not in (None, ""):
+                yield f"  {name.replace('_', ' '):<12} {row[name]}"
+        for name in ("correction", "explanation", "query"):
+            if row[name]:
+                yield f"  {name:<12} {row[name]}"
+        yield ""
+
+
+def summary_line(rows: Sequence[Row]) -> str:
+    """`310 claims: 290 reproduced, 12 corrected, ...`."""
+    counts = ", ".join(f"{sum(row['status'] == status for row in rows)} {status}" for status in STATUSES)
+    errata = sum(row["is_erratum"] for row in rows)
+    many, wrong = "claim" if len(rows) == 1 else "claims", "erratum" if errata == 1 else "errata"
+    return f"{len(rows)} {many}: {counts}; {errata} {wrong}"

@@ -1,0 +1,292 @@
+"""The register of claims: every published number of our sources with what we find, and whether that agrees."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bgdata.claims.definitions import (
+    CORRECTED,
+    STATUSES,
+    Claim,
+    definitions_digest,
+    parse_published,
+    part_names,
+    read_definitions,
+)
+from bgdata.datasets._columns import text_arrays, text_column, text_declarations
+from bgdata.datasets._rollouts import warehouse_of
+from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError, MissingTableError
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.claims.register import Judged
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+
+UNIT = "as the subject says"
+TEXTS = (  # columns, each an array with an `s` behind it
+    Column("claim", "VARCHAR", "", "Name of the claim: its part of the register, a dot, and what it is about"),
+    Column("part", "VARCHAR", "", "Part of the register, A1 to A13"),
+    Column("source", "VARCHAR", "", "Who published it where"),
+    Column("source_date", "VARCHAR", "", "When: year, month or day; empty where that is not known"),
+    Column("place", "VARCHAR", "", "Where in the source"),
+    Column("subject", "VARCHAR", "", "What was published, and in which unit"),
+    Column("published", "VARCHAR", "", "What was published, as it was printed"),
+    Column("answer", "VARCHAR", "", "What we find; null where nothing was computed"),
+    Column("correction", "VARCHAR", "", "What is right, where what was published is not; null elsewhere"),
+    Column(
+        "status", "VARCHAR", "", "What came of it: reproduced (within the tolerance), corrected, open or unreachable"
+    ),
+    Column("explanation", "VARCHAR", "", "Why it is not simply reproduced, or what is to be known of it; may be null"),
+    Column("query", "VARCHAR", "", "SQL on these tables, or function of bgdata.claims, that answers; null without"),
+)
+NUMBERS = (
+    Column("published_value", "DOUBLE", UNIT, "The published number; null for a word"),
+    Column("tolerance", "DOUBLE", UNIT, "How far the answer may be from it; null for a word"),
+    Column("our_value", "DOUBLE", UNIT, "The answer as a number; null for a word, or without an answer"),
+)
+IS_ERRATUM = Column("is_erratum", "BOOLEAN", "", "Whether what was published is wrong, misprinted or withdrawn")
+ORDER = (
+    *("claim", "part", "source", "source_date", "place", "subject", "published", "published_value", "tolerance"),
+    *("answer", "our_value", "correction", "status", "is_erratum", "explanation", "query"),
+)
+COLUMNS = {column.name: column for column in (*TEXTS, *NUMBERS, IS_ERRATUM)}
+NULLABLE = {"answer", "correction", "explanation", "query"}
+ROW_BYTES = 900  # of a claim, its explanation and its query, twice
+
+
+@dataclass(frozen=True)
+class ClaimsParameters(Parameters):
+    """Which parts of the register, all without; which state of the definitions; and versions that a warehouse may
+    have or not (`KIND/VARIANT/VERSION` with a space between, in order), which some claims want."""
+
+    parts: str = ""
+    definitions: str = definitions_digest()
+    sources: str = ""
+
+    def chosen(self) -> list[Claim]:
+        """The claims of these parts. Raises InvalidParameterError, and CorruptFileError for a damaged definition."""
+        if self.definitions != definitions_digest():
+            raise InvalidParameterError(
+                f"expected the definitions that are here ({definitions_digest()}), got {self.definitions}"
+            )
+        parts = self.parts.split()
+        if self.parts != " ".join(part for part in part_names() if part in parts):
+            raise InvalidParameterError(f"expected parts among {' '.join(part_names())}, in order, got {self.parts!r}")
+        return [claim for claim in read_definitions() if not parts or claim.part in parts]
+
+
+class Claims(Dataset[ClaimsParameters]):
+    """One row a claim."""
+
+    name = "claims"
+    revision = 1
+    summary = (
+        "Published numbers about backgammon databases, cube models and match equity, with what we find: reproduced, "
+        "corrected, open or unreachable."
+    )
+    source = (
+        "Collected from the blog Computational Backgammon (2011-2012) and its author's programs, D. Zare on luck, "
+        "manuals and shipped files of GNU Backgammon, and others; our answers are computed from tables here"
+    )
+    columns = tuple(COLUMNS[name] for name in ORDER)
+    key = ("claim",)
+    arrays = (
+        *(entry for column in TEXTS for entry in text_declarations(f"{column.name}_texts", "claim", column.meaning)),
+        *(FlatArray(f"{column.name}s", "float64", "claim", f"{column.meaning}: NaN") for column in NUMBERS),
+        FlatArray("is_erratum", "uint8", "claim", f"{IS_ERRATUM.meaning}: 1, else 0"),
+    )
+    parameters = ClaimsParameters
+    defaults = (ClaimsParameters(),)
+    smallest = ClaimsParameters(parts="A9 A12")
+
+    def slug(self, parameters: ClaimsParameters) -> str:
+        parts = parameters.parts.lower().replace(" ", "-") or "all"
+        if not parameters.sources:
+            return parts
+        return f"{parts}-with-{hashlib.sha256(parameters.sources.encode()).hexdigest()[:8]}"
+
+    def check_parameters(self, parameters: ClaimsParameters) -> None:
+        parameters.chosen()
+        sources_of(parameters)
+        self.inputs(parameters)
+
+    def completed(self, parameters: ClaimsParameters, warehouse: Warehouse) -> ClaimsParameters:
+        """With the current versions of everything that claims want and the warehouse has."""
+        if parameters.sources:
+            return parameters
+        wants = sorted({pattern for claim in parameters.chosen() for pattern in claim.wants})
+        found = {
+            table.name
+            for pattern in wants
+            for kind in [pattern.partition("/")[0]]
+            for variant in (warehouse.variants(kind) if kind in warehouse.kinds else [])
+            if fnmatchcase(f"{kind}/{variant}", pattern)
+            for table in [warehouse.open(kind, variant)]
+        }
+        return replace(parameters, sources=" ".join(sorted(found)))
+
+    def inputs(self, parameters: ClaimsParameters) -> Mapping[str, tuple[str, Parameters]]:
+        needs = sorted({pattern for claim in parameters.chosen() for pattern in claim.needs})
+        return {f"input_{number}": default_variant(pattern) for number, pattern in enumerate(needs)}
+
+    def estimate(self, parameters: ClaimsParameters) -> Estimate:
+        rows = len(parameters.chosen())
+        return Estimate(rows, ROW_BYTES * rows, (1 << 30) if not parameters.parts else (1 << 26))
+
+    def compute(self, parameters: ClaimsParameters, inputs: Mapping[str, Table], job: Job) -> None:
+        claims = parameters.chosen()
+        job.progress.start(f"{self.name}/{self.slug(parameters)}", len(claims), "claims")
+        found = []
+        for judged in judged_claims(parameters, claims, inputs, warehouse_of(job)):
+            found.append(judged)
+            job.progress.advance(1)
+        for name, values in arrays_of(found).items():
+            job.save(name, values)
+
+    def batches(self, parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        import pyarrow as pa
+
+        columns: dict[str, Any] = {column.name: text_column(arrays, f"{column.name}_texts") for column in TEXTS}
+        for name in NULLABLE:
+            columns[name] = pa.array([text or None for text in columns[name].to_pylist()], pa.string())
+        for column in NUMBERS:
+            values = np.asarray(arrays[f"{column.name}s"])
+            columns[column.name] = pa.array(values, mask=np.isnan(values))
+        columns["is_erratum"] = pa.array(np.asarray(arrays["is_erratum"], bool))
+        yield pa.record_batch({name: columns[name] for name in ORDER})
+
+    def statistics(self, parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+        statuses = text_column(arrays, "status_texts").to_pylist()
+        return {status: float(statuses.count(status)) for status in STATUSES} | {
+            "errata": float(np.asarray(arrays["is_erratum"]).sum())
+        }
+
+    def check_sample(
+        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
+    ) -> None:
+        """Answer a sample of the claims again, where the definitions and all sources are still there."""
+        parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
+        if parameters.definitions != definitions_digest():
+            return
+        claims = parameters.chosen()
+        chosen = sorted(generator.choice(len(claims), min(rows, len(claims)), replace=False).tolist())
+        order = [claim.claim for claim in sorted(claims, key=lambda claim: claim.claim)]
+        from bgdata.datasets import all_kinds
+
+        warehouse = Warehouse(table.folder.parents[2], all_kinds())
+        try:
+            found = list(judged_claims(parameters, [claims[number] for number in chosen], inputs, warehouse))
+        except MissingTableError:
+            return
+        expected = {name: (kept, table.array(name)) for name, kept in arrays_of(found).items()}
+        check_rows(table, [order.index(each.claim.claim) for each in sorted_rows(found)], expected)
+
+
+def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[Array, Array]]) -> None:
+    """Compare what was found with the rows at these places; raises CheckFailedError naming the first bad one."""
+    stored = {name: pair[1] for name, pair in arrays.items()}
+    again = {name: pair[0] for name, pair in arrays.items()}
+    for column in TEXTS:
+        texts, kept = (text_column(each, f"{column.name}_texts").to_pylist() for each in (again, stored))
+        for text, place in zip(texts, places, strict=True):
+            if text != kept[place]:
+                raise CheckFailedError(
+                    f"expected {column.name} {text!r} in row {place} of {table.name}, found {kept[place]!r}"
+                )
+    for name in [*(f"{column.name}s" for column in NUMBERS), "is_erratum"]:
+        if not np.array_equal(again[name], stored[name][list(places)], equal_nan=name != "is_erratum"):
+            raise CheckFailedError(f"expected the {name} of {table.name} as they are found again, got others")
+
+
+def judged_claims(
+    parameters: ClaimsParameters, claims: Sequence[Claim], inputs: Mapping[str, Table], warehouse: Warehouse
+) -> Iterator[Judged]:
+    """The claims with what we find. Raises MissingTableError for a source that is not there any more."""
+    from bgdata.claims.register import judge
+    from bgdata.store.reading import connect_tables, only_value
+
+    sources = [warehouse.open(*place.split("/")) for place in sources_of(parameters)]
+    tables = {"/".join(table.name.split("/")[:2]): table for table in [*inputs.values(), *sources]}
+    with connect_tables(warehouse.kinds, tables.values()) as connection:
+        yield from judge(claims, tables, lambda query: only_value(connection, query))
+
+
+def sources_of(parameters: ClaimsParameters) -> list[str]:
+    """The sources one by one. Raises InvalidParameterError for what no claim wants, and for another order."""
+    found = parameters.sources.split()
+    wants = {pattern for claim in parameters.chosen() for pattern in claim.wants}
+    for place in found:
+        parts = place.split("/")
+        if len(parts) != 3 or not any(fnmatchcase("/".join(parts[:2]), pattern) for pattern in wants):
+            raise InvalidParameterError(
+                f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(wants)) or 'nothing'}, got {place!r}"
+            )
+    if parameters.sources != " ".join(sorted(set(found))):
+        raise InvalidParameterError(f"expected sources in order, each once, got {parameters.sources!r}")
+    return found
+
+
+def default_variant(pattern: str) -> tuple[str, Parameters]:
+    """(kind, parameters) of the default variant that a pattern means. Raises CorruptFileError unless it is one."""
+    from bgdata.datasets import all_kinds
+
+    name, _, variant = pattern.partition("/")
+    kind = all_kinds().get(name)
+    found = [each for each in (kind.defaults if kind else ()) if fnmatchcase(kind.slug(each), variant)] if kind else []
+    if len(found) != 1:
+        raise CorruptFileError(f"expected needs of claims that are one default variant each, got {pattern}")
+    return name, found[0]
+
+
+def sorted_rows(found: Sequence[Judged]) -> list[Judged]:
+    """The rows in order of their key."""
+    return sorted(found, key=lambda each: each.claim.claim)
+
+
+def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
+    """Every declared array, rows in order of their key."""
+    rows = [row_of(each) for each in sorted_rows(found)]
+    arrays: dict[str, Array] = {}
+    for column in TEXTS:
+        arrays |= text_arrays(f"{column.name}_texts", [row[column.name] for row in rows])
+    for column in NUMBERS:
+        arrays[f"{column.name}s"] = np.array([row[column.name] for row in rows], np.float64)
+    arrays["is_erratum"] = np.array([row["is_erratum"] for row in rows], np.uint8)
+    return arrays
+
+
+def row_of(judged: Judged) -> dict[str, Any]:
+    """One row; empty texts and NaN for what is null."""
+    claim, answer, status, explanation = judged
+    value, half = parse_published(claim.published) or (np.nan, np.nan)
+    tolerance = claim.tolerance if claim.tolerance >= 0 and not isnan(value) else half
+    is_number = answer is not None and not isinstance(answer, str)
+    shown = "" if answer is None else f"{answer:.9g}" if isinstance(answer, float) else str(answer)
+    texts = {name: getattr(claim, name) for name in ("claim", "part", "source", "place", "subject", "published")}
+    return texts | {
+        "source_date": claim.date,
+        "published_value": float(value),
+        "tolerance": tolerance,
+        "answer": shown,
+        "our_value": float(answer) if is_number and answer is not None else np.nan,
+        "correction": claim.correction,
+        "status": status,
+        "is_erratum": claim.is_erratum or status == CORRECTED,
+        "explanation": explanation,
+        "query": claim.query,
+    }
+
+
+DATASET = Claims()

@@ -1,0 +1,119 @@
+"""How claims are judged, and every claim of the register that needs no table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import comb
+from typing import Any
+
+import pytest
+
+from bgdata.claims import counting
+from bgdata.claims.bearoff import READINGS
+from bgdata.claims.definitions import Claim, read_definitions
+from bgdata.claims.register import FORMULAS, judge, kept
+from bgdata.errors import CorruptFileError
+
+CLAIM = Claim("A1.one", "A1", "somebody", "a number", "0.50", query="select one", explanation="so")
+HEAVY = {"filtered_difference", "gnubg_sha256", "gnubg_bytes"}  # solve tables of six points
+QUICK = [
+    claim
+    for claim in read_definitions()
+    if claim.query
+    and not (claim.needs or claim.wants)
+    and not claim.query.startswith("select ")
+    and claim.query.partition("(")[0] not in HEAVY
+]
+
+
+def judged(claim: Claim, answer: Any, tables: dict[str, Any] | None = None) -> tuple[Any, str, str]:
+    (found,) = judge([claim], tables or {}, lambda query: answer if query == claim.query else None)
+    assert found.claim == claim
+    return found[1:]
+
+
+@pytest.mark.parametrize(
+    ("change", "answer", "status"),
+    [
+        ({}, 0.5049, "reproduced"),
+        ({}, 0.505, "reproduced"),
+        ({}, 0.5051, "open"),
+        ({"tolerance": 0.01}, 0.5051, "reproduced"),
+        ({"tolerance": 0}, 0.5, "reproduced"),
+        ({"tolerance": 0}, 0.5001, "open"),
+        ({"correction": "0.7"}, 0.74, "corrected"),
+        ({"correction": "0.7"}, 0.76, "open"),
+        ({"correction": "0.7", "correction_tolerance": 0.1}, 0.76, "corrected"),
+        ({"correction": "0.7"}, 0.5, "reproduced"),
+        ({"published": "n-2"}, "n-2", "reproduced"),
+        ({"published": "n-2", "correction": "n-1"}, "n-1", "corrected"),
+        ({"published": "n-2", "correction": "n-1"}, "n-3", "open"),
+        ({"published": "18528584051601162496"}, 18528584051601162496, "reproduced"),
+        ({"published": "18528584051601162496"}, 18528584051601162497, "open"),
+        ({"published": "small", "correction": "0.375"}, 0.3750001, "corrected"),
+    ],
+)
+def test_statuses(change: dict[str, Any], answer: Any, status: str) -> None:
+    assert judged(replace(CLAIM, **change), answer) == (kept(answer), status, "so")
+
+
+def test_what_is_not_computed() -> None:
+    assert judged(replace(CLAIM, query="", status="unreachable"), 0.5) == (None, "unreachable", "so")
+    wanting = replace(CLAIM, needs=("a/b",), wants=("c/*",))
+    assert judged(wanting, 0.5) == (None, "open", "so; not computed, as there is no a/b, no c/*")
+    assert judged(wanting, 0.5, {"a/b": None}) == (None, "open", "so; not computed, as there is no c/*")
+    assert judged(wanting, 0.5, {"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
+    assert judged(replace(CLAIM, explanation=""), 0.6)[1:] == (
+        "open",
+        "Not within the tolerance, and we do not know why",
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("colour(1)", "expected one of .*pairs.* in A1.one, got colour"),
+        ("pairs(1, 1", r"expected name\(...\) or select ... as query of A1.one, got 'pairs\(1, 1'"),
+        ("pairs(points=1)", r"expected name\(...\) or select ... as query of A1.one"),
+        ("pairs(open('x'), 1)", r"expected name\(...\) or select ... as query of A1.one"),
+        ("__import__('os')", "expected one of .* in A1.one, got __import__"),
+        ("1 + 1", r"expected name\(...\) or select ... as query of A1.one"),
+        ("pairs(1)", r"expected a query that can be answered for A1.one, got pairs\(1\): "),
+        ("jump_point(1, 1, 0.1, 'linear', 'colour')", "expected a query that can be answered for A1.one"),
+    ],
+)
+def test_queries_that_ask_nothing(query: str, message: str) -> None:
+    with pytest.raises(CorruptFileError, match=message) as error:
+        judged(replace(CLAIM, query=query), None)
+    assert "\n" not in str(error.value)
+
+
+def test_answers_keep_nine_digits() -> None:
+    assert kept(1 / 3) == 0.333333333
+    assert (kept(10**19), kept("n-1")) == (10**19, "n-1")
+
+
+@pytest.mark.parametrize("claim", QUICK, ids=lambda claim: claim.claim)
+def test_claims_that_need_no_table(claim: Claim) -> None:
+    (found,) = judge([claim], {}, lambda _: 0)
+    assert found.status == ("corrected" if claim.correction else "reproduced"), found
+
+
+def test_there_are_quick_claims() -> None:
+    assert len(QUICK) > 90
+    assert {claim.query.partition("(")[0] for claim in QUICK} >= set(FORMULAS) - {"crawford_equity_by_lags"}
+    assert set(READINGS) & HEAVY
+
+
+def test_counts_by_listing() -> None:
+    """Small cases counted one by one."""
+    listed = [(a, b) for a in range(4) for b in range(4) if 1 <= a + b <= 3]
+    assert counting.layouts(2, 3) == len(listed)
+    assert counting.pairs(2, 3) == len(listed) ** 2
+    assert counting.full_layouts(2) == sum(a + b == 15 for a in range(16) for b in range(16))
+    assert counting.pairs_with_empty(2, 3) == (len(listed) + 1) ** 2
+    assert counting.binomial(4, "1/2", 2, 3) == (6 + 4) / 16
+    assert counting.far_from_mean(4, "1/2", 2) == 2 / 16
+    assert counting.hypergammon_bytes(1) == 40 + 28 * 26**2
+    assert counting.layouts(6, 15) + 1 == comb(21, 6)
+    assert counting.parabola_top([0, 3], [-1, -4], 1) == 0

@@ -1,0 +1,63 @@
+"""`bgdata claims`: the list, its filters, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bgdata.commands import claims
+from bgdata.datasets.claims import DATASET
+from tests.commands.command_line import error_of, run, succeeds
+
+
+@pytest.fixture
+def root(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A warehouse with the register of two parts, as if these were all."""
+    monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
+    shutil.copytree(small_root / "claims", tmp_path / "warehouse" / "claims")
+    return tmp_path / "warehouse"
+
+
+def test_the_list(root: Path) -> None:
+    lines = succeeds(root, "claims").splitlines()
+    assert lines[0].split() == ["claim", "published", "ours", "status", "subject"]
+    assert lines[1].split()[:4] == ["A9.length-3-index-0", "0.056", "-", "open"]
+    assert lines[21].split()[:5] == ["A12.luck-of-snowie-21", "0.073", "-0.073", "corrected", "Luck"]
+    assert lines[-1] == "35 claims: 8 reproduced, 5 corrected, 22 open, 0 unreachable; 5 errata"
+    assert len(lines) == 37
+
+
+def test_filters(root: Path) -> None:
+    assert succeeds(root, "claims", "A9").splitlines()[-1].startswith("20 claims: 0 reproduced")
+    assert succeeds(root, "claims", "A12.luck", "A9.length-3").splitlines()[-1].startswith("7 claims: ")
+    errata = succeeds(root, "claims", "--erratum").splitlines()
+    assert errata == succeeds(root, "claims", "--status", "corrected").splitlines()
+    assert [line.split()[0] for line in errata[1:-1]] == [
+        *("A12.luck-of-snowie-21", "A12.luck-of-snowie-23", "A12.total-luck", "A12.net-skill", "A12.net-skill-mwc"),
+    ]
+    both = succeeds(root, "claims", "--status", "corrected", "--status", "reproduced").splitlines()
+    assert both[-1] == "13 claims: 8 reproduced, 5 corrected, 0 open, 0 unreachable; 5 errata"
+    assert succeeds(root, "claims", "A12.total", "--status", "open").splitlines()[-1].startswith("0 claims")
+
+
+def test_explained(root: Path) -> None:
+    lines = succeeds(root, "claims", "A12.total-luck", "--explain").splitlines()
+    assert lines[0] == "A12.total-luck: corrected, erratum"
+    assert "  source       D. Zare, A Measure of Luck" in lines
+    assert "  answer       0.709" in lines
+    assert "  query        corrected_sum(0.947, [0.073, 0.046])" in lines
+    assert lines[-1] == "1 claim: 0 reproduced, 1 corrected, 0 open, 0 unreachable; 1 erratum"
+
+
+def test_recomputed_and_built_where_it_is_missing(root: Path, tmp_path: Path) -> None:
+    before = succeeds(root, "claims")
+    assert succeeds(root, "claims", "--recompute") == before
+    assert succeeds(tmp_path / "other", "claims") == before
+
+
+def test_names_that_no_claim_has(root: Path) -> None:
+    for name in ("A14", "A12.colour", "A1"):
+        message = error_of(run(root, "claims", name), 2)
+        assert message == f"expected the beginning of a claim's name, such as A8 or A2.mean, got {name}"

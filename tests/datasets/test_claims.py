@@ -1,0 +1,159 @@
+"""The kind `claims`: its rows, its inputs and sources, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.claims.definitions import definitions_digest, read_definitions
+from bgdata.datasets.claims import DATASET, ClaimsParameters, default_variant
+from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError, QueryError
+from bgdata.store.reading import connect_tables, only_value
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+
+@pytest.fixture
+def table(small_root: Path) -> Table:
+    return bgdata.open_warehouse(small_root).open("claims", "a9-a12")
+
+
+def test_rows(small_root: Path) -> None:
+    claims = {claim.claim: claim for claim in read_definitions() if claim.part in ("A9", "A12")}
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        shown = connection.sql("from claims")
+        found = {row[1]: dict(zip(shown.columns, row, strict=True)) for row in shown.fetchall()}
+        luck = connection.execute("from claims where claim = 'A12.total-luck'").fetchone()
+        errata = connection.execute("select count(*) from claims where is_erratum and part = 'A12'").fetchone()
+    assert set(found) == set(claims)
+    for name, claim in claims.items():
+        row = found[name]
+        assert (row["part"], row["source"], row["source_date"]) == (claim.part, claim.source, claim.date)
+        assert (row["published"], row["subject"]) == (claim.published, claim.subject)
+        assert row["published_value"] == float(claim.published)
+    assert luck is not None
+    values = dict(zip(["variant", *(column.name for column in DATASET.columns)], luck, strict=True))
+    assert values.pop("explanation").startswith("The printed rows sum to 0.947")
+    assert values == {
+        "variant": "a9-a12",
+        "claim": "A12.total-luck",
+        "part": "A12",
+        "source": "D. Zare, A Measure of Luck",
+        "source_date": "2000",
+        "place": "example match",
+        "subject": "Total luck of the match",
+        "published": "0.865",
+        "published_value": 0.865,
+        "tolerance": pytest.approx(0.0005),
+        "answer": "0.709",
+        "our_value": 0.709,
+        "correction": "0.709",
+        "status": "corrected",
+        "is_erratum": True,
+        "query": "corrected_sum(0.947, [0.073, 0.046])",
+    }
+    assert errata == (5,)
+
+
+def test_statistics(table: Table) -> None:
+    counts = table.manifest.statistics
+    assert counts["errata"] == counts["corrected"] == 5
+    assert counts["unreachable"] == 0
+    assert counts["open"] == 22
+    assert sum(counts.values()) - counts["errata"] == table.manifest.rows
+
+
+class Spoiled(Table):
+    """A version with one array replaced in memory."""
+
+    def spoil(self, name: str, values: np.ndarray[tuple[int], np.dtype[np.generic]]) -> None:
+        self._arrays = {name: values}
+
+
+@pytest.mark.parametrize("name", ["our_values", "tolerances", "is_erratum", "status_texts", "answer_texts"])
+def test_spoiled_values_are_found(table: Table, name: str) -> None:
+    DATASET.check_sample(table, {}, 5, np.random.default_rng(1))
+    spoiled = Spoiled(table.folder)
+    spoiled.spoil(name, np.array(table.array(name)) ^ 1 if name.endswith(("texts", "um")) else table.array(name) + 1)
+    with pytest.raises(CheckFailedError, match="of claims/a9-a12/"):
+        DATASET.check_sample(spoiled, {}, 1000, np.random.default_rng(1))
+
+
+def test_inputs_follow_from_the_parts() -> None:
+    assert DATASET.inputs(DATASET.smallest) == {}
+    kinds = {name for name, _ in DATASET.inputs(ClaimsParameters("A2 A8")).values()}
+    assert kinds == {"bearoff_error", "bearoff_one_sided", "bearoff_two_sided", "match_equity"}
+
+
+def test_completed_names_what_is_wanted(warehouse: Warehouse) -> None:
+    found = DATASET.completed(ClaimsParameters("A8"), warehouse)
+    (mets,) = warehouse.versions("met_xml")
+    assert found.sources == mets.name
+    assert DATASET.completed(found, warehouse) == found
+    assert DATASET.slug(found).startswith("a8-with-")
+    DATASET.check_parameters(found)
+    assert DATASET.completed(DATASET.smallest, warehouse) == DATASET.smallest
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parts": "A14"}, "expected parts among A1 A2 .* A13, in order, got 'A14'"),
+        ({"parts": "A12 A9"}, "expected parts among .*, in order, got 'A12 A9'"),
+        ({"definitions": "0123456789ab"}, r"expected the definitions that are here \(.*\), got 0123456789ab"),
+        ({"sources": "scores/pubeval/r1-0123abcd"}, "expected sources KIND/VARIANT/VERSION of nothing, got 'scores/"),
+        (
+            {"parts": "A8", "sources": "met_xml/a"},
+            r"expected sources KIND/VARIANT/VERSION of met_xml/\*, got 'met_xml/a'",
+        ),
+        (
+            {"parts": "A8", "sources": "met_xml/b/r1-0123abcd met_xml/a/r1-0123abcd"},
+            "expected sources in order, each once",
+        ),
+    ],
+)
+def test_parameters_that_cannot_be(change: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(replace(DATASET.smallest, **change))
+
+
+def test_needs_that_are_no_default_variant() -> None:
+    for pattern in ("bearoff_error/7x7", "bearoff_error/*x*x*", "bearoff_two_sided/*", "colours/red", "scores/*"):
+        with pytest.raises(CorruptFileError, match="expected needs of claims that are one default variant each, got"):
+            default_variant(pattern)
+
+
+def test_another_state_of_the_definitions_is_another_version(tmp_path: Path) -> None:
+    (tmp_path / "A1.toml").write_text("[[group]]\n")
+    assert definitions_digest(tmp_path) != definitions_digest() == DATASET.smallest.definitions
+
+
+def test_versions_by_other_definitions_are_not_computed_again(table: Table) -> None:
+    """Nobody has those definitions any more."""
+    spoiled = Spoiled(table.folder)
+    spoiled.spoil("our_values", table.array("our_values") + 1)
+    spoiled.__dict__["manifest"] = replace(
+        table.manifest, parameters={**table.manifest.parameters, "definitions": "0123456789ab"}
+    )
+    DATASET.check_sample(spoiled, {}, 1000, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("select colour from claims", "expected a query that can be run, got 'select colour from claims': "),
+        ("select claim from claims", "expected a query with one value, got"),
+        ("select claim, part from claims limit 1", "expected a query with one value, got"),
+        ("select null", "expected a query with one value, got"),
+        ("select claim from claims where false", "expected a query with one value, got no row"),
+    ],
+)
+def test_queries_without_one_value(table: Table, query: str, message: str) -> None:
+    with connect_tables({DATASET.name: DATASET}, [table]) as connection:
+        assert only_value(connection, "select count(*) from claims where variant = 'a9-a12'") == table.manifest.rows
+        with pytest.raises(QueryError, match=message):
+            only_value(connection, query)
