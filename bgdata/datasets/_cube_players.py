@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._rollouts import RollerParameters, number_of
+from bgdata.datasets._rollouts import NetworkChoice, number_of
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import InvalidParameterError, UsageError, WorkerError
-from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from bgdata.store.dataset import Parameters
 from bgdata.store.table import Table
 
@@ -33,22 +32,12 @@ MOST_GAMES = 1 << 30
 
 
 @dataclass(frozen=True)
-class CubePlayerParameters(Parameters):
-    """The network that plays both sides, one that comes with bgdata or else the version in the warehouse, and with
-    which bearoff tables."""
-
-    network: str = DEFAULT_NETWORK
-    network_version: str = ""
-    table_points: int = 6
-    table_checkers: int = 6
-
-    def roller(self) -> RollerParameters:
-        """The network and its tables, as rollouts name them."""
-        return RollerParameters(self.network, self.network_version, self.table_points, self.table_checkers)
+class CubePlayerParameters(NetworkChoice):
+    """The network that plays both sides."""
 
     def check_player(self, games: int, seed: int) -> None:
         """Raise InvalidParameterError for numbers out of range, and a name that no network has."""
-        self.roller().check_roller(0)
+        self.check_network()
         if not 1 <= games < MOST_GAMES:
             raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {games}")
         if not 0 <= seed < 1 << 63:
@@ -97,7 +86,7 @@ def met_inputs(length: int, models: str) -> dict[str, tuple[str, Parameters]]:
     return {MET: (MATCH_EQUITY.name, PUBLISHED if length <= PUBLISHED.length else longer)}
 
 
-def folders_of(parameters: RollerParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, str]:
+def folders_of(parameters: NetworkChoice, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, str]:
     """Where workers find the network and the tables, by role. Raises MissingTableError."""
     from bgdata.evaluation.named_network import KIND, find_network
 

@@ -108,14 +108,14 @@ class CubeStudies(Dataset[StudyParameters]):
 
     def inputs(self, parameters: StudyParameters) -> Mapping[str, tuple[str, Parameters]]:
         longest = max(parameters.arms(), key=lambda arm: arm.length)
-        return parameters.roller().roller_inputs() | met_inputs(longest.length, longest.cube)
+        return parameters.network_inputs() | met_inputs(longest.length, longest.cube)
 
     def estimate(self, parameters: StudyParameters) -> Estimate:
         rows = len(MONEY_MEASURES) * len(parameters.arms())
         return Estimate(rows, 200 * rows, (1 << 28) + 100 * SHARD_GAMES)
 
     def compute(self, parameters: StudyParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        settings = settings_of(parameters, folders_of(parameters.roller(), inputs, warehouse_of(job)))
+        settings = settings_of(parameters, folders_of(parameters, inputs, warehouse_of(job)))
         parts = shard_ranges(parameters)
         shards = compute_shards(
             job, f"{self.name}/{self.slug(parameters)}", "games", Work(f"{__name__}:studied", settings), parts
@@ -157,7 +157,7 @@ class CubeStudies(Dataset[StudyParameters]):
         if parameters.games <= rows:
             number = int(generator.integers(len(arms)))
             try:
-                folders = folders_of(parameters.roller(), inputs, Warehouse(table.folder.parents[2], all_kinds()))
+                folders = folders_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
             except BgdataError:
                 return  # a network that is not there any more
             first = number * parameters.games

@@ -102,14 +102,14 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
         check_rules(parameters.length, parameters.jacoby, sides_of(parameters.cube))
 
     def inputs(self, parameters: CubefulParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return parameters.roller().roller_inputs() | met_inputs(parameters.length, parameters.cube)
+        return parameters.network_inputs() | met_inputs(parameters.length, parameters.cube)
 
     def estimate(self, parameters: CubefulParameters) -> Estimate:
         games = parameters.games * max(1, round(0.8 * parameters.length))
         return Estimate(games, 110 * 45 * games, (1 << 28) + 250 * 45 * games)
 
     def compute(self, parameters: CubefulParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        settings = settings_of(parameters, folders_of(parameters.roller(), inputs, warehouse_of(job)))
+        settings = settings_of(parameters, folders_of(parameters, inputs, warehouse_of(job)))
         parts = ranges(parameters.games, max(1, SHARD_GAMES // max(1, parameters.length)))
         label = f"{self.name}/{self.slug(parameters)}"
         shards = list(compute_shards(job, label, "games", Work(f"{__name__}:played", settings), parts))
@@ -174,7 +174,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
 
         parameters = self.parameters.from_manifest(table.manifest.parameters)
         try:
-            folders = folders_of(parameters.roller(), inputs, Warehouse(table.folder.parents[2], all_kinds()))
+            folders = folders_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
         except BgdataError:
             return  # a network that is not there any more
         settings, first_turns = settings_of(parameters, folders), np.asarray(table.array("first_turns"))
