@@ -76,8 +76,16 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int |
 
 @click.command(short_help="Run a STUDY of cube handling.")
 @click.argument("study")
-@click.option("--games", default=100_000, show_default=True, metavar="N", help="Games, or matches, of each setting.")
+@click.option(
+    "--games",
+    type=int,
+    metavar="N",
+    help="Games, or matches, of each setting.  [default: 100000, with --luck 1000]",
+)
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Decides the dice.")
+@click.option(
+    "--luck", is_flag=True, help="Subtract the luck of every roll: 1 game says more than 20, and takes as long."
+)
 @click.option(
     "--player", default="network", show_default=True, metavar="PLAYER", help="network or network/NAME, who plays."
 )
@@ -86,7 +94,7 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int |
 @click.option("--force", is_flag=True, help="Play anew even what is there.")
 @click.pass_obj
 def study(
-    warehouse: Warehouse, /, study: str, games: int, seed: int, player: str, threads: int | None, **options: Any
+    warehouse: Warehouse, /, study: str, games: int | None, seed: int, player: str, threads: int | None, **options: Any
 ) -> None:
     """Run a STUDY of cube handling, and print its figures beside the published ones: the table `cube_studies`.
 

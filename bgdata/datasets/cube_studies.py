@@ -27,20 +27,24 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
 
 SHARD_GAMES = 5000  # money games of a shard; matches are fewer. Even: pairs are never split
+STEPS = 10_000  # of a hedged point: sums are integers
 # in alphabetical order, as rows come in the order of their key
-MATCH_MEASURES = ("games_per_match", "points_per_match", "win_share")
+MATCH_MEASURES = ("games_per_match", "hedged_points_per_match", "points_per_match", "win_share")
 MONEY_MEASURES = tuple(
     sorted(
         (
-            *("points_per_game", "win_share", "mean_cube_value"),
+            *("points_per_game", "hedged_points_per_game", "win_share", "mean_cube_value"),
             *(f"{ending}_share" for ending in ENDINGS),
             *(f"cube_{value}_share" for value in CUBES),
         )
     )
 )
+HEDGED = ("hedged_points_per_game", "hedged_points_per_match")  # with the luck subtracted
 UNITS = {
     "points_per_game": "points",
     "points_per_match": "points",
+    "hedged_points_per_game": "points",
+    "hedged_points_per_match": "points",
     "mean_cube_value": "cube",
     "games_per_match": "games",
 }
@@ -48,11 +52,13 @@ UNITS = {
 
 @dataclass(frozen=True)
 class StudyParameters(CubePlayerParameters):
-    """Which study, how many games (or matches) each arm has, and the seed of their dice, the same for all arms."""
+    """Which study, how many games (or matches) each arm has, the seed of their dice, the same for all arms, and
+    whether luck is measured and subtracted as well."""
 
     study: str = "statistics"
     games: int = 100_000
     seed: int = 1
+    with_luck: int = 0
 
     def arms(self) -> tuple[Arm, ...]:
         """Its series. Raises InvalidParameterError."""
@@ -90,21 +96,27 @@ class CubeStudies(Dataset[StudyParameters]):
         FlatArray("errors", "float64", "row", "Standard error of the mean"),
         FlatArray("published", "float64", "row", "What was published, NaN where nothing was"),
         FlatArray(
-            "sums", "int64", "row, (sum, sum of squares)", "Over pairs of games, or games where they are no pairs"
+            "sums",
+            "int64",
+            "row, (sum, sum of squares)",
+            "Over pairs, or games where they are no pairs; hedged points by STEPS",
         ),
     )
     parameters = StudyParameters
     defaults = ()
-    smallest = StudyParameters("tiny", "", 3, 3, "index", 4, 3)
+    smallest = StudyParameters("tiny", "", 3, 3, "index", 4, 3, 1)
 
     def slug(self, parameters: StudyParameters) -> str:
-        return f"{parameters.study}-{parameters.network}-{parameters.games}-seed-{parameters.seed}"
+        how = "-luck" if parameters.with_luck else ""
+        return f"{parameters.study}-{parameters.network}-{parameters.games}-seed-{parameters.seed}{how}"
 
     def check_parameters(self, parameters: StudyParameters) -> None:
         parameters.check_player(parameters.games, parameters.seed)
         parameters.arms()
         if parameters.games % 2 or parameters.games < 4:
             raise InvalidParameterError(f"expected an even number of at least 4 games, got {parameters.games}")
+        if parameters.with_luck not in (0, 1):
+            raise InvalidParameterError(f"expected with_luck 0 or 1, got {parameters.with_luck}")
 
     def inputs(self, parameters: StudyParameters) -> Mapping[str, tuple[str, Parameters]]:
         longest = max(parameters.arms(), key=lambda arm: arm.length)
@@ -120,7 +132,7 @@ class CubeStudies(Dataset[StudyParameters]):
         shards = compute_shards(
             job, f"{self.name}/{self.slug(parameters)}", "games", Work(f"{__name__}:studied", settings), parts
         )
-        sums: list[Array] = [np.zeros((len(measures_of(arm)), 2), np.int64) for arm in parameters.arms()]
+        sums: list[Array] = [np.zeros((len(measures_of(parameters, arm)), 2), np.int64) for arm in parameters.arms()]
         for part, shard in zip(parts, shards, strict=True):
             sums[part.start // parameters.games] += shard["sums"]
         for name, values in rows_of(parameters, sums).items():
@@ -152,7 +164,7 @@ class CubeStudies(Dataset[StudyParameters]):
 
         parameters = self.parameters.from_manifest(table.manifest.parameters)
         sums, arms = np.asarray(table.array("sums")), parameters.arms()
-        places = np.cumsum([0, *(len(measures_of(arm)) for arm in arms)]).tolist()
+        places = np.cumsum([0, *(len(measures_of(parameters, arm)) for arm in arms)]).tolist()
         by_arm = [sums[start:end] for start, end in pairwise(places)]
         if parameters.games <= rows:
             number = int(generator.integers(len(arms)))
@@ -171,7 +183,7 @@ def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Sett
     """What `studied` needs in a worker."""
     from bgdata.kernel import kernel_fingerprint
 
-    wanted = ("study", "games", "seed")
+    wanted = ("study", "games", "seed", "with_luck")
     return {**folders, **{name: getattr(parameters, name) for name in wanted}, "kernels": kernel_fingerprint()}
 
 
@@ -189,39 +201,65 @@ def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """`sums` of the items of one arm, a row a measure. Raises WorkerError where other kernels would play."""
     from bgdata.play.cubeful_series import cubeful_results
 
-    arm = arms_of(str(settings["study"]))[begin // int(settings["games"])]
+    games, seed, with_luck = (int(settings[name]) for name in ("games", "seed", "with_luck"))
+    parameters = StudyParameters(study=str(settings["study"]), games=games, seed=seed, with_luck=with_luck)
+    arm, first = parameters.arms()[begin // parameters.games], begin % parameters.games
     brain, rules = open_played({**settings, "length": arm.length, "jacoby": 0})
-    first = begin % int(settings["games"])
     found = cubeful_results(
-        brain, sides_of(arm.cube), rules, end - begin, int(settings["seed"]), first, is_paired=arm.is_paired
+        brain,
+        sides_of(arm.cube),
+        rules,
+        end - begin,
+        parameters.seed,
+        first,
+        is_paired=arm.is_paired,
+        is_hedged=bool(parameters.with_luck),
     )
-    values = match_values(found) if arm.length else game_values(found, is_paired=arm.is_paired)
+    by_measure = match_values(found) if arm.length else game_values(found, is_paired=arm.is_paired)
+    values = np.stack([by_measure[measure] for measure in measures_of(parameters, arm)], axis=1)
     sums = values.reshape(-1, 2, values.shape[1]).sum(1) if arm.is_paired else values
     return {"sums": np.stack([sums.sum(0), (sums**2).sum(0)], axis=1)}
 
 
-def match_values(found: CubefulResults) -> Array:
-    """int64[matches, MATCH_MEASURES] of the side named first, matches in pairs from an even one on."""
-    winners = found.column("winner")[found.offsets[1:] - 1]
-    won = (winners == np.arange(len(winners)) % 2).astype(np.int64)
-    found_by = {"games_per_match": np.diff(found.offsets), "points_per_match": 2 * won - 1, "win_share": won}
-    return np.stack([found_by[measure] for measure in MATCH_MEASURES], axis=1)
+def match_values(found: CubefulResults) -> dict[str, Array]:
+    """int64[matches] by MATCH_MEASURES of the side named first, matches in pairs from an even one on."""
+    seats = np.arange(len(found.lucks)) % 2
+    won = (found.column("winner")[found.offsets[1:] - 1] == seats).astype(np.int64)
+    return {
+        "games_per_match": np.diff(found.offsets),
+        "points_per_match": 2 * won - 1,
+        "hedged_points_per_match": hedged_steps(2 * won - 1, found.lucks, seats),
+        "win_share": won,
+    }
 
 
-def game_values(found: CubefulResults, *, is_paired: bool) -> Array:
-    """int64[games, MONEY_MEASURES] of the side named first, or of player 0 where there are no pairs."""
-    seats = np.arange(len(found.games)) % 2 if is_paired else 0
+def game_values(found: CubefulResults, *, is_paired: bool) -> dict[str, Array]:
+    """int64[games] by MONEY_MEASURES of the side named first, or of player 0 where there are no pairs."""
+    seats = np.arange(len(found.games)) % 2 if is_paired else np.zeros(len(found.games), np.int64)
     won = (found.column("winner") == seats).astype(np.int64)
     points, cubes, ways = (found.column(name) for name in ("points", "cube_value", "way"))
-    found_by = {"points_per_game": (2 * won - 1) * points, "win_share": won, "mean_cube_value": cubes}
-    found_by |= {f"{ending}_share": (ways == way).astype(np.int64) for way, ending in enumerate(ENDINGS)}
-    found_by |= {f"cube_{value}_share": (cubes == value).astype(np.int64) for value in CUBES}
-    return np.stack([found_by[measure] for measure in MONEY_MEASURES], axis=1)
+    results = (2 * won - 1) * points
+    return {
+        "points_per_game": results,
+        "hedged_points_per_game": hedged_steps(results, found.lucks, seats),
+        "win_share": won,
+        "mean_cube_value": cubes,
+        **{f"{ending}_share": (ways == way).astype(np.int64) for way, ending in enumerate(ENDINGS)},
+        **{f"cube_{value}_share": (cubes == value).astype(np.int64) for value in CUBES},
+    }
 
 
-def measures_of(arm: Arm) -> tuple[str, ...]:
+def hedged_steps(results: Array, lucks: Array, seats: Array) -> Array:
+    """int64[n]: results of players in these seats less their luck, in steps of a point; luck is that of player 0."""
+    own_luck = np.where(seats == 0, lucks, -lucks)
+    steps: Array = np.rint((results - own_luck) * STEPS).astype(np.int64)
+    return steps
+
+
+def measures_of(parameters: StudyParameters, arm: Arm) -> tuple[str, ...]:
     """What is measured in an arm."""
-    return MATCH_MEASURES if arm.length else MONEY_MEASURES
+    names = MATCH_MEASURES if arm.length else MONEY_MEASURES
+    return names if parameters.with_luck else tuple(name for name in names if name not in HEDGED)
 
 
 def rows_of(parameters: StudyParameters, sums: list[Array]) -> dict[str, Array]:
@@ -229,10 +267,10 @@ def rows_of(parameters: StudyParameters, sums: list[Array]) -> dict[str, Array]:
     rows = []
     for arm, values in zip(parameters.arms(), sums, strict=True):
         count = parameters.games // 2 if arm.is_paired else parameters.games
-        for measure, (total, squares) in zip(measures_of(arm), values.tolist(), strict=True):
+        for measure, (total, squares) in zip(measures_of(parameters, arm), values.tolist(), strict=True):
+            steps = parameters.games * (STEPS if measure in HEDGED else 1)
             spread = max(squares - total * total / count, 0.0) * count / (count - 1)
-            error = spread**0.5 / parameters.games
-            rows.append((arm, measure, total / parameters.games, error, total, squares))
+            rows.append((arm, measure, total / steps, spread**0.5 / steps, total, squares))
     return {
         "lengths": np.array([row[0].length for row in rows], np.int16),
         "settings": np.array([row[0].setting for row in rows], np.float64),
@@ -240,9 +278,14 @@ def rows_of(parameters: StudyParameters, sums: list[Array]) -> dict[str, Array]:
         **text_arrays("against", [row[0].against for row in rows]),
         "figures": np.array([row[2] for row in rows], np.float64),
         "errors": np.array([row[3] for row in rows], np.float64),
-        "published": np.array([row[0].published.get(row[1], np.nan) for row in rows], np.float64),
+        "published": np.array([published_of(row[0], row[1]) for row in rows], np.float64),
         "sums": np.array([row[4:] for row in rows], np.int64),
     }
+
+
+def published_of(arm: Arm, measure: str) -> float:
+    """What was published of a measure, hedged or not; not a number where nothing was."""
+    return arm.published.get(measure.removeprefix("hedged_"), np.nan)
 
 
 DATASET = CubeStudies()

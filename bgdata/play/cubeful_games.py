@@ -5,6 +5,10 @@ position after the best play are just the chances before the opponent's roll, by
 cube costs next to nothing. Nobody beavers, and the cube goes up to MOST_CUBE. There is no double before the first roll
 of a game, whose dice say who begins.
 
+Hedged, every roll is judged as well: its luck is what the position is worth after the best play, the cube and the score
+counted, less the mean of that over all rolls. Any worth would leave luck zero on average (`luck`), a good one leaves
+little else in the result.
+
 Match m of a seed has the dice of its own stream, turn t of its game g those at GAME_TURNS * g + t: they do not depend
 on how earlier games went. A money game is a match of one game.
 """
@@ -17,17 +21,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
-from bgdata.equity.doubling import Action, CubeEquities, Strategy, best_action, money_equities
+from bgdata.equity.doubling import (
+    DEFAULT_STRATEGY,
+    Action,
+    CubeEquities,
+    Strategy,
+    best_action,
+    best_equity,
+    money_equities,
+)
 from bgdata.equity.match_cube import Cells, MatchGame, match_equities
-from bgdata.evaluation.answers import Work, fill_chances
-from bgdata.evaluation.chances import equity_of
-from bgdata.evaluation.choices import Brain, choose, networks_of, tables_of, thinking_room
+from bgdata.evaluation.answers import fill_chances
+from bgdata.evaluation.chances import equity_of, fill_turned
+from bgdata.evaluation.choices import Brain, choose, networks_of, tables_of
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.dice import ROLLS
+from bgdata.game.play_kernels import fill_plays
 from bgdata.game.position import CHECKERS, START
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel, prange
+from bgdata.play.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
 
 Chances = NDArray[np.float32]
 MOST_CUBE = 64  # as on the cube itself
@@ -38,6 +52,7 @@ NOBODY = -1  # who owns a centered cube
 _NO_OFFER, _TAKEN, _PASSED = range(3)
 _DOUBLE_TAKE, _DOUBLE_PASS = int(Action.DOUBLE_TAKE), int(Action.DOUBLE_PASS)
 _START = np.array(START.board, np.int8)
+_WAYS = np.array([roll.weight for roll in ROLLS], np.float64)
 
 
 class Terms(NamedTuple):
@@ -47,14 +62,7 @@ class Terms(NamedTuple):
     cells: Cells  # of a match equity table, the same for both sides; any in money play
     length: int  # points that win the match, 0 for a money game
     is_jacoby: bool  # in money play
-
-
-class Room(NamedTuple):
-    """Scratch of one thread."""
-
-    after: Boards  # [MOST_PLAYS, 26]
-    notes: Notes  # [MOST_NOTES]
-    work: Work
+    is_hedged: bool  # whether luck is measured
 
 
 class Book(NamedTuple):
@@ -83,6 +91,7 @@ class Ending(NamedTuple):
     cube_value: int
     way: int  # PASSED, or 1, 2 or 3
     turns: int  # rows of it in the book
+    luck: float  # of player 0 in points, in a match of 1 that it is won and -1 that it is lost; 0 unless hedged
 
 
 @kernel(borrows=True)
@@ -164,55 +173,103 @@ def offer(terms: Terms, moment: Moment, board: Boards, chances: Chances, book: B
     return _TAKEN if is_taken else _PASSED
 
 
+@kernel(borrows=True)
+def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
+    """What the player on roll gets before his roll, as the default model has it for both: points, in a match from -1
+    to 1."""
+    owner = owner_code(moment)
+    if terms.length > 0:
+        found = match_equities(DEFAULT_STRATEGY, terms.cells, moment.game, moment.cube_value, owner, chances)
+        return 2.0 * best_equity(found) - 1.0
+    found = money_equities(DEFAULT_STRATEGY, chances, owner, terms.is_jacoby, False)
+    return moment.cube_value * best_equity(found)
+
+
+@kernel(borrows=True)
+def roll_luck(terms: Terms, opponent: Moment, room: RollRoom, place: int, is_opening: bool) -> float:
+    """What roll `place` gave the player who had it, from room.values[roll, 0:5]; `opponent` is the moment after it."""
+    total, ways, found = 0.0, 0.0, 0.0
+    for roll in range(len(_WAYS)):
+        fill_turned(room.values[roll], room.work.chances[1])
+        value = -worth(terms, opponent, room.work.chances[1])
+        if not (is_opening and _WAYS[roll] == 1.0):  # the first roll is never a double
+            total, ways = total + _WAYS[roll] * value, ways + _WAYS[roll]
+        if roll == place:
+            found = value
+    return found - total / ways
+
+
+@kernel(borrows=True)
+def find_play(
+    brain: Brain, board: Boards, die: int, other_die: int, is_hedged: bool, room: RollRoom, chosen: Boards
+) -> bool:
+    """Fills chosen[slot] with the play, and hedged what `fill_roll_values` does. Returns whether the opponent's chances
+    after it were found on the way, in room.work.chances[0, 0:5]."""
+    if is_hedged:
+        fill_roll_values(networks_of(brain), tables_of(brain), board, room)
+        place = roll_place(die, other_die)
+        for slot in range(26):
+            chosen[slot] = room.best[place, slot]
+        fill_turned(room.values[place], room.work.chances[0])
+        return True
+    n = fill_plays(board, die, other_die, room.after, room.notes)
+    play = choose(brain, board, room.after, n, 0, 0, room.work)
+    for slot in range(26):
+        chosen[slot] = room.after[play, slot]
+    return n > 1
+
+
 @kernel()
 def play_game(
     brain: Brain,
     terms: Terms,
     games: tuple[MatchGame, MatchGame],
     bits: tuple[Any, int],
-    room: Room,
+    room: RollRoom,
     book: Book,
     first: int,
 ) -> Ending:
     """Fills book[first], ... with a game; `games` is the score as each player sees it, `bits` the stream of its dice
     and the counter of the first roll."""
-    networks, tables = networks_of(brain), tables_of(brain)
-    chances, board = room.work.chances[0], _START.copy()
-    fill_chances(networks, tables, board, room.work, chances)
+    chances, board, chosen = room.work.chances[0], _START.copy(), np.empty(26, np.int8)
+    fill_chances(networks_of(brain), tables_of(brain), board, room.work, chances)
     die, other_die = opening_dice_of(random_bits(bits[0], bits[1]))
-    on_roll, cube_value, owner = int(die < other_die), 1, NOBODY
+    on_roll, cube_value, owner, luck = int(die < other_die), 1, NOBODY, 0.0
     row, roll = first, 0
     while True:
-        moment = Moment(on_roll, cube_value, owner, games[0] if on_roll == 0 else games[1])
+        moment = Moment(on_roll, cube_value, owner, games[on_roll])
         if roll > 0:
             came = offer(terms, moment, board, chances, book, row)
             if came == _PASSED:
-                return Ending(on_roll, cube_value, cube_value, PASSED, row + 2 - first)
+                return Ending(on_roll, cube_value, cube_value, PASSED, row + 2 - first, luck)
             if came == _TAKEN:
                 row, cube_value, owner = row + 2, 2 * cube_value, 1 - on_roll
                 moment = Moment(on_roll, cube_value, owner, moment.game)
             die, other_die = dice_of(random_bits(bits[0], bits[1] + roll))
         note(book, row, board, chances, moment, on_roll, PLAY)
-        n = fill_plays(board, die, other_die, room.after, room.notes)
-        chosen = room.after[choose(brain, board, room.after, n, 0, 0, room.work)]
+        is_evaluated = find_play(brain, board, die, other_die, terms.is_hedged, room, chosen)
         note_play(book, row, die, other_die, chosen)
+        if terms.is_hedged:
+            after = Moment(1 - on_roll, cube_value, owner, games[1 - on_roll])
+            found = roll_luck(terms, after, room, roll_place(die, other_die), roll == 0)
+            luck += found if on_roll == 0 else -found
         row, roll, outcome = row + 1, roll + 1, outcome_of(chosen, CHECKERS)
         if outcome != 0:
             way = 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
-            return Ending(on_roll, way * cube_value, cube_value, way, row - first)
+            return Ending(on_roll, way * cube_value, cube_value, way, row - first, luck)
         flip_into(chosen, board)
         on_roll = 1 - on_roll
-        if n == 1:  # else the chances are those that the choice has found
-            fill_chances(networks, tables, board, room.work, chances)
+        if not is_evaluated:
+            fill_chances(networks_of(brain), tables_of(brain), board, room.work, chances)
 
 
 @kernel()
 def play_match(
-    brain: Brain, terms: Terms, stream: Any, room: Room, games: NDArray[np.int16], book: Book
-) -> tuple[int, int]:
+    brain: Brain, terms: Terms, stream: Any, room: RollRoom, games: NDArray[np.int16], book: Book
+) -> tuple[int, int, float]:
     """Fills games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
-    way, turns)] and the book; returns (games, turns)."""
-    score_0, score_1, number, row, is_past = 0, 0, 0, 0, False
+    way, turns)] and the book; returns (games, turns, luck of player 0)."""
+    score_0, score_1, number, row, is_past, luck = 0, 0, 0, 0, False, 0.0
     while True:
         away_0, away_1 = terms.length - score_0, terms.length - score_1
         is_crawford = terms.length > 0 and not is_past and (away_0 == 1) != (away_1 == 1)
@@ -222,13 +279,13 @@ def play_match(
         record = games[number]
         record[0], record[1], record[2], record[3] = score_0, score_1, is_crawford, ending.winner
         record[4], record[5], record[6], record[7] = ending.points, ending.cube_value, ending.way, ending.turns
-        row, number = row + ending.turns, number + 1
+        row, number, luck = row + ending.turns, number + 1, luck + ending.luck
         if ending.winner == 0:
             score_0 += ending.points
         else:
             score_1 += ending.points
         if max(score_0, score_1) >= terms.length:
-            return number, row
+            return number, row, luck
 
 
 @kernel(parallel=True)
@@ -239,23 +296,26 @@ def fill_matches(
     length: int,
     is_jacoby: bool,
     is_paired: bool,
+    is_hedged: bool,
     seed: int,
     matches: NDArray[np.int64],
     counts: NDArray[np.int64],
+    lucks: NDArray[np.float64],
     games: NDArray[np.int16],
     boards: Boards,
     after_play: Boards,
     records: NDArray[np.int8],
     equities: NDArray[np.float32],
 ) -> None:
-    """Fills counts[row, (games, turns)], games[row, number, 0:8] and, as far as there is room, the book [row, turn] of
-    matches[row] of a seed. In pairs, 2k and 2k + 1 have the dice of k, and the sides change seats in the latter."""
+    """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the book
+    [row, turn] of matches[row] of a seed. In pairs, 2k and 2k + 1 have the dice of k, and the sides change seats in the
+    latter."""
     block, swapped = 4, sides[::-1].copy()  # matches that share scratch arrays
     for part in prange((len(matches) + block - 1) // block):
-        room = Room(np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64), thinking_room(brain))
+        room = new_roll_room(networks_of(brain))
         for row in range(part * block, min(len(matches), (part + 1) * block)):
             match = matches[row]
-            terms = Terms(swapped if is_paired and match % 2 == 1 else sides, cells, length, is_jacoby)
+            terms = Terms(swapped if is_paired and match % 2 == 1 else sides, cells, length, is_jacoby, is_hedged)
             stream = random_stream(seed, match // 2 if is_paired else match)
             book = Book(boards[row], after_play[row], records[row], equities[row])
-            counts[row, 0], counts[row, 1] = play_match(brain, terms, stream, room, games[row], book)
+            counts[row, 0], counts[row, 1], lucks[row] = play_match(brain, terms, stream, room, games[row], book)

@@ -73,6 +73,7 @@ class CubefulResults(NamedTuple):
 
     offsets: NDArray[np.int64]  # [matches + 1] where the games of each begin
     games: NDArray[np.int16]  # [games, (score of player 0, of player 1, is Crawford, winner, points, cube, way, turns)]
+    lucks: NDArray[np.float64]  # [matches] of player 0, see `cubeful_games.Ending`; 0 unless hedged
 
     def column(self, name: str) -> NDArray[np.int64]:
         """int64[games]: one of GAME_FIELDS."""
@@ -112,16 +113,18 @@ def cubeful_results(
     first: int = 0,
     *,
     is_paired: bool = True,
+    is_hedged: bool = False,
 ) -> CubefulResults:
     """Matches first, first + 1, ...; money games are matches of one game. In pairs, 2k and 2k + 1 have the same dice
     for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player 0.
+    Hedged, the luck of the dice is measured as well, which takes some twenty times as long.
 
     Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError for a player
     without networks, rules that cannot be, and numbers beyond 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
     matches = np.arange(first, first + count)
-    return _played(brain, sides, rules, matches, seed, _Pages.of(count, 0), is_paired=is_paired)[0]
+    return _played(brain, sides, rules, matches, seed, _Pages.of(count, 0), is_paired=is_paired, is_hedged=is_hedged)[0]
 
 
 def cubeful_self_play(
@@ -153,18 +156,22 @@ def _played(
     pages: _Pages,
     *,
     is_paired: bool,
+    is_hedged: bool = False,
 ) -> tuple[CubefulResults, NDArray[np.int64]]:
     """Results, and the turns of each match; fills pages."""
     rules.check(sides)
+    if is_hedged and rules.length:
+        rules.check_scores(jumps=False)
     if brain.kind != NETWORK:
         raise UsageError("expected a player with networks to handle the cube, got one that only chooses plays")
     rows = np.array([side.row for side in sides])
     cells: Array = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
-    counts = np.empty((len(matches), 2), np.int64)
+    counts, lucks = np.empty((len(matches), 2), np.int64), np.empty(len(matches), np.float64)
     games = np.empty((len(matches), max(1, 2 * rules.length - 1), len(GAME_FIELDS)), np.int16)
     fill_matches(
-        brain, rows, cells, rules.length, rules.is_jacoby, is_paired, seed, matches, counts, games, *pages
+        brain, rows, cells, rules.length, rules.is_jacoby, is_paired, is_hedged, seed,
+        matches, counts, lucks, games, *pages,
     )  # fmt: skip
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[:, 0])])
     is_played = np.arange(games.shape[1]) < counts[:, :1]
-    return CubefulResults(offsets, games[is_played]), counts[:, 1]
+    return CubefulResults(offsets, games[is_played], lucks), counts[:, 1]

@@ -23,6 +23,13 @@ def test_a_study(network_root: Path) -> None:
     assert succeeds(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines() == out
 
 
+def test_a_study_less_luck(network_root: Path) -> None:
+    out = succeeds(network_root, "study", "index", "--games", "4", "--luck").splitlines()
+    assert "-4-seed-1-luck/" in out[0]
+    assert re.fullmatch(r"hedged_points_per_game( +[+-]\d+\.\d{4} \+/- \d+\.\d{4}){5}", out[2])
+    assert out[4].startswith("points_per_game")
+
+
 def test_self_play_with_a_cube(network_root: Path) -> None:
     folder, games, points = succeeds(
         network_root, "selfplay", "--cube", "0.7,money:0.6", "--length", "3", "--games", "2"

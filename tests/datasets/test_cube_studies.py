@@ -20,22 +20,23 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Brain
 from bgdata.evaluation.network_player import map_network_player
 from bgdata.kernel import threads
-from bgdata.play.cubeful_series import CubefulRules, cubeful_self_play
+from bgdata.play.cubeful_series import CubefulRules, cubeful_results, cubeful_self_play
 from bgdata.store.table import Table
 from tests.equity.samples import published_met
 from tests.store.toy import Notes
 
 INDEX = StudyParameters(table_points=3, table_checkers=3, study="index", games=20, seed=6)
 MATCH = replace(INDEX, study="match", games=4)
+HEDGED = replace(INDEX, games=4, with_luck=1)
 STATISTICS = replace(INDEX, study="statistics")
 Key = tuple[int, float, str]
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a warehouse with the network that comes with bgdata, small tables, and three small studies."""
+    """Folder of a warehouse with the network that comes with bgdata, small tables, and small studies."""
     root = tmp_path_factory.mktemp("studies") / "warehouse"
-    for parameters in (INDEX, MATCH, STATISTICS):
+    for parameters in (INDEX, MATCH, STATISTICS, HEDGED, replace(MATCH, with_luck=1)):
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
     return root
 
@@ -121,6 +122,25 @@ def test_matches(root: Path) -> None:
     assert {key[0] for key in rows} == {3, 5, 7, 9}
 
 
+def test_luck_is_subtracted(root: Path) -> None:
+    """Beside the same results without: of both seats, in steps of 1/10,000 point."""
+    brain, rows = brain_of(root), rows_of(root, HEDGED)
+    found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, is_hedged=True)
+    winners, points = found.column("winner"), found.column("points")
+    hedged = []
+    for game in range(4):
+        sign = 1 if winners[game] == game % 2 else -1
+        luck = found.lucks[game] if game % 2 == 0 else -found.lucks[game]
+        hedged.append(round(float(sign * points[game] - luck), 4))
+    check(rows[0, 0.25, "hedged_points_per_game"], np.reshape(hedged, (2, 2)).mean(1).tolist(), 4)
+    assert rows[0, 0.25, "hedged_points_per_game"]["published_value"] == -0.14
+    matches = rows_of(root, replace(MATCH, with_luck=1))
+    for key, row in rows_of(root, MATCH).items():
+        assert matches[key] == row | {"variant": matches[key]["variant"]}
+    assert abs(matches[3, 0.5, "hedged_points_per_match"]["value"]) < 1
+    assert matches[3, 0.5, "hedged_points_per_match"]["published_value"] == 0.051
+
+
 def test_arms() -> None:
     assert {name: len(arms_of(name)) for name in NAMES} == {
         "statistics": 5, "index": 5, "fine-index": 5, "jump": 7, "match": 20,
@@ -131,7 +151,7 @@ def test_arms() -> None:
     for name in NAMES:
         for arm in arms_of(name):
             assert sides_of(arm.cube)
-            assert set(arm.published) <= set(cube_studies.measures_of(arm))
+            assert set(arm.published) <= set(cube_studies.measures_of(INDEX, arm))
 
 
 def test_published_shares_sum_to_1() -> None:
@@ -189,6 +209,7 @@ WRONG = [
     (replace(INDEX, study="x"), "expected a study among statistics, index, fine-index, jump, match, got 'x'"),
     (replace(INDEX, games=5), "expected an even number of at least 4 games, got 5"),
     (replace(INDEX, games=2), "expected an even number of at least 4 games, got 2"),
+    (replace(INDEX, with_luck=2), "expected with_luck 0 or 1, got 2"),
     (replace(INDEX, seed=1 << 63), r"expected a seed from 0 to 2\^63 - 1, got 9223372036854775808"),
 ]  # fmt: skip
 

@@ -18,7 +18,10 @@ from bgdata.evaluation.named_network import find_network
 from bgdata.evaluation.network import open_networks
 from bgdata.evaluation.network_player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.dice import ROLLS, roll_of
 from bgdata.game.match import CubeOwner
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
 from bgdata.kernel import threads
 from bgdata.play import cubeful_series
 from bgdata.play.corpus import self_play
@@ -35,6 +38,7 @@ from bgdata.store.warehouse import Warehouse
 from tests.equity.samples import published_met
 from tests.reference.cubeful_games import Board, Chances, Game, Model, Score, match_janowski, play_match
 from tests.reference.cubeful_games import janowski as slow_janowski
+from tests.reference.self_play import flipped
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
 BRAIN = NetworkPlayer(SHIPPED, NO_TABLES).brain
@@ -249,6 +253,66 @@ def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
     assert np.array_equal(cubeful_results(BRAIN, SIDES, MONEY, 40, 9).games[::2], alone.games[:20])
 
 
+def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
+    """Points, or twice the mwc less 1, when both double and answer by a cube life index of 0.7; in the Crawford
+    game the cube is dead."""
+    model = match_janowski(0 if score.is_crawford else 0.7, mwc) if score.away else slow_janowski(0.7)
+    now, taken, passed = model(chances, cube, owner, score)
+    if owner != "opponent" and not score.is_crawford and not 0 < score.away <= cube:
+        now = max(now, min(taken, passed))
+    return 2 * now - 1 if score.away else cube * now
+
+
+def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
+    """Luck of player 0 in a match: what each roll was worth after its best play less the mean of all that there are."""
+    total = 0.0
+    for number in range(*found.results.offsets[match : match + 2].tolist()):
+        record = found.results.games[number].tolist()
+        away = length - record[0], length - record[1]
+        for row in range(*found.first_turns[number : number + 2].tolist()):
+            player, action, _, *dice, cube, owner = found.records[row].tolist()
+            if ACTIONS[action] != "play":
+                continue
+            seen = Score(*(away if player == 1 else away[::-1]), bool(record[2])) if length else Score(0, 0, False)
+            whose = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}[OWNERS[owner]]
+            worths = {}
+            for roll in ROLLS:
+                position = Position.from_board(found.boards[row].tolist())
+                plays = [flipped(list(play.after_play.board)) for play in legal_plays(position, roll)]
+                chances, equities = evaluate(plays)
+                best = chances[equities.index(min(equities))]
+                worths[roll] = -slow_worth(best, cube, whose, seen)
+            is_opening = row == int(found.first_turns[number])
+            ways = {roll: 0 if is_opening and roll.high == roll.low else roll.weight for roll in ROLLS}
+            mean = sum(ways[roll] * worths[roll] for roll in ROLLS) / sum(ways.values())
+            luck = worths[roll_of(*dice)] - mean
+            total += luck if player == 0 else -luck
+    return total
+
+
+@pytest.mark.parametrize("rules", [MONEY, CubefulRules(2, met=MET)], ids=["money", "match"])
+def test_luck_against_the_twin(rules: CubefulRules) -> None:
+    """Of games that are the same whether luck is measured or not."""
+    found = cubeful_results(BRAIN, SIDES, rules, 1, SEED, is_paired=False, is_hedged=True)
+    corpus = cubeful_self_play(BRAIN, SIDES, rules, 1, SEED)
+    assert np.array_equal(found.games, corpus.results.games)
+    assert (corpus.results.lucks == 0).all()
+    assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, rules.length)], abs=1e-5)
+
+
+def test_luck_averages_to_nothing_and_explains_results() -> None:
+    for rules in (MONEY, CubefulRules(3, met=MET)):
+        found = cubeful_results(BRAIN, SIDES, rules, 100, 2, is_paired=False, is_hedged=True)
+        won = 1 - 2 * found.column("winner")[found.offsets[1:] - 1]
+        results = won if rules.length else won * found.column("points")
+        assert abs(found.lucks.mean()) < 4 * found.lucks.std() / 10
+        assert (results - found.lucks).std() < results.std() / 2
+        for limit in (1, 2):
+            with threads(limit):
+                again = cubeful_results(BRAIN, SIDES, rules, 20, 2, is_paired=False, is_hedged=True)
+            assert again.lucks.tolist() == found.lucks[:20].tolist()
+
+
 def test_a_live_cube_is_cashed() -> None:
     """At an index of 1 nobody doubles what would be taken, and nobody cashes who can still win a gammon."""
     found = cubeful_results(BRAIN, (CubeSide(janowski(1)),) * 2, MONEY, 200, 4)
@@ -288,6 +352,12 @@ def test_wrong_rules(sides: Sides, rules: CubefulRules, message: str) -> None:
     for play in (cubeful_self_play, cubeful_results):
         with pytest.raises(UsageError, match=f"^{message}"):
             play(BRAIN, sides, rules, 2, 1)
+
+
+def test_luck_in_a_match_needs_a_table() -> None:
+    as_money = CubeSide(janowski(0.7), as_money=True)
+    with pytest.raises(UsageError, match=r"^expected a match equity table for a match, got none$"):
+        cubeful_results(BRAIN, (as_money, as_money), CubefulRules(3), 2, 1, is_hedged=True)
 
 
 def test_wrong_players_and_numbers() -> None:
