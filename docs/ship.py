@@ -3,9 +3,9 @@
 They take the place of all versions in their folder of the package, and of these kinds in warehouse/warehouse.lock; so
 networks are named with those that they started from. Say in evaluation/shipped_networks.py which of them plays as
 `network`, and commit all; then the lock again after `make build` and `bgdata lock`: what the network plays (selfplay)
-follows it. So do the benchmarks (rollout_decisions), which are taken out before, made and shipped anew, else
-`make build` computes them. Every version is verified first: hashes, values, SQL checks, a sample computed again, and
-that this code would compute it.
+follows it. So do the benchmarks (rollout_decisions) and studies of the cube (cube_studies), which are taken out before,
+made and shipped anew, else `make build` computes them. Every version is verified first: hashes, values, SQL checks, a
+sample computed again, and that this code would compute it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import bgdata
-from bgdata.datasets import rollout_decisions
+from bgdata.datasets import cube_studies, rollout_decisions
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.shipped_networks import KINDS, SHIPPED
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
@@ -28,7 +28,11 @@ from bgdata.store.verify import verify
 from bgdata.store.warehouse import Warehouse
 
 LOCK = Path(__file__).parents[1] / "warehouse" / "warehouse.lock"
-FOLDERS = {**dict.fromkeys(KINDS, SHIPPED), "rollout_decisions": rollout_decisions.PUBLISHED}  # of the package, by kind
+FOLDERS = {  # of the package, by kind
+    **dict.fromkeys(KINDS, SHIPPED),
+    "rollout_decisions": rollout_decisions.PUBLISHED,
+    "cube_studies": cube_studies.PUBLISHED,
+}
 MOST_BYTES = 2_000_000  # of all files in a folder
 
 

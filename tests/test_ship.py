@@ -103,6 +103,9 @@ def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: 
 
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
 def test_kinds_that_do_not_come_with_the_package(warehouse: Warehouse, tmp_path: Path, lock: Path, name: str) -> None:
-    message = f"expected network/VARIANT or taught_network/VARIANT or rollout_decisions/VARIANT, got {name}"
+    known = " or ".join(
+        f"{kind}/VARIANT" for kind in ("network", "taught_network", "rollout_decisions", "cube_studies")
+    )  # fmt: skip
+    message = f"expected {known}, got {name}"
     with pytest.raises(UsageError, match=message):
         ship([name], str(warehouse.root), {kind: tmp_path / kind for kind in FOLDERS}, lock)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from bgdata.datasets._cube_players import CubePlayerParameters, folders_of, met_
 from bgdata.datasets._rollouts import warehouse_of
 from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.published import published_versions
 from bgdata.store.shards import Settings, Work, compute_shards
 from bgdata.store.warehouse import Warehouse
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
+PUBLISHED = Path(__file__).parents[1] / "play" / "studies"  # of the package: <variant>/<version>, as in a warehouse
 SHARD_GAMES = 5000  # money games of a shard; matches are fewer. Even: pairs are never split
 STEPS = 10_000  # of a hedged point: sums are integers
 # in alphabetical order, as rows come in the order of their key
@@ -63,6 +66,11 @@ class StudyParameters(CubePlayerParameters):
     def arms(self) -> tuple[Arm, ...]:
         """Its series. Raises InvalidParameterError."""
         return arms_of(self.study)
+
+
+def published_studies() -> dict[StudyParameters, Path]:
+    """Folders of the studies that come with the package, by recipe; one whose manifest is damaged is none."""
+    return published_versions(PUBLISHED, StudyParameters)
 
 
 class CubeStudies(Dataset[StudyParameters]):
@@ -103,7 +111,7 @@ class CubeStudies(Dataset[StudyParameters]):
         ),
     )
     parameters = StudyParameters
-    defaults = ()
+    defaults = tuple(published_studies())
     smallest = StudyParameters("tiny", "", 3, 3, "index", 4, 3, 1)
 
     def slug(self, parameters: StudyParameters) -> str:
@@ -121,6 +129,9 @@ class CubeStudies(Dataset[StudyParameters]):
     def inputs(self, parameters: StudyParameters) -> Mapping[str, tuple[str, Parameters]]:
         longest = max(parameters.arms(), key=lambda arm: arm.length)
         return parameters.network_inputs() | met_inputs(longest.length, longest.cube)
+
+    def published(self, parameters: StudyParameters) -> Path | None:
+        return published_studies().get(parameters)
 
     def estimate(self, parameters: StudyParameters) -> Estimate:
         rows = len(MONEY_MEASURES) * len(parameters.arms())
