@@ -61,6 +61,12 @@ def player_rows() -> Iterator[Row]:
     ):
         games = rate("self_playing", with_luck, count, 5)
         yield Row(f"self-play of the shipped network, {words}", f"{games:,.0f} games/s", goal, peer)
+    for with_luck, words, count, goal in (
+        (False, "results", 5000, ">= 833 games/s"),
+        (True, "results less luck", 200, ""),
+    ):
+        games = rate("cubeful_games", with_luck, count, 3)
+        yield Row(f"money games with the cube of the shipped network, {words}", f"{games:,.0f} games/s", goal)
     for with_luck, words in ((True, "luck subtracted"), (False, "plain")):
         rolled = in_own_process("rollout", with_luck, 3, module="player_workloads").seconds
         goal, peer = ("<= 15 s, aim 5", "gnubg 72 s on one core") if with_luck else ("", "-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.position import START
 from tests.benchmarks.measure import best_of
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.network_player import NetworkPlayer
 
 WAREHOUSE = Path("warehouse")
 
@@ -108,27 +112,42 @@ def teaching(inputs: str, hidden: str, repeats: int) -> float:
     return best_of(repeats, lambda: teacher.learn_epoch(next(epochs))) / positions
 
 
-def self_playing(with_luck: bool, games: int, repeats: int) -> float:
-    """Games of the networks of the package against themselves, every turn and its equity kept; seconds a game."""
+def shipped_player() -> NetworkPlayer:
+    """The networks of the package at ply 0, with the tables of the warehouse."""
     from bgdata.evaluation.named_network import KIND, open_network_player
     from bgdata.evaluation.network_player import NetworkPlayer
-    from bgdata.play.corpus import self_play
 
     player = open_network_player(KIND, 0, bgdata.open_warehouse(WAREHOUSE))
-    assert isinstance(player, NetworkPlayer)  # at ply 0
+    assert isinstance(player, NetworkPlayer)
+    return player
+
+
+def self_playing(with_luck: bool, games: int, repeats: int) -> float:
+    """Games of the networks of the package against themselves, every turn and its equity kept; seconds a game."""
+    from bgdata.play.corpus import self_play
+
+    player = shipped_player()
     self_play(player.brain, 2, 1, with_luck=with_luck)
     return best_of(repeats, lambda: self_play(player.brain, games, 2, with_luck=with_luck)) / games
 
 
+def cubeful_games(with_luck: bool, count: int, repeats: int) -> float:
+    """Money games of the shipped network with a cube life index of 0.7; seconds a game."""
+    from bgdata.play.cubeful_series import CubefulRules, CubeSide, cubeful_results
+
+    brain, sides = shipped_player().brain, (CubeSide(), CubeSide())
+    cubeful_results(brain, sides, CubefulRules(), 2, 1, is_hedged=with_luck)
+    return (
+        best_of(repeats, lambda: cubeful_results(brain, sides, CubefulRules(), count, 1, is_hedged=with_luck)) / count
+    )
+
+
 def rollout(with_luck: bool, repeats: int) -> float:
     """A contact position rolled out by the networks of the package, 1,296 games to an exact table or the end."""
-    from bgdata.evaluation.named_network import KIND, open_network_player
-    from bgdata.evaluation.network_player import NetworkPlayer
     from bgdata.formats.identifiers import parse_position
     from bgdata.play.rollout import How, roll_out
 
-    player = open_network_player(KIND, 0, bgdata.open_warehouse(WAREHOUSE))
-    assert isinstance(player, NetworkPlayer)  # at ply 0
+    player = shipped_player()
     boards = np.array([parse_position("2K6JAyDYbgcDEA").board], np.int8)
     roll_out(boards, player.brain, 72, how=How(turns=1))
     return best_of(repeats, lambda: roll_out(boards, player.brain, how=How(with_luck=with_luck)))
