@@ -144,12 +144,12 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             return parameters
         have = list(known)
         for name in KINDS:
-            for variant in warehouse.variants(name):
-                table = warehouse.open(name, variant)
-                have += met_names(table.arrays())
-                if parameters.met in have[len(known) :]:
-                    recipe = variant_recipe(warehouse, table)
-                    return replace(parameters, met_source=f"{name}/{variant}", met_recipe=recipe)
+            for table in warehouse.current(name):
+                names = met_names(table.arrays())
+                if parameters.met in names:
+                    source, recipe = f"{name}/{table.manifest.variant}", variant_recipe(warehouse, table)
+                    return replace(parameters, met_source=source, met_recipe=recipe)
+                have += names
         raise MissingTableError(
             f"expected a match equity table among {', '.join(dict.fromkeys(have))}, got {parameters.met}"
         )
