@@ -15,7 +15,6 @@ from bgdata.bearoff.match_table import STEPS, match_columns
 from bgdata.datasets._sources import variant_input, variant_recipe
 from bgdata.datasets.bearoff_two_sided import is_rounded
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
-from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
@@ -106,7 +105,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
     )
     parameters = MatchBearoffParameters
     defaults = (MatchBearoffParameters(), MatchBearoffParameters(away=3, opponent_away=5))
-    smallest = MatchBearoffParameters(3, 3, 2, 3, met=MATCH_EQUITY.slug(PUBLISHED))
+    smallest = MatchBearoffParameters(3, 3, 2, 3, met=MATCH_EQUITY.slug(MATCH_EQUITY.smallest))
 
     def slug(self, parameters: MatchBearoffParameters) -> str:
         crawford = "-crawford" if parameters.is_crawford else ""
