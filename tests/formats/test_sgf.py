@@ -180,7 +180,11 @@ def test_files_without_a_match(text: str) -> None:
     assert (file.matches, file.counts) == ((), Counts(0, 0, 0, 0))
 
 
-@pytest.mark.parametrize("text", ["[" * 200_000, "(" * 200_000, "(;A" * 100_000, f"(;{ROOT}" + "[\\" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 200_000, "(" * 200_000, "(;A" * 100_000, f"(;{ROOT}" + "[\\" * 100_000],
+    ids=["values", "trees", "nodes", "escapes"],
+)
 def test_hostile_text_takes_no_longer(text: str) -> None:
     assert parse_sgf(text.encode()).counts.rows == 0
 
