@@ -38,7 +38,7 @@ build: $(READY)  ## build the default warehouse with the Prefect flow, and prove
 	@$(BIN)/python -m pipelines.build
 
 test: $(DEV)  ## run the tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 bench: $(DEV)  ## measure every row of the README's speed tables (makebearoff beside it where installed)
 	@$(BIN)/python -m tests.benchmarks

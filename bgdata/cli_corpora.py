@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -89,6 +90,7 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int |
 @click.option(
     "--player", default="network", show_default=True, metavar="PLAYER", help="network or network/NAME, who plays."
 )
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw into a PNG file (matplotlib).")
 @executor_option
 @threads_option
 @click.option("--force", is_flag=True, help="Play anew even what is there.")

@@ -239,7 +239,9 @@ def luck(
 @click.option("--jacoby/--no-jacoby", default=None, help="Gammons count double only once the cube is turned (money).")
 @click.option("--beavers/--no-beavers", default=None, help="The taker may double at once and keep the cube (money).")
 @click.option(
-    "--model", type=click.Choice(["janowski", "jump"]), default="janowski", show_default=True, help="Model of the cube."
+    "--model",
+    type=click.Choice(["janowski", "jump"]),
+    help="Model of the cube, even where a table knows.  [default: tables, elsewhere janowski]",
 )
 @click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]")
 @click.option("--volatility", type=float, metavar="X", help="Mean jump of chances for --model jump.  [default: 0.113]")
@@ -258,8 +260,9 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     bgdata cube 4HPwATDgc/ABMA --score 2-5 --length 7          a match: the player on roll has 2 points
     bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score, cube and rules of a gnubg ID or XGID
 
-    Exact tables answer for bearoff positions that they cover; elsewhere a model of the cube does, from the five chances
-    that `bgdata eval` prints. Equities are points per unit cube, in a match match winning chances (mwc).
+    Exact tables answer for bearoff positions that they cover; in a match one of 6 points and 6 checkers is built for
+    the score and cube where it is missing. Elsewhere a model of the cube answers, from the five chances that `bgdata
+    eval` prints. Equities are points per unit cube, in a match match winning chances (mwc).
     """
     from bgdata.commands.cube import print_cube
     from bgdata.evaluation.named_network import map_player

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from bgdata.commands.cube_exact import decide
 from bgdata.commands.cube_options import chosen_rules, chosen_stakes
 from bgdata.commands.evaluate import as_dictionary, describe_evaluation
 from bgdata.equity.cube import CubeDecision, CubeRules, Method, Unit, describe_model
@@ -41,7 +42,7 @@ def print_cube(player: MappedPlayer, warehouse: Warehouse, text: str, options: M
     has_beavers = text.strip().upper().startswith(PREFIX) and parse_xgid(text).has_beavers
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=has_beavers)
-    decision, evaluation = player.decide_cube(position, stakes, rules), player.evaluate(position)
+    decision, evaluation = decide(player, warehouse, position, stakes, rules), player.evaluate(position)
     if form == "json":
         chances = {"chances": as_dictionary(evaluation)}
         click.echo(json.dumps({"position_id": position.id} | as_json(decision, stakes) | chances))

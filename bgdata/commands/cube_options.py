@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from bgdata.commands.met import open_met
+from bgdata.commands.options import parse_score
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import Strategy, janowski, jump
 from bgdata.equity.janowski import DEFAULT_INDEX
@@ -17,7 +17,7 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.store.warehouse import Warehouse
 
 MODELS = ("janowski", "jump")
-_SCORE = re.compile(r"(\d+)-(\d+)", re.ASCII)
+_SCORE = "--score A-B and --length N, such as --score 2-5 --length 7"
 
 
 def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
@@ -48,11 +48,9 @@ def cube_of(given: Cube, value: int | None, owner: str | None) -> Cube:
 
 def score_of(score: str | None, length: int | None, *, is_crawford: bool) -> MatchScore:
     """The score of a match from points won, such as 2-5. Raises UsageError or InvalidScoreError."""
-    found = _SCORE.fullmatch(score or "0-0")
-    if length is None or found is None:
-        got = f"--score {score}" if score else "none"
-        raise UsageError(f"expected --score A-B and --length N, such as --score 2-5 --length 7, got {got}")
-    won = int(found[1]), int(found[2])
+    if length is None:
+        raise UsageError(f"expected {_SCORE}, got --score {score}")
+    won = parse_score(score or "0-0", _SCORE, f"--score {score}")
     if max(won) >= length:
         raise InvalidScoreError(f"expected scores below the match length, got {score} in a match to {length}")
     return MatchScore(length - won[0], length - won[1], is_crawford)
@@ -73,7 +71,7 @@ def chosen_rules(
             if options[name]:
                 raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
     met = open_met(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
-    return CubeRules(strategy, met, has_beavers, options["as_money"])
+    return CubeRules(strategy, met, has_beavers, options["as_money"], by_model=options["model"] is not None)
 
 
 def chosen_strategy(options: Mapping[str, Any]) -> Strategy:

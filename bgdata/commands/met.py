@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.commands.options import parse_score
 from bgdata.commands.report import progress_bars
 from bgdata.commands.rollout import network_parameters
 from bgdata.datasets.match_equity import DATASET, MatchEquityParameters
@@ -22,7 +22,6 @@ from bgdata.formats.met_xml import MetTable, read_met, write_met
 from bgdata.game.match import MatchScore
 from bgdata.store.warehouse import Warehouse
 
-SCORE = re.compile(r"(\d{1,3})-(\d{1,3})")
 SIDES = 1e-9  # tables whose chances for both sides differ by less are the same for both
 MOST_SHOWN = 15  # points to go of a comparison that nobody asked more of
 
@@ -133,11 +132,8 @@ def shown_chances(values: Sequence[float] | NDArray[np.float64]) -> str:
 
 
 def score_of(text: str, is_post_crawford: bool) -> MatchScore:
-    """The score of `3-5`: points that the player and the opponent need. Raises InvalidScoreError."""
-    found = SCORE.fullmatch(text)
-    if not found:
-        raise InvalidScoreError(f"expected a score such as 3-5, points to go of both sides, got {text!r}")
-    away, opponent_away = int(found[1]), int(found[2])
+    """The score of `3-5`: points that the player and the opponent need. Raises UsageError or InvalidScoreError."""
+    away, opponent_away = parse_score(text, "a score such as 3-5, points to go of both sides", repr(text))
     if is_post_crawford and 1 not in (away, opponent_away):
         raise InvalidScoreError(f"expected a side that is 1-away after the crawford game, got {text}")
     return MatchScore(away, opponent_away, not is_post_crawford and (away == 1) != (opponent_away == 1))

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import click
+
+from bgdata.errors import UsageError
+
+SCORE = re.compile(r"(\d{1,3})-(\d{1,3})", re.ASCII)
+
+
+def parse_score(text: str, expected: str, got: str = "") -> tuple[int, int]:
+    """Both numbers of a score such as 3-5, that of the player on roll first. Raises UsageError, with what was expected
+    and `got` (the text unless given)."""
+    found = SCORE.fullmatch(text)
+    if not found:
+        raise UsageError(f"expected {expected}, got {got or text}")
+    return int(found[1]), int(found[2])
 
 
 def threads_option(function: Callable[..., None]) -> Callable[..., None]:

@@ -60,8 +60,7 @@ def print_layouts(position_id: str, on_roll: list[int], opponent: list[int]) -> 
 
 def covering(warehouse: Warehouse, kind: str) -> list[Table]:
     """Current tables of a kind, smallest first."""
-    tables = [table for table in warehouse.current() if table.folder.parts[-3] == kind]
-    return sorted(tables, key=lambda table: table.manifest.rows)
+    return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
 
 
 def print_exact(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> bool:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import click
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
+from bgdata.commands.options import parse_score
 from bgdata.commands.probe import print_layouts, rows_of
+from bgdata.commands.report import progress_bars
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.stored_met import default_met
-from bgdata.errors import NotCoveredError, UsageError
+from bgdata.errors import NotCoveredError
 from bgdata.game.match import CubeOwner
 from bgdata.store.warehouse import Warehouse
 
@@ -34,7 +35,9 @@ def print_match_probe(warehouse: Warehouse, position_id: str, stakes: MatchStake
     parameters = parameters_of(warehouse, stakes)
     DATASET.check_parameters(parameters)
     owner = checked_owner(stakes.cube_value, stakes.cube_owner)
-    reader = MatchTable(warehouse.build(DATASET.name, covering(warehouse, parameters, on_roll, opponent)))
+    parameters = covering(warehouse, parameters, on_roll, opponent)
+    with progress_bars(notes=False) as progress:
+        reader = MatchTable(warehouse.build(DATASET.name, parameters, progress=progress))
     decision = reader.probe_layouts(on_roll, opponent, owner)
     print_layouts(position_id, on_roll, opponent)
     held = "centered" if owner == CubeOwner.CENTERED else f"owned by {owner.replace('_', ' ')}"
@@ -60,12 +63,8 @@ def print_decision(reader: MatchTable, decision: MatchDecision) -> None:
 
 def parameters_of(warehouse: Warehouse, stakes: MatchStakes) -> MatchBearoffParameters:
     """The recipe of the table, for 6 points and 6 checkers. Raises UsageError or MissingTableError."""
-    match = re.fullmatch(r"(\d+)-(\d+)", stakes.away)
-    if not match:
-        raise UsageError(
-            f"expected points to go of both sides, the player on roll first, such as 3-5, got {stakes.away}"
-        )
-    away, opponent_away = map(int, match.groups())
+    expected = "points to go of both sides, the player on roll first, such as 3-5"
+    away, opponent_away = parse_score(stakes.away, expected)
     return DATASET.completed(
         MatchBearoffParameters(
             away=away,

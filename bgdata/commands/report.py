@@ -82,8 +82,8 @@ def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Paramete
 class TerminalBars:
     """Progress as bars with a rate and the time left."""
 
-    def __init__(self, bars: Bars) -> None:
-        self._bars = bars
+    def __init__(self, bars: Bars, *, notes: bool = True) -> None:
+        self._bars, self._has_notes = bars, notes
         self._task: TaskID | None = None
         self._notes: set[str] = set()
 
@@ -100,15 +100,15 @@ class TerminalBars:
 
     def note(self, text: str) -> None:
         """Print a line above the bar, once: a table may be the input of many."""
-        if text in self._notes:
+        if text in self._notes or not self._has_notes:
             return
         self._notes.add(text)
         self._bars.console.print(text, highlight=False, markup=False)
 
 
 @contextmanager
-def progress_bars() -> Iterator[Progress]:
-    """Bars on standard error while the block runs; without a terminal only the notes."""
+def progress_bars(*, notes: bool = True) -> Iterator[Progress]:
+    """Bars on standard error while the block runs, and `notes`; without a terminal only these."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -124,4 +124,4 @@ def progress_bars() -> Iterator[Progress]:
     console = Console(stderr=True, soft_wrap=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        yield TerminalBars(bars)
+        yield TerminalBars(bars, notes=notes)

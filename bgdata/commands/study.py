@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import click
 import numpy as np
 
+from bgdata.commands.figures import new_figure
 from bgdata.commands.report import progress_bars
 from bgdata.commands.selfplay import network_of
+from bgdata.commands.study_plot import Series, draw_study
 from bgdata.datasets._columns import text_column
 from bgdata.datasets._cube_arms import NAMES
 from bgdata.datasets.cube_studies import DATASET, HEDGED, StudyParameters
@@ -29,11 +32,15 @@ def run_study(
     seed: int,
     *,
     luck: bool,
+    plot: Path | None,
     executor: str,
     force: bool,
 ) -> None:
-    """Build the version of a study, and print its figures. Raises InvalidParameterError, UsageError for a player that
-    is no network, MissingTableError, and what executors raise."""
+    """Build the version of a study, and print its figures; draw what its settings are worth to a PNG file. Raises
+    InvalidParameterError, UsageError for a player that is no network, MissingTableError, MissingExtraError,
+    StorageError, and what executors raise."""
+    if plot is not None:
+        new_figure(1, 1)  # says at once that matplotlib is missing
     found = network_of(warehouse, player)
     count = games if games is not None else HEDGED_GAMES if luck else GAMES
     parameters = StudyParameters(
@@ -42,31 +49,53 @@ def run_study(
     DATASET.check_parameters(parameters)
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress, force=force, executor=workers)
-    click.echo("\n".join(study_lines(table, parameters)))
+    series = series_of(table)
+    click.echo(f"{NAMES[parameters.study]}: {parameters.games:,} games each, {table.folder}")
+    click.echo("\n".join(line for length in sorted({key[0] for key in series}) for line in study_lines(series, length)))
+    if plot is not None:
+        setting = "volatility" if study == "jump" else "cube life index"
+        draw_study(NAMES[study], setting, *drawn(study, series), plot)
+        click.echo(f"wrote {plot}")
 
 
-def study_lines(table: Table, parameters: StudyParameters) -> Iterator[str]:
-    """A block for each match length: a line a measure, a column a setting, and below what was published."""
+def series_of(table: Table) -> dict[tuple[int, str], Series]:
+    """Every measure by match length and name, in the order of settings."""
     arrays = table.arrays()
-    measures = text_column(arrays, "measures").to_pylist()
-    lengths, settings, figures, errors, published = (
-        np.asarray(arrays[name]).tolist() for name in ("lengths", "settings", "figures", "errors", "published")
-    )
-    rows = dict(
-        zip(zip(lengths, settings, measures, strict=True), zip(figures, errors, published, strict=True), strict=True)
-    )
-    yield f"{NAMES[parameters.study]}: {parameters.games:,} games each, {table.folder}"
-    for length in sorted(set(lengths)):
-        columns = sorted({setting for found, setting in zip(lengths, settings, strict=True) if found == length})
-        shown = [measure for measure in dict.fromkeys(measures) if (length, columns[0], measure) in rows]
-        title = f"match to {length}" if length else "money"
-        yield title.ljust(WIDTH) + "".join(f"{column:>19g}" for column in columns)
-        for measure in sorted(shown, key=lambda name: (name not in POINTS, name)):
-            cells = [rows[length, column, measure] for column in columns]
-            yield measure.ljust(WIDTH) + "".join(f"{figure_text(measure, *cell[:2]):>19}" for cell in cells)
-            if not all(np.isnan(cell[2]) for cell in cells):
-                texts = ("" if np.isnan(cell[2]) else f"({number(measure, cell[2])})" for cell in cells)
-                yield "  (published)".ljust(WIDTH) + "".join(f"{text:>19}" for text in texts)
+    names = ("settings", "figures", "errors", "published")
+    rows: dict[tuple[int, str], list[tuple[float, ...]]] = {}
+    keys = zip(np.asarray(arrays["lengths"]).tolist(), text_column(arrays, "measures").to_pylist(), strict=True)
+    columns = (np.asarray(arrays[name]).tolist() for name in names)
+    for key, *row in zip(keys, *columns, strict=True):
+        rows.setdefault(key, []).append(tuple(row))
+    return {key: Series(title_of(key[0]), *zip(*found, strict=True)) for key, found in rows.items()}
+
+
+def title_of(length: int) -> str:
+    """What is played."""
+    return f"match to {length}" if length else "money"
+
+
+def drawn(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
+    """The measure that a picture shows, and its series by match length: points, hedged if luck was measured, but the
+    cube where a model plays itself."""
+    measures = {name for _, name in series}
+    wanted = ("mean_cube_value",) if study == "statistics" else (*HEDGED, "points_per_match", "points_per_game")
+    measure = next(name for name in wanted if name in measures)
+    return measure.replace("_", " "), [found for (_, name), found in series.items() if name == measure]
+
+
+def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterator[str]:
+    """One match length: a line a measure, a column a setting, and below what was published."""
+    measures = sorted((name for found, name in series if found == length), key=lambda name: (name not in POINTS, name))
+    settings = series[length, measures[0]].settings
+    yield title_of(length).ljust(WIDTH) + "".join(f"{setting:>19g}" for setting in settings)
+    for measure in measures:
+        _, _, values, errors, published = series[length, measure]
+        texts = [figure_text(measure, value, error) for value, error in zip(values, errors, strict=True)]
+        yield measure.ljust(WIDTH) + "".join(f"{text:>19}" for text in texts)
+        if np.isfinite(published).any():
+            texts = [f"({number(measure, value)})" if np.isfinite(value) else "" for value in published]
+            yield "  (published)".ljust(WIDTH) + "".join(f"{text:>19}" for text in texts)
 
 
 def figure_text(measure: str, value: float, error: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import comb
@@ -47,9 +48,9 @@ class RaceDataset(Dataset[RaceParameters]):
     key: ClassVar[tuple[str, ...]] = ("position_index",)
     rolls_estimate: ClassVar[float]  # stored chances a row, for the estimate
 
+    @abstractmethod
     def first_index(self, points: int) -> int:
         """Position index of the first row."""
-        raise NotImplementedError
 
     def slug(self, parameters: RaceParameters) -> str:
         return f"{parameters.points}x{MAX_CHECKERS}"

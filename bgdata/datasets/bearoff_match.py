@@ -15,6 +15,7 @@ from bgdata.bearoff.match_table import STEPS, match_columns
 from bgdata.datasets._sources import variant_input, variant_recipe
 from bgdata.datasets.bearoff_two_sided import is_rounded
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
@@ -105,7 +106,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
     )
     parameters = MatchBearoffParameters
     defaults = (MatchBearoffParameters(), MatchBearoffParameters(away=3, opponent_away=5))
-    smallest = MatchBearoffParameters(3, 3, 2, 3, met=MATCH_EQUITY.slug(MATCH_EQUITY.smallest))
+    smallest = MatchBearoffParameters(3, 3, 2, 3, met=MATCH_EQUITY.slug(PUBLISHED))
 
     def slug(self, parameters: MatchBearoffParameters) -> str:
         crawford = "-crawford" if parameters.is_crawford else ""
@@ -143,12 +144,12 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             return parameters
         have = list(known)
         for name in KINDS:
-            for variant in warehouse.variants(name):
-                table = warehouse.open(name, variant)
-                have += met_names(table.arrays())
-                if parameters.met in have[len(known) :]:
-                    recipe = variant_recipe(warehouse, table)
-                    return replace(parameters, met_source=f"{name}/{variant}", met_recipe=recipe)
+            for table in warehouse.current(name):
+                names = met_names(table.arrays())
+                if parameters.met in names:
+                    source, recipe = f"{name}/{table.manifest.variant}", variant_recipe(warehouse, table)
+                    return replace(parameters, met_source=source, met_recipe=recipe)
+                have += names
         raise MissingTableError(
             f"expected a match equity table among {', '.join(dict.fromkeys(have))}, got {parameters.met}"
         )

@@ -26,7 +26,7 @@ from bgdata.datasets._match_equity import (
     table_batches,
 )
 from bgdata.datasets._rollouts import NetworkChoice, number_of, open_roller, warehouse_of
-from bgdata.equity.live_cube import check_cube_life_index
+from bgdata.equity.cube_life import check_cube_life_index
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.met_induction import OpeningStates, check_gammon_rate, induced_table, post_crawford_row, slopes
 from bgdata.equity.stored_met import met_names, met_of_arrays
@@ -116,7 +116,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
     """One row a score, for both kinds of games that a score with 1-away can have."""
 
     name = "match_equity"
-    revision = 1
+    revision = 2
     summary = "Match equity tables: the chance of winning a match at every score, from how a network opens."
     source = (
         "Computed: post-Crawford games from the 330 positions of first doubles, Crawford games without a cube, and the "

@@ -66,13 +66,14 @@ class CubeRules:
     """How cubes are valued where no table knows: the model, and in matches the match equity table.
 
     `has_beavers`: the taker may double at once and keep the cube, in money play. `as_money`: a match is valued like
-    money play, for comparison; only its rules hold.
+    money play, for comparison; only its rules hold. `by_model`: the model decides even where a table knows.
     """
 
     strategy: Strategy = DEFAULT_STRATEGY
     met: MatchEquity | None = None
     has_beavers: bool = False
     as_money: bool = False
+    by_model: bool = False
 
 
 DEFAULT_RULES = CubeRules()
@@ -85,8 +86,8 @@ class ExactCube(Protocol):
     def accuracy(self) -> str:
         """How far its equities can be off, in words."""
 
-    def cube_equities(self, position: Position, stakes: Stakes) -> CubeEquities | None:
-        """Points per unit cube in money play, mwc in a match, of the player on roll before the roll; doubles
+    def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
+        """Points per unit cube in money play, mwc by `met` in a match, of the player on roll before the roll; doubles
         NOT_ALLOWED where they are. `double_beaver` is that of `double_take`. None where it does not cover them."""
 
 

@@ -11,6 +11,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 
 MODEL_INDEX = 0.7  # the index of rules of thumb, `janowski.DEFAULT_INDEX`
@@ -26,6 +27,12 @@ class NoIndex(IntEnum):
     BELOW = -1  # the cube is worth less than a dead one
     ABOVE = 2  # it is worth more than a live one
     UNCERTAIN = 3  # live and dead cubes are worth too nearly the same
+
+
+def check_cube_life_index(index: float) -> None:
+    """Raise InvalidParameterError unless it is from 0 (dead) to 1 (live)."""
+    if not 0 <= index <= 1:
+        raise InvalidParameterError(f"expected a cube life index from 0 to 1, got {index}")
 
 
 def model_equities(win_chance: ArrayLike, index: float) -> Values:

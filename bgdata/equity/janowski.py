@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bgdata.equity.cube_life import check_cube_life_index
 from bgdata.equity.curves import CENTERED, ON_ROLL, Curve, curve_equity, mixed, owner_code
-from bgdata.equity.live_cube import check_cube_life_index
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import kernel

@@ -5,7 +5,7 @@ own, and the values are solved from the first that decides the match, whoever wi
 mwc is straight between the mean of losses and that of wins. The jump model is one of money play alone.
 
 For kernels a match is `cells`, float64[2, n + 1, n + 1] of a `MatchEquity`, and what both sides have to go; cubes
-may go up as far as they can decide anything. `live_cube` has the same lines for arrays of winning chances.
+may go up as far as they can decide anything.
 """
 
 from __future__ import annotations

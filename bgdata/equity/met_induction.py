@@ -4,7 +4,7 @@ The game after the Crawford game is worked out from the positions in which the t
 game is cubeless; every other score follows from the ones with fewer points to go, by a cube that is live, or any
 mixture of live and dead. Both sides are equally strong, and only the post-Crawford row counts backgammons.
 
-Sums are exactly rounded, and lines are followed in plain Python: the same digits on any machine.
+Sums are exactly rounded, and the cube's kernels never reorder any: the same digits on any machine.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.live_cube import Shares, check_cube_life_index, cube_lines, interpolated
+from bgdata.equity.cube_life import check_cube_life_index
 from bgdata.equity.match_equity import MatchEquity, decided_cells
 from bgdata.errors import InvalidParameterError
-from bgdata.game.match import MatchScore
 
 WIN, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON = range(5)
 
@@ -111,15 +110,27 @@ def induced_table(
     cells = decided_cells(len(row))
     cells[0, 1:, 1:] = before
     cells[1, 1, 1:], cells[1, 1:, 1] = 1 - row, row
-    met, shares = MatchEquity(name, cells), Shares(win_gammon=gammon_rate, lose_gammon=gammon_rate)
-    for away in range(2, len(row) + 1):
-        for opponent_away in range(away + 1, len(row) + 1):  # what a game leads to is filled already
-            lines = cube_lines(met, MatchScore(away, opponent_away), shares=shares)
-            dead = (float(lines.mwcs[0]) + float(lines.mwcs[-1])) / 2
-            found = cube_life_index * interpolated(0.5, *lines) + (1 - cube_life_index) * dead
-            cells[0, away, opponent_away], cells[0, opponent_away, away] = found, 1 - found
+    fill_cells(cells, gammon_rate, cube_life_index)
     cells.flags.writeable = False
-    return met
+    return MatchEquity(name, cells)
+
+
+def fill_cells(cells: NDArray[np.float64], gammon_rate: float, cube_life_index: float) -> None:
+    """Fills the cells of a `MatchEquity` at which both sides need 2 points or more, but for those of equal ones."""
+    # kernels, which declaring the dataset kind does not need
+    from bgdata.equity.curves import CENTERED
+    from bgdata.equity.doubling import janowski
+    from bgdata.equity.match_cube import MatchGame, match_equities
+    from bgdata.kernel import read_only
+
+    strategy = janowski(cube_life_index)
+    chances = np.array([0.5, gammon_rate / 2, 0.0, gammon_rate / 2, 0.0])
+    known = read_only(cells.view())  # what a game leads to is filled already
+    for away in range(2, cells.shape[1]):
+        for opponent_away in range(away + 1, cells.shape[1]):
+            game = MatchGame(away, opponent_away)
+            found = match_equities(strategy, known, game, 1, CENTERED, chances).no_double
+            cells[0, away, opponent_away], cells[0, opponent_away, away] = found, 1 - found
 
 
 def slopes(table: Callable[[float], MatchEquity], gammon_rate: float, step: float = 0.001) -> NDArray[np.float64]:

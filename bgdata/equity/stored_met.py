@@ -18,15 +18,13 @@ Arrays = Mapping[str, NDArray[Any]]
 
 def find_met(warehouse: Warehouse, name: str = "") -> MatchEquity:
     """The table of this name; without a name the default one. Raises MissingTableError."""
-    known: list[str] = []
+    wanted, known = name or default_met(warehouse), list[str]()
     for kind in KINDS:
-        for table in warehouse.current() if kind in warehouse.kinds else ():
-            if table.folder.parts[-3] != kind:
-                continue
+        for table in warehouse.current(kind):
             names = met_names(table.arrays())
+            if wanted in names:
+                return met_of_arrays(table.arrays(), wanted)
             known += names
-            if (name or default_met(warehouse)) in names:
-                return met_of_arrays(table.arrays(), name or default_met(warehouse))
     have = ", ".join(dict.fromkeys(known)) or "none"
     raise MissingTableError(
         f"no match equity table {name or 'is built'} in {warehouse.root} (have: {have}); try: bgdata build match_equity"

@@ -1,16 +1,22 @@
-"""Exact cube decisions of money play, from a two-sided bearoff table; see `equity.cube.ExactCube`."""
+"""Exact cube decisions from two-sided bearoff tables, for money and at match scores; see `equity.cube.ExactCube`."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+
 from bgdata.bearoff.index import MAX_CHECKERS
+from bgdata.bearoff.match_table import STEPS, MatchTable
 from bgdata.bearoff.tables import Equities, TwoSidedTable
 from bgdata.equity.doubling import NOT_ALLOWED, CubeEquities
+from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import InvalidPositionError, NotCoveredError
-from bgdata.game.match import CubeOwner, Money, Stakes
+from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import BAR, Position
 from bgdata.store.table import Table
+
+SAME_MWC = 1e-9  # tables of one name whose mwc differ by more are not the same: one was built anew, or is a file
 
 
 class MoneyBearoff:
@@ -30,7 +36,12 @@ class MoneyBearoff:
         bound = self.table.manifest.statistics["cubeless_error_bound"]
         return f"exact, {self.table.name}: each equity within {2 * bound:.2g}"
 
-    def cube_equities(self, position: Position, stakes: Stakes) -> CubeEquities | None:
+    def cube_equities(
+        self,
+        position: Position,
+        stakes: Stakes,
+        met: MatchEquity | None = None,  # noqa: ARG002
+    ) -> CubeEquities | None:
         """Points per unit cube; None for a match, a position that is not in the table, and for a centered cube under
         the Jacoby rule while a gammon is possible, as the table has none."""
         found = self._probe(position) if isinstance(stakes.score, Money) else None
@@ -56,3 +67,48 @@ class MoneyBearoff:
         is_jacoby = isinstance(stakes.score, Money) and stakes.score.is_jacoby
         may_lose_gammon = MAX_CHECKERS in (sum(row) for row in position.rows)
         return is_jacoby and stakes.cube.owner == CubeOwner.CENTERED and may_lose_gammon
+
+
+class MatchBearoff:
+    """The cube in a match, at the one score and cube value of a table that was solved by one match equity table. It is
+    opened at the first question about a match."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    @cached_property
+    def reader(self) -> MatchTable:
+        """The mapped table. Raises ManifestFormatError."""
+        return MatchTable(self.table)
+
+    @cached_property
+    def accuracy(self) -> str:
+        """How far its mwc can be off, in words. Raises ManifestFormatError."""
+        return f"exact, {self.table.name}: each mwc within {self.table.manifest.statistics['mwc_error_bound']:.2g}"
+
+    def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
+        """mwc; None for money, another score, cube value or match equity table, and a position that is not in the
+        table."""
+        score = stakes.score
+        if not isinstance(score, MatchScore) or met is None or not self._is_about(score, stakes.cube.value, met):
+            return None
+        try:
+            found = self.reader.probe(position.board, stakes.cube.owner)
+        except (NotCoveredError, InvalidPositionError):
+            return None
+        if found.double_take is None or score.away <= stakes.cube.value:
+            return CubeEquities(found.no_double, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
+        return CubeEquities(found.no_double, found.double_take, found.double_take, self._passed)
+
+    def _is_about(self, score: MatchScore, cube_value: int, met: MatchEquity) -> bool:
+        reader = self.reader
+        if (reader.score, reader.cube_value, reader.met) != (score, cube_value, met.name):
+            return False
+        results = met.after(score, cube_value), met.after(score, -cube_value)
+        return bool(np.allclose(results, (reader.won, reader.lost), rtol=0, atol=SAME_MWC))
+
+    @cached_property
+    def _passed(self) -> float:
+        """mwc of a pass, rounded as what is stored is: a win that is certain is worth no less."""
+        won = self.reader.won
+        return round(won * STEPS) / STEPS if self.reader.stored.dtype == np.uint16 else float(np.float32(won))

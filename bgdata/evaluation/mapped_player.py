@@ -142,7 +142,7 @@ class MappedPlayer:
         self, position: Position | str, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
     ) -> CubeDecision:
         """What the player on roll should do with the cube before he rolls, and the opponent if he doubles: by the first
-        table of `cubes` that covers it, else by the model of `rules` from the five chances.
+        table of `cubes` that covers it, else (and if `rules` say so) by the model of `rules` from the five chances.
 
         >>> open_player("warehouse").decide_cube("4HPwATDgc/ABMA").action       # doctest: +SKIP
         <Action.NO_DOUBLE: 0>
@@ -153,8 +153,8 @@ class MappedPlayer:
         chances, sources = self._evaluate(np.array([position.board], np.int8))
         if sources[0] == Source.OVER:
             raise InvalidPositionError(f"expected a game in progress, got {position.id}, which is over")
-        for table in self.cubes:
-            found = table.cube_equities(position, stakes)
+        for table in () if rules.by_model else self.cubes:
+            found = table.cube_equities(position, stakes, rules.met)
             if found is not None:
                 return decide_cube(chances[0].tolist(), stakes, rules, found, table.accuracy)
         return decide_cube(chances[0].tolist(), stakes, rules)

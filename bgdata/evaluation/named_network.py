@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from bgdata.equity.cube import ExactCube
 from bgdata.errors import BgdataError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
-from bgdata.evaluation.cube_tables import MoneyBearoff
+from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff
 from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.network_player import NetworkPlayer, map_network_player
 from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, KINDS, SHIPPED
@@ -14,6 +15,7 @@ from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
 KIND = "network"  # as which all kinds of networks play
+MATCHES = "bearoff_match"  # of exact tables at match scores
 
 
 def network_name(name: str) -> str:
@@ -73,5 +75,6 @@ def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedP
     warehouse.require()
     table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
     bearoff = open_bearoff(warehouse)
-    cubes = [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
+    cubes: list[ExactCube] = [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
+    cubes += [MatchBearoff(each) for each in warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
     return MappedPlayer(map_network_player(table, bearoff), ply, cubes=cubes)

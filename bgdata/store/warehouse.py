@@ -96,12 +96,12 @@ class Warehouse:
             return tables[0]
         return max(tables, key=_age)
 
-    def current(self) -> Iterator[Table]:
-        """The current version of every variant."""
-        for kind in sorted(self.kinds):
-            for variant in self.variants(kind):
-                if next(self.versions(kind, variant), None) is not None:
-                    yield self.open(kind, variant)
+    def current(self, kind: str | None = None) -> Iterator[Table]:
+        """The current version of every variant, or of those of one kind. Raises UnknownKindError."""
+        for name in sorted(self.kinds) if kind is None else [self.kind(kind).name]:
+            for variant in self.variants(name):
+                if next(self.versions(name, variant), None) is not None:
+                    yield self.open(name, variant)
 
     def find(self, kind: Dataset[Any], parameters: Parameters, raw_files: Sequence[RawFile] = ()) -> Table | None:
         """The newest version with this recipe, or None. Damaged ones are passed over.

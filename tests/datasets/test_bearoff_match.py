@@ -26,7 +26,7 @@ from tests.conftest import sample_files
 from tests.reference.bearoff import layouts
 from tests.reference.match_bearoff import MatchGame
 
-PUBLISHED = "published-12"
+PUBLISHED = DATASET.smallest.met
 SMALL = MatchBearoffParameters(2, 2, met=PUBLISHED)
 
 
@@ -148,7 +148,7 @@ def test_estimate_and_manifest(smallest: Table) -> None:
     assert estimate.disk_bytes / 4 <= actual <= estimate.disk_bytes + 4000
     assert manifest.statistics["mwc_error_bound"] < 1e-7
     assert list(manifest.inputs) == ["met"]
-    assert manifest.inputs["met"].startswith(f"match_equity/{DATASET.smallest.met}@")
+    assert manifest.inputs["met"].startswith(f"match_equity/{PUBLISHED}@")
 
 
 class Spoiled(Table):

@@ -1,16 +1,17 @@
-"""The lines of a live cube, and mixtures with a dead one: by hand, and where they must agree with simpler rules."""
+"""The lines of a live cube, and mixtures with a dead one, as a twin of kernels and of match equity tables has them: by
+hand, and where they must agree with simpler rules."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from bgdata.equity.live_cube import Shares, cube_lines, interpolated
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import induced_table
 from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.game.match import Cube, CubeOwner, MatchScore
 from tests.equity import published
+from tests.reference.live_cube import Shares, cube_lines, interpolated
 
 OWNED, OPPONENT = CubeOwner.ON_ROLL, CubeOwner.OPPONENT
 ROW = (1 - np.array(published.POST_CRAWFORD)) / 2

@@ -7,11 +7,11 @@ import pytest
 
 from bgdata.equity.curves import NEVER
 from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, best_action, janowski, money_equities
-from bgdata.equity.live_cube import Shares, cube_lines
 from bgdata.equity.match_cube import MatchGame, fill_match_equities, match_equities, match_points, mwc_after
 from bgdata.game.match import Cube, CubeOwner, MatchScore
 from tests.equity.samples import published_met, random_chances
 from tests.reference.cube import MatchTwin
+from tests.reference.live_cube import Shares, cube_lines
 
 MET = published_met()
 OWNERS = {0: "centered", 1: "on_roll", 2: "opponent"}
@@ -58,7 +58,7 @@ def test_equities(away: int, opponent_away: int, cube: int, owner: int) -> None:
 
 
 def test_live_lines() -> None:
-    """As the lines that match equity tables are built by, at every score and cube."""
+    """At every score and cube."""
     for away in range(1, 13):
         for opponent_away in range(1, 13):
             for cube, owner in ((1, 0), (2, 1), (2, 2), (4, 1)):

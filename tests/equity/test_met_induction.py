@@ -18,7 +18,9 @@ from bgdata.equity.met_induction import (
 )
 from bgdata.errors import InvalidParameterError
 from bgdata.formats.met_xml import MetTable, read_met
+from bgdata.game.match import MatchScore
 from tests.equity import published
+from tests.reference.live_cube import Shares, cube_lines
 from tests.reference.match_equity import described_post_crawford, described_table, diffusion_table
 
 INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
@@ -106,6 +108,17 @@ def test_tables_are_those_of_the_description(rate: float) -> None:
     table = induced_table("x", ROW, rate)
     assert max(abs(2 * table.mwc(*score) - 1 - equity) for score, equity in expected.items()) < 1e-12
     assert len(expected) == 144
+
+
+@pytest.mark.parametrize(("rate", "index"), [(RATE, 0.8), (0.0, 0.3), (1.0, 1.0), (0.6, 0.0)])
+def test_cells_are_what_the_lines_of_the_cube_say(rate: float, index: float) -> None:
+    row = post_crawford_row(random_states(4).fair(), 25)
+    table = induced_table("x", row, rate, index)
+    for away in range(2, 26):
+        for opponent_away in range(2, 26):
+            shares = Shares(win_gammon=rate, lose_gammon=rate)
+            lines = cube_lines(table, MatchScore(away, opponent_away), shares=shares)
+            assert abs(table.mwc(away, opponent_away) - lines.mwc(0.5, index)) < 1e-15
 
 
 def test_tables_are_those_of_a_diffusion() -> None:

@@ -107,8 +107,10 @@ def test_other_tables_can_answer(player_root: Path) -> None:
     class Known:
         accuracy = "known"
 
-        def cube_equities(self, position: Position, stakes: Stakes) -> CubeEquities | None:
-            is_match = isinstance(stakes.score, MatchScore)
+        def cube_equities(
+            self, position: Position, stakes: Stakes, met: MatchEquity | None = None
+        ) -> CubeEquities | None:
+            is_match = isinstance(stakes.score, MatchScore) and met is not None
             return CubeEquities(0.4, 0.5, 0.5, 0.6) if is_match and position == START else None
 
     player = bgdata.open_player(player_root, "random")

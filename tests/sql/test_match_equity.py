@@ -99,7 +99,8 @@ def test_differences(connection: duckdb.DuckDBPyConnection, small_root: Path, me
 def test_tables_of_the_warehouse_by_name(small_root: Path, tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     assert find_met(warehouse, "sample").mwc(1, 2) == 0.7
-    with pytest.raises(MissingTableError, match=rf"no match equity table x in .* \(have: {NAME}, sample\); try: "):
+    have = f"published-12, {NAME}, sample"  # the first is the input of others
+    with pytest.raises(MissingTableError, match=rf"no match equity table x in .* \(have: {have}\); try: "):
         find_met(warehouse, "x")
     with pytest.raises(MissingTableError, match=r"no match equity table is built in .*; try: bgdata build match_eq"):
         find_met(warehouse)

@@ -35,6 +35,9 @@ def test_versions_and_variants(toys: Warehouse) -> None:
     assert [table.name for table in toys.versions("squares")] == names[:2]
     assert [table.name for table in toys.versions("squares", "20")] == names[1:2]
     assert [table.name for table in toys.current()] == sorted(names, key=lambda name: name.split("/")[:2])
+    assert [table.name for table in toys.current("squares")] == names[:2]
+    with pytest.raises(UnknownKindError, match=r"expected a dataset among .*, got cubes"):
+        next(toys.current("cubes"))
     assert toys.variants("squares") == ["10", "20"]
     assert toys.variants("bearoff_one_sided") == []
     assert list(toys.versions("squares", "30")) == []

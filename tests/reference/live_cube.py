@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bgdata.equity.cube_life import check_cube_life_index
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.errors import InvalidParameterError
 from bgdata.game.match import Cube, CubeOwner, MatchScore
 
 
@@ -81,12 +81,6 @@ def cube_lines(met: MatchEquity, score: MatchScore, cube: Cube = CENTERED, share
         np.concatenate([opponent_owned.chances[:-1], owned.chances[1:]]),
         np.concatenate([opponent_owned.mwcs[:-1], owned.mwcs[1:]]),
     )
-
-
-def check_cube_life_index(index: float) -> None:
-    """Raise InvalidParameterError unless it is from 0 (dead) to 1 (live)."""
-    if not 0 <= index <= 1:
-        raise InvalidParameterError(f"expected a cube life index from 0 to 1, got {index}")
 
 
 def _levels(met: MatchEquity, score: MatchScore, cube_value: int, shares: Shares) -> Level:

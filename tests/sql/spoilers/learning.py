@@ -1,0 +1,72 @@
+"""Damage to learning curves."""
+
+from __future__ import annotations
+
+from tests.sql.spoilers.spoiler import Spoiler, changed
+
+SPOILERS: dict[str, list[Spoiler]] = {
+    "supervised_learning_curve__epochs_follow_each_other": [
+        Spoiler(
+            "update supervised_learning_curve set epoch = 3 where epoch = 2 and network = 'race'",
+            {"epoch": 3, "network": "race"},
+            rows=3,
+        ),
+        Spoiler(
+            "update supervised_learning_curve set network = 'other' where epoch = 1 and network = 'race'",
+            {"epoch": 1, "network": "other"},
+            rows=2,
+        ),
+    ],
+    "supervised_learning_curve__errors_are_possible": [
+        changed("supervised_learning_curve", change, epoch=1, network="contact")
+        for change in (
+            *(
+                "learning_rate = -1",
+                "learning_rate = null",
+                "learning_rate = 'nan'",
+                "positions = -1",
+                "positions = null",
+            ),
+            *("train_cross_entropy = -0.1", "validation_cross_entropy = 'nan'", "validation_cross_entropy = null"),
+            *("train_squared_error = 36.1", "validation_squared_error = -0.1", "train_squared_error = null"),
+        )
+    ],
+    "supervised_learning_curve__kept_weights_are_the_best": [
+        changed("supervised_learning_curve", "is_best = not is_best", epoch=1, network="contact"),
+        changed("supervised_learning_curve", "is_best = null", epoch=1, network="contact"),
+    ],
+    "learning_curve__games_ascend_in_equal_steps": [
+        Spoiler("update learning_curve set games = 401 where games = 400", {"games": 401}),  # beyond its step
+        Spoiler("update learning_curve set games = 200 where games = 400", {"games": 200}),  # twice
+        Spoiler("update learning_curve set games = 0 where games = 200", {"games": 0}, rows=2),
+        # a shorter step is for the last row
+        Spoiler(
+            "insert into learning_curve select * replace (games + 100 as games) from learning_curve where games = 200",
+            {"games": 300},
+            rows=2,
+        ),
+    ],
+    "learning_curve__rates_never_rise": [
+        changed("learning_curve", "rate = 0.11", games=400),
+        changed("learning_curve", "rate = 1.01", games=200),
+        changed("learning_curve", "rate = 0", games=400),
+        changed("learning_curve", "rate = 'nan'", games=400),
+        changed("learning_curve", "rate = null", games=400),
+    ],
+    "learning_curve__results_are_possible": [
+        changed("learning_curve", change, games=400)
+        for change in (
+            *("points_per_game = 3.01", "points_per_game = -3.01", "points_per_game = 'nan'"),
+            *("standard_error = -0.01", "standard_error = 'nan'", "standard_error = null"),
+            *("bearoff_error = -0.01", "bearoff_error = 2.01", "bearoff_error = null"),
+        )
+    ],
+    "learning_curve__shares_between_0_and_1": [
+        changed("learning_curve", change, games=200)
+        for change in (
+            *("gammon_share = -0.01", "backgammon_share = -0.01", "gammon_share = 1 - backgammon_share + 0.01"),
+            *("backgammon_share = 'nan'", "gammon_share = null"),
+            *("turns_per_game = 12.9", "turns_per_game = 400.1", "turns_per_game = null"),
+        )
+    ],
+}

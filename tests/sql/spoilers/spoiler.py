@@ -1,0 +1,19 @@
+"""Damage to tables, which a check must find."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Spoiler(NamedTuple):
+    """Damage to a table, the row that the check must return (its key, or what tells of it), and how many it returns."""
+
+    damage: str
+    row: dict[str, object]
+    rows: int = 1
+
+
+def changed(table: str, change: str, **key: int | str | bool) -> Spoiler:
+    """A changed value in the row with this key."""
+    where = " and ".join(f"{column} = {value!r}" for column, value in key.items())
+    return Spoiler(f"update {table} set {change} where {where}", dict(key))
