@@ -119,6 +119,11 @@ def average_cube(percentages: Sequence[float]) -> float:
     return sum(share * (1 << n) for n, share in enumerate(percentages)) / 100
 
 
+def rest_of_percent(percentages: Sequence[float]) -> float:
+    """What is left of 100 %."""
+    return 100 - sum(percentages)
+
+
 def parabola_top(places: Sequence[float], heights: Sequence[float], top: float) -> float:
     """Height of a parabola with its top at a place, through two points."""
     (one, other), (low, high) = ((place - top) ** 2 for place in places), heights
@@ -139,6 +144,6 @@ FORMULAS = {
             luck,
             corrected_sum,
         ),
-        *(net_skill, skill_percent, escape_patterns, average_cube, parabola_top),
+        *(net_skill, skill_percent, escape_patterns, average_cube, rest_of_percent, parabola_top),
     )
 }

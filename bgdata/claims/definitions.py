@@ -3,6 +3,10 @@
 A file is a list of groups, `[[group]]`. A group gives the fields of `Claim` that its rows share, as text in which
 `{name}` stands for a value of the row; `columns` names the values, `rows` has them. Without `columns` a group is one
 claim. `[values]` at the head of a file has values for all of its groups, such as a published row of numbers.
+
+A number that was found by playing games has a standard error: `published_error` as printed, or `published_games`, from
+which it follows with the spread that our games have. A query answers with a value, and behind it, if it is of a sample,
+its standard error and the size of the sample. Both errors widen what the answer may be: see `register.margin`.
 """
 
 from __future__ import annotations
@@ -34,7 +38,8 @@ class Claim:
 
     `tolerance` is half a unit of the last published digit unless given. `correction` is what is right where the
     published value is not, and `correction_tolerance` goes with it. `needs` are patterns KIND/VARIANT of default
-    variants that the query reads, `wants` patterns of versions that a warehouse may have or not.
+    variants that the query reads, `wants` patterns of versions that a warehouse may have or not, or that may come with
+    the package or not.
     """
 
     claim: str  # its name, such as A2.mean-6x9
@@ -47,6 +52,8 @@ class Claim:
     tolerance: float = -1.0
     correction: str = ""
     correction_tolerance: float = -1.0
+    published_error: float = 0.0  # standard error, 0 for one that is not printed, or none
+    published_games: int = 0  # in place of it: how many games or matches the published number is the mean of
     needs: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
     query: str = ""
@@ -59,6 +66,7 @@ FIELDS = {field.name: field for field in fields(Claim)}
 GIVEN = [name for name in FIELDS if name != "part"]  # which is the name of the file
 REQUIRED = [name for name, field in FIELDS.items() if field.default is MISSING and name != "part"]
 WORDS = {name for name, field in FIELDS.items() if field.type == "str"} - {"part"}
+NUMBERS = [name for name, field in FIELDS.items() if field.type in ("float", "int")]
 
 
 def parse_published(text: str) -> tuple[int | float, float] | None:
@@ -152,7 +160,7 @@ def claim_of(given: dict[str, Any], values: Mapping[str, Any], part: str, where:
     if missing:
         raise CorruptFileError(f"expected a field {missing[0]} in {where}, found none")
     texts = {name: filled(str(merged[name]), values, where) for name in WORDS if name in merged}
-    lists = {name: patterns(merged[name], where) for name in ("needs", "wants") if name in merged}
+    lists = {name: patterns(merged[name], values, where) for name in ("needs", "wants") if name in merged}
     complete: dict[str, Any] = merged | texts | lists | {"claim": texts["claim"].replace("_", "-"), "part": part}
     claim = Claim(**complete)
     check_claim(claim, where)
@@ -167,11 +175,12 @@ def filled(text: str, values: Mapping[str, Any], where: str) -> str:
         raise CorruptFileError(f"expected names of values in braces in {where}, got {text!r} ({error})") from None
 
 
-def patterns(given: object, where: str) -> tuple[str, ...]:
-    """The texts of a list of KIND/VARIANT. Raises CorruptFileError."""
-    if not isinstance(given, list) or not all(isinstance(each, str) and PATTERN.fullmatch(each) for each in given):
+def patterns(given: object, values: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """The texts of a list of KIND/VARIANT, with the values of a row. Raises CorruptFileError."""
+    found = tuple(filled(str(each), values, where) for each in given) if isinstance(given, list) else ()
+    if not isinstance(given, list) or not all(PATTERN.fullmatch(each) for each in found):
         raise CorruptFileError(f"expected a list of KIND/VARIANT in {where}, got {given!r}")
-    return tuple(given)
+    return found
 
 
 def check_claim(claim: Claim, where: str) -> None:
@@ -187,8 +196,10 @@ def check_claim(claim: Claim, where: str) -> None:
         raise CorruptFileError(f"expected an explanation of {claim.claim} in {where}, as it is not simply right")
     if not claim.query and not claim.status:
         raise CorruptFileError(f"expected a query or a status of {claim.claim} in {where}, found neither")
-    for name in ("tolerance", "correction_tolerance"):
+    for name in NUMBERS:
         if not isinstance(getattr(claim, name), int | float):
             raise CorruptFileError(f"expected a number as {name} of {claim.claim}, got {getattr(claim, name)!r}")
+    if min(claim.published_error, claim.published_games) < 0 or (claim.published_error and claim.published_games):
+        raise CorruptFileError(f"expected published_error or published_games of {claim.claim}, at least 0, got others")
     if not isinstance(claim.is_erratum, bool):
         raise CorruptFileError(f"expected true or false as is_erratum of {claim.claim}, got {claim.is_erratum!r}")

@@ -1,10 +1,14 @@
-"""Judging claims: each query is answered from tables or by a formula, and the tolerance says what its status is."""
+"""Judging claims: each query is answered from tables or by a formula, and the tolerance says what its status is.
+
+An answer that is of a sample of games has a standard error, and so may the published number: both widen the tolerance.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from math import hypot, nan, sqrt
 from typing import Any, NamedTuple
 
 from bgdata.claims.bearoff import READINGS as BEAROFF
@@ -19,17 +23,36 @@ READINGS: Mapping[str, Callable[..., Any]] = BEAROFF  # also get the tables, by 
 SLACK = 1e-9  # for binary fractions: 0.925 is not quite what was printed
 UNEXPLAINED = "Not within the tolerance, and we do not know why"
 DIGITS = 9  # that answers are kept with: sums may differ beyond them from machine to machine
+ERRORS = 3  # combined standard errors that an answer may be off by, besides the rounding of what was published
+DECIMALS = 15  # what is smaller is rounding
+COARSEST = 4  # times the standard error of what was published: a sample with a larger one tells little
 Answer = int | float | str
-Run = Callable[[str], Answer]  # answers an SQL query that returns one value
+Run = Callable[[str], Sequence[Any]]  # answers an SQL query with the values of its only row
+
+
+class Found(NamedTuple):
+    """What a query answers."""
+
+    answer: Answer
+    error: float = 0.0  # standard error, 0 for what is exact
+    games: int = 0  # or matches, that it is the mean of
 
 
 class Judged(NamedTuple):
-    """A claim with what we find; None where nothing was computed."""
+    """A claim with what we find; None and 0 where nothing was computed."""
 
     claim: Claim
     answer: Answer | None
     status: str  # of STATUSES
     explanation: str
+    error: float = 0.0  # standard error of the answer, 0 for what is exact
+    published_error: float = 0.0  # that of the published number, 0 where nothing is known of it
+
+    @property
+    def tolerance(self) -> float:
+        """How far the answer may be from the published number; NaN for a word."""
+        number = parse_published(self.claim.published)
+        return nan if number is None else margin(self.claim.tolerance, number[1], self.error, self.published_error)
 
 
 def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[Judged]:
@@ -42,12 +65,38 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
         if not claim.query:
             yield Judged(claim, None, claim.status, claim.explanation)
         elif missing:
-            reason = f"not computed, as there is no {', no '.join(missing)}"
-            yield Judged(claim, None, OPEN, "; ".join(filter(None, [claim.explanation, reason])))
+            yield unanswered(claim, f"not computed, as there is no {', no '.join(missing)}")
         else:
-            answer = kept(answered(claim, tables, run))
-            status = status_of(claim, answer)
-            yield Judged(claim, answer, status, claim.explanation or (UNEXPLAINED if status == OPEN else ""))
+            yield judged(claim, answered(claim, tables, run))
+
+
+def judged(claim: Claim, found: Found) -> Judged:
+    """A claim that was answered; open, without the answer, where that is of too small a sample to tell anything."""
+    error, theirs = kept(found.error), kept(published_error(claim, found))
+    if is_too_small(claim, found):
+        return unanswered(claim, f"{found.games:,} games of ours are too few beside what was published", theirs)
+    answer = kept(found.answer)
+    status = status_of(claim, answer, error, theirs)
+    return Judged(claim, answer, status, claim.explanation or (UNEXPLAINED if status == OPEN else ""), error, theirs)
+
+
+def is_too_small(claim: Claim, found: Found) -> bool:
+    """Whether an answer is of a sample so small that it would agree with nearly anything."""
+    if claim.published_games:
+        return 0 < found.games * COARSEST**2 < claim.published_games
+    return 0 < COARSEST * claim.published_error < found.error
+
+
+def unanswered(claim: Claim, reason: str, theirs: float = 0.0) -> Judged:
+    """A claim that could be answered, and is not, for a reason."""
+    return Judged(claim, None, OPEN, "; ".join(filter(None, [claim.explanation, reason])), 0.0, theirs)
+
+
+def published_error(claim: Claim, found: Found) -> float:
+    """Standard error of what was published: as printed, or of so many games that spread as ours do."""
+    if not claim.published_games:
+        return claim.published_error
+    return found.error * sqrt(found.games / claim.published_games)
 
 
 def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
@@ -55,37 +104,47 @@ def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
     return [name for name in names if fnmatchcase(name, pattern)]
 
 
-def status_of(claim: Claim, answer: Answer) -> str:
+def status_of(claim: Claim, answer: Answer, *errors: float) -> str:
     """Reproduced within the tolerance, else corrected where it is what the definition says is right, else open."""
-    if agrees(claim.published, claim.tolerance, answer):
+    if agrees(claim.published, claim.tolerance, answer, *errors):
         return REPRODUCED
-    if claim.correction and agrees(claim.correction, claim.correction_tolerance, answer):
+    if claim.correction and agrees(claim.correction, claim.correction_tolerance, answer, *errors):
         return CORRECTED
     return OPEN
 
 
-def agrees(text: str, tolerance: float, answer: Answer) -> bool:
-    """Whether an answer is what was printed, within a tolerance or, where that is negative, half of its last digit."""
+def agrees(text: str, tolerance: float, answer: Answer, *errors: float) -> bool:
+    """Whether an answer is what was printed, within a tolerance and the standard errors of both."""
     number = parse_published(text)
     if number is None or isinstance(answer, str):
         return text == answer
     value, half = number
-    return abs(answer - value) <= (half if tolerance < 0 else tolerance) + SLACK
+    return abs(answer - value) <= margin(tolerance, half, *errors) + SLACK
 
 
-def answered(claim: Claim, tables: Mapping[str, Table], run: Run) -> Answer:
+def margin(tolerance: float, half: float, *errors: float) -> float:
+    """How far an answer may be off: the tolerance, or half of the last digit where that is negative, and ERRORS
+    standard errors of the difference of two independent samples."""
+    return (half if tolerance < 0 else tolerance) + ERRORS * hypot(*errors)
+
+
+def answered(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
     """What the query of a claim says. Raises CorruptFileError."""
     if claim.query.startswith("select "):
-        return run(claim.query)
+        values = run(claim.query)
+        if not 1 <= len(values) <= len(Found._fields):
+            raise CorruptFileError(
+                f"expected a value, its error and the games of {claim.claim}, got {len(values)} values"
+            )
+        return Found(*values)
     name, arguments = parse_call(claim)
     try:
-        found = FORMULAS[name](*arguments) if name in FORMULAS else READINGS[name](tables, *arguments)
+        answer = FORMULAS[name](*arguments) if name in FORMULAS else READINGS[name](tables, *arguments)
     except (TypeError, ValueError, KeyError) as error:
         raise CorruptFileError(
             f"expected a query that can be answered for {claim.claim}, got {claim.query}: {error}"
         ) from error
-    answer: Answer = found
-    return answer
+    return Found(answer)
 
 
 def parse_call(claim: Claim) -> tuple[str, list[Any]]:
@@ -102,8 +161,8 @@ def parse_call(claim: Claim) -> tuple[str, list[Any]]:
     raise CorruptFileError(f"expected name(...) or select ... as query of {claim.claim}, got {claim.query!r}")
 
 
-def kept(answer: Answer) -> Answer:
-    """The answer as it is kept: whole numbers and words as they are, others with nine digits."""
+def kept(answer: Any) -> Any:
+    """An answer or its error as it is kept: whole numbers and words as they are, others with nine digits."""
     if isinstance(answer, bool | int | str):
         return answer
-    return float(f"{float(answer):.{DIGITS}g}")
+    return round(float(f"{float(answer):.{DIGITS}g}"), DECIMALS) + 0.0  # no -0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import floor, log10
 from typing import Any
 
 import click
@@ -17,6 +18,10 @@ from bgdata.store.warehouse import Warehouse
 Row = dict[str, Any]
 WHOLE = DATASET.defaults[0]  # what the command shows
 WIDEST = 24  # letters of a value in the list
+SHOWN = (  # of a claim that is explained
+    *("subject", "source", "source_date", "place", "published", "published_error", "tolerance"),
+    *("answer", "our_error", "correction", "explanation", "query"),
+)
 
 
 def open_register(warehouse: Warehouse, *, is_recomputed: bool) -> Table:
@@ -71,8 +76,8 @@ def print_claims(
         and (not statuses or row["status"] in statuses)
         and (row["is_erratum"] or not is_erratum)
     ]
-    click.echo("\n".join(explained_lines(shown) if is_explained else list_lines(shown)))
-    click.echo(summary_line(shown))
+    lines = (explained_lines(shown) if is_explained else list_lines(shown)) if shown else ()
+    click.echo("\n".join([*lines, summary_line(shown)]))
 
 
 def is_named(row: Row, name: str) -> bool:
@@ -84,10 +89,21 @@ def is_named(row: Row, name: str) -> bool:
 def list_lines(rows: Sequence[Row]) -> Iterator[str]:
     """One line a claim: name, published value, our answer, status, subject."""
     heads = {"claim": "claim", "published": "published", "answer": "ours", "status": "status", "subject": "subject"}
-    cells = [heads, *({key: cut(row[key], key) for key in heads} for row in rows)]
+    shown = (row | {"answer": answer_text(row)} for row in rows)
+    cells = [heads, *({key: cut(row[key], key) for key in heads} for row in shown)]
     widths = {key: max(len(cell[key]) for cell in cells) for key in heads}
     for cell in cells:
         yield "  ".join(cell[key].ljust(widths[key]) for key in heads).rstrip()
+
+
+def answer_text(row: Row) -> str | None:
+    """Our answer, with its standard error and as many digits as that has where it is of a sample."""
+    value, error = row["our_value"], row["our_error"]
+    if not error:
+        answer: str | None = row["answer"]
+        return answer
+    digits = max(0, 1 - floor(log10(error)))
+    return f"{value:.{digits}f} +/- {error:.{digits}f}"
 
 
 def cut(text: str | None, key: str) -> str:
@@ -101,12 +117,10 @@ def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Everything about each claim."""
     for row in rows:
         yield f"{row['claim']}: {row['status']}" + (", erratum" if row["is_erratum"] else "")
-        for name in ("subject", "source", "source_date", "place", "published", "tolerance", "answer"):
+        for name in SHOWN:
             if row[name] not in (None, ""):
-                yield f"  {name.replace('_', ' '):<12} {row[name]}"
-        for name in ("correction", "explanation", "query"):
-            if row[name]:
-                yield f"  {name:<12} {row[name]}"
+                value = f"{row[name]:.6g}" if isinstance(row[name], float) else row[name]
+                yield f"  {name.replace('_', ' '):<15} {value}"
         yield ""
 
 

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from bgdata.claims.definitions import (
 )
 from bgdata.datasets._columns import text_arrays, text_column, text_declarations
 from bgdata.datasets._rollouts import warehouse_of
-from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError, MissingTableError
+from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, InvalidParameterError, MissingTableError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.warehouse import Warehouse
 
@@ -53,13 +52,15 @@ TEXTS = (  # columns, each an array with an `s` behind it
 )
 NUMBERS = (
     Column("published_value", "DOUBLE", UNIT, "The published number; null for a word"),
-    Column("tolerance", "DOUBLE", UNIT, "How far the answer may be from it; null for a word"),
+    Column("published_error", "DOUBLE", UNIT, "Its standard error, printed or by its games; null where not known"),
+    Column("tolerance", "DOUBLE", UNIT, "How far our_value may be from it, errors of both included; null for a word"),
     Column("our_value", "DOUBLE", UNIT, "The answer as a number; null for a word, or without an answer"),
+    Column("our_error", "DOUBLE", UNIT, "Its standard error; null for what is not of a sample"),
 )
 IS_ERRATUM = Column("is_erratum", "BOOLEAN", "", "Whether what was published is wrong, misprinted or withdrawn")
 ORDER = (
-    *("claim", "part", "source", "source_date", "place", "subject", "published", "published_value", "tolerance"),
-    *("answer", "our_value", "correction", "status", "is_erratum", "explanation", "query"),
+    *("claim", "part", "source", "source_date", "place", "subject", "published", "published_value", "published_error"),
+    *("tolerance", "answer", "our_value", "our_error", "correction", "status", "is_erratum", "explanation", "query"),
 )
 COLUMNS = {column.name: column for column in (*TEXTS, *NUMBERS, IS_ERRATUM)}
 NULLABLE = {"answer", "correction", "explanation", "query"}
@@ -69,7 +70,8 @@ ROW_BYTES = 900  # of a claim, its explanation and its query, twice
 @dataclass(frozen=True)
 class ClaimsParameters(Parameters):
     """Which parts of the register, all without; which state of the definitions; and versions that a warehouse may
-    have or not (`KIND/VARIANT/VERSION` with a space between, in order), which some claims want."""
+    have or not (`KIND/VARIANT/VERSION` with a space between, in order), which some claims want. Those that come by
+    default are inputs, and none of these."""
 
     parts: str = ""
     definitions: str = definitions_digest()
@@ -109,7 +111,7 @@ class Claims(Dataset[ClaimsParameters]):
     )
     parameters = ClaimsParameters
     defaults = (ClaimsParameters(),)
-    smallest = ClaimsParameters(parts="A9 A12")
+    smallest = ClaimsParameters(parts="A12")
 
     def slug(self, parameters: ClaimsParameters) -> str:
         parts = parameters.parts.lower().replace(" ", "-") or "all"
@@ -126,20 +128,24 @@ class Claims(Dataset[ClaimsParameters]):
         """With the current versions of everything that claims want and the warehouse has."""
         if parameters.sources:
             return parameters
-        wants = sorted({pattern for claim in parameters.chosen() for pattern in claim.wants})
-        found = {
+        inputs = {f"{kind}/{warehouse.kinds[kind].slug(each)}" for kind, each in self.inputs(parameters).values()}
+        wants = {pattern for claim in parameters.chosen() for pattern in claim.wants}
+        names = {
             table.name
-            for pattern in wants
-            for kind in [pattern.partition("/")[0]]
-            for variant in (warehouse.variants(kind) if kind in warehouse.kinds else [])
-            if fnmatchcase(f"{kind}/{variant}", pattern)
-            for table in [warehouse.open(kind, variant)]
+            for table in warehouse.current()
+            if (variant := variant_of(table)) not in inputs
+            and any(fnmatchcase(variant, pattern) for pattern in wants)
+            and can_be_read(warehouse, table)
         }
-        return replace(parameters, sources=" ".join(sorted(found)))
+        return replace(parameters, sources=" ".join(sorted(names)))
 
     def inputs(self, parameters: ClaimsParameters) -> Mapping[str, tuple[str, Parameters]]:
-        needs = sorted({pattern for claim in parameters.chosen() for pattern in claim.needs})
-        return {f"input_{number}": default_variant(pattern) for number, pattern in enumerate(needs)}
+        """The default variants that claims need, and those that they want as far as there are any."""
+        claims = parameters.chosen()
+        needs = [default_variant(pattern) for pattern in sorted({each for claim in claims for each in claim.needs})]
+        wants = {each for claim in claims for each in claim.wants}
+        found = [*needs, *(variant for pattern in sorted(wants) for variant in default_variants(pattern))]
+        return {f"input_{number}": variant for number, variant in enumerate(dict.fromkeys(found))}
 
     def estimate(self, parameters: ClaimsParameters) -> Estimate:
         rows = len(parameters.chosen())
@@ -215,12 +221,12 @@ def judged_claims(
 ) -> Iterator[Judged]:
     """The claims with what we find. Raises MissingTableError for a source that is not there any more."""
     from bgdata.claims.register import judge
-    from bgdata.store.reading import connect_tables, only_value
+    from bgdata.store.reading import connect_tables, only_row
 
     sources = [warehouse.open(*place.split("/")) for place in sources_of(parameters)]
-    tables = {"/".join(table.name.split("/")[:2]): table for table in [*inputs.values(), *sources]}
+    tables = {variant_of(table): table for table in [*inputs.values(), *sources]}
     with connect_tables(warehouse.kinds, tables.values()) as connection:
-        yield from judge(claims, tables, lambda query: only_value(connection, query))
+        yield from judge(claims, tables, lambda query: only_row(connection, query))
 
 
 def sources_of(parameters: ClaimsParameters) -> list[str]:
@@ -238,16 +244,35 @@ def sources_of(parameters: ClaimsParameters) -> list[str]:
     return found
 
 
+def variant_of(table: Table) -> str:
+    """The KIND/VARIANT of a version, as its folders have it."""
+    return "/".join(table.folder.parts[-3:-1])
+
+
+def can_be_read(warehouse: Warehouse, table: Table) -> bool:
+    """Whether a version is whole, and one of a recipe that is known here."""
+    try:
+        warehouse.kinds[table.manifest.dataset].parameters.from_manifest(table.manifest.parameters)
+    except (BgdataError, KeyError):
+        return False
+    return True
+
+
 def default_variant(pattern: str) -> tuple[str, Parameters]:
     """(kind, parameters) of the default variant that a pattern means. Raises CorruptFileError unless it is one."""
+    found = default_variants(pattern)
+    if len(found) != 1:
+        raise CorruptFileError(f"expected needs of claims that are one default variant each, got {pattern}")
+    return found[0]
+
+
+def default_variants(pattern: str) -> list[tuple[str, Parameters]]:
+    """(kind, parameters) of the default variants that a pattern means."""
     from bgdata.datasets import all_kinds
 
     name, _, variant = pattern.partition("/")
     kind = all_kinds().get(name)
-    found = [each for each in (kind.defaults if kind else ()) if fnmatchcase(kind.slug(each), variant)] if kind else []
-    if len(found) != 1:
-        raise CorruptFileError(f"expected needs of claims that are one default variant each, got {pattern}")
-    return name, found[0]
+    return [(name, each) for each in kind.defaults if fnmatchcase(kind.slug(each), variant)] if kind else []
 
 
 def sorted_rows(found: Sequence[Judged]) -> list[Judged]:
@@ -269,18 +294,19 @@ def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
 
 def row_of(judged: Judged) -> dict[str, Any]:
     """One row; empty texts and NaN for what is null."""
-    claim, answer, status, explanation = judged
-    value, half = parse_published(claim.published) or (np.nan, np.nan)
-    tolerance = claim.tolerance if claim.tolerance >= 0 and not isnan(value) else half
+    claim, answer, status, explanation, error, published_error = judged
+    value, _ = parse_published(claim.published) or (np.nan, np.nan)
     is_number = answer is not None and not isinstance(answer, str)
     shown = "" if answer is None else f"{answer:.9g}" if isinstance(answer, float) else str(answer)
     texts = {name: getattr(claim, name) for name in ("claim", "part", "source", "place", "subject", "published")}
     return texts | {
         "source_date": claim.date,
         "published_value": float(value),
-        "tolerance": tolerance,
+        "published_error": published_error or np.nan,
+        "tolerance": judged.tolerance,
         "answer": shown,
         "our_value": float(answer) if is_number and answer is not None else np.nan,
+        "our_error": error or np.nan,
         "correction": claim.correction,
         "status": status,
         "is_erratum": claim.is_erratum or status == CORRECTED,

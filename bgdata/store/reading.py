@@ -38,14 +38,15 @@ def connect_tables(kinds: Mapping[str, Dataset[Any]], tables: Iterable[Table]) -
         yield connection
 
 
-def only_value(connection: duckdb.DuckDBPyConnection, query: str) -> Any:
-    """The value of a query with one row of one column that is not null. Raises QueryError for any other."""
+def only_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
+    """The values of a query with one row, of which none is null. Raises QueryError for any other."""
     import duckdb
 
     try:
         rows = connection.sql(query).limit(2).fetchall()
     except duckdb.Error as error:
         raise QueryError(f"expected a query that can be run, got {query!r}: {str(error).splitlines()[0]}") from error
-    if len(rows) != 1 or len(rows[0]) != 1 or rows[0][0] is None:
-        raise QueryError(f"expected a query with one value, got {rows or 'no row'} from {query!r}")
-    return rows[0][0]
+    if len(rows) != 1 or None in rows[0]:
+        raise QueryError(f"expected a query with one row of values, got {rows or 'no row'} from {query!r}")
+    found: tuple[Any, ...] = rows[0]
+    return found

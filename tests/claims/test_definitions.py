@@ -52,12 +52,18 @@ def test_a_group_is_a_table(tmp_path: Path) -> None:
     (tmp_path / "A2.toml").write_text(
         '[values]\nrow = "[1, 2]"\n'
         '[[group]]\nclaim = "A2.pairs-{points}x{checkers}"\nsource = "s"\nsubject = "{points} points of {row}"\n'
-        'query = "pairs({points}, {checkers})"\ntolerance = 2\ncolumns = ["points", "checkers", "published"]\n'
+        'query = "pairs({points}, {checkers})"\ntolerance = 2\nwants = ["games/{points}-*"]\n'
+        'columns = ["points", "checkers", "published"]\n'
         'rows = [[1, 2, "4"], [2, 1, "5"]]\n'
     )
     (tmp_path / "A10.toml").write_text(ONE.replace("A1.one", "A10.one_two"))
     expected = [
-        Claim(f"A2.pairs-{p}x{c}", "A2", "s", f"{p} points of [1, 2]", n, tolerance=2, query=f"pairs({p}, {c})")
+        Claim(
+            *(f"A2.pairs-{p}x{c}", "A2", "s", f"{p} points of [1, 2]", n),
+            tolerance=2,
+            wants=(f"games/{p}-*",),
+            query=f"pairs({p}, {c})",
+        )
         for p, c, n in ((1, 2, "4"), (2, 1, "5"))
     ]
     last = Claim("A10.one-two", "A10", "somebody", "a number", "1", query="pairs(1, 1)")
@@ -78,6 +84,9 @@ def test_a_group_is_a_table(tmp_path: Path) -> None:
         ('query = "pairs(1, 1)"', 'status = "open"', "expected an explanation of A1.one in group 1 of "),
         ('"1"', '"1"\ncorrection = "2"', "expected an explanation of A1.one in group 1 of "),
         ('"1"', '"1"\ntolerance = "2"', "expected a number as tolerance of A1.one, got '2'"),
+        ('"1"', '"1"\npublished_error = "2"', "expected a number as published_error of A1.one, got '2'"),
+        ('"1"', '"1"\npublished_games = -1', "expected published_error or published_games of A1.one, at least 0, got"),
+        ('"1"', '"1"\npublished_games = 1\npublished_error = 1', "expected published_error or published_games of A1"),
         ('"1"', '"1"\nis_erratum = 1\nexplanation = "so"', "expected true or false as is_erratum of A1.one, got 1"),
         ('"1"', '"1"\nneeds = ["scores"]', r"expected a list of KIND/VARIANT in group 1 of .*, got \['scores'\]"),
         ('"1"', '"1"\ncolumns = ["points"]', "expected both columns and rows in group 1 of .*, got one of them"),

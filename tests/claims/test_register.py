@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import comb
+from math import comb, nan
 from typing import Any
 
 import pytest
@@ -26,10 +26,10 @@ QUICK = [
 ]
 
 
-def judged(claim: Claim, answer: Any, tables: dict[str, Any] | None = None) -> tuple[Any, str, str]:
-    (found,) = judge([claim], tables or {}, lambda query: answer if query == claim.query else None)
+def judged(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> tuple[Any, str, str]:
+    (found,) = judge([claim], tables or {}, lambda query: values if query == claim.query else ())
     assert found.claim == claim
-    return found[1:]
+    return found[1:4]
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,51 @@ def test_statuses(change: dict[str, Any], answer: Any, status: str) -> None:
     assert judged(replace(CLAIM, **change), answer) == (kept(answer), status, "so")
 
 
+@pytest.mark.parametrize(
+    ("change", "values", "status", "tolerance"),
+    [
+        ({}, (0.534, 0.01), "reproduced", 0.035),
+        ({}, (0.536, 0.01), "open", 0.035),
+        ({"tolerance": 0}, (0.53, 0.01), "reproduced", 0.03),
+        ({"published_error": 0.04}, (0.654, 0.03), "reproduced", 0.155),
+        ({"published_error": 0.04}, (0.656, 0.03), "open", 0.155),
+        ({"published_games": 400}, (0.654, 0.04, 225), "reproduced", 0.155),  # theirs 0.03
+        ({"published_games": 400}, (0.656, 0.04, 225), "open", 0.155),
+        ({"correction": "0.70"}, (0.73, 0.01), "corrected", 0.035),
+        ({"correction": "0.70"}, (0.64, 0.01), "open", 0.035),
+        ({"published": "none"}, ("none",), "reproduced", nan),
+    ],
+)
+def test_samples_may_be_off_by_three_standard_errors(
+    change: dict[str, Any], values: tuple[Any, ...], status: str, tolerance: float
+) -> None:
+    claim = replace(CLAIM, **change)
+    (found,) = judge([claim], {}, lambda _: values)
+    assert (found.answer, found.status) == (values[0], status)
+    assert found.tolerance == pytest.approx(tolerance, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "values"),
+    [
+        ({"published_games": 1601}, (0.5, 0.1, 100)),
+        ({"published_games": 1601}, (0.5, 0.0, 100)),
+        ({"published_error": 0.01}, (0.5, 0.0401, 100)),
+    ],
+)
+def test_small_samples_answer_nothing(change: dict[str, Any], values: tuple[Any, ...]) -> None:
+    why = "so; 100 games of ours are too few beside what was published"
+    assert judged(replace(CLAIM, **change), *values) == (None, "open", why)
+    enough: dict[str, Any] = {"published_games": 1600} if "published_games" in change else {"published_error": 0.011}
+    assert judged(replace(CLAIM, **enough), *values) == (0.5, "reproduced", "so")
+
+
 def test_what_is_not_computed() -> None:
     assert judged(replace(CLAIM, query="", status="unreachable"), 0.5) == (None, "unreachable", "so")
     wanting = replace(CLAIM, needs=("a/b",), wants=("c/*",))
     assert judged(wanting, 0.5) == (None, "open", "so; not computed, as there is no a/b, no c/*")
-    assert judged(wanting, 0.5, {"a/b": None}) == (None, "open", "so; not computed, as there is no c/*")
-    assert judged(wanting, 0.5, {"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
+    assert judged(wanting, 0.5, tables={"a/b": None}) == (None, "open", "so; not computed, as there is no c/*")
+    assert judged(wanting, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
     assert judged(replace(CLAIM, explanation=""), 0.6)[1:] == (
         "open",
         "Not within the tolerance, and we do not know why",
@@ -91,11 +130,18 @@ def test_queries_that_ask_nothing(query: str, message: str) -> None:
 def test_answers_keep_nine_digits() -> None:
     assert kept(1 / 3) == 0.333333333
     assert (kept(10**19), kept("n-1")) == (10**19, "n-1")
+    assert (str(kept(-2.8e-17)), kept(1.8e-4 / 3)) == ("0.0", 6e-5)
+
+
+@pytest.mark.parametrize("values", [(), (0.5, 0.1, 10, 3)])
+def test_answers_of_another_number_of_values(values: tuple[Any, ...]) -> None:
+    with pytest.raises(CorruptFileError, match=f"expected a value, .* of A1.one, got {len(values)} values"):
+        judged(CLAIM, *values)
 
 
 @pytest.mark.parametrize("claim", QUICK, ids=lambda claim: claim.claim)
 def test_claims_that_need_no_table(claim: Claim) -> None:
-    (found,) = judge([claim], {}, lambda _: 0)
+    (found,) = judge([claim], {}, lambda _: ())
     assert found.status == ("corrected" if claim.correction else "reproduced"), found
 
 
@@ -116,4 +162,5 @@ def test_counts_by_listing() -> None:
     assert counting.far_from_mean(4, "1/2", 2) == 2 / 16
     assert counting.hypergammon_bytes(1) == 40 + 28 * 26**2
     assert counting.layouts(6, 15) + 1 == comb(21, 6)
+    assert counting.rest_of_percent([50.5, 20, 0.5]) == 29
     assert counting.parabola_top([0, 3], [-1, -4], 1) == 0

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import hypot, sqrt
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bgdata
+from bgdata.claims import register
 from bgdata.claims.definitions import definitions_digest, read_definitions
-from bgdata.datasets.claims import DATASET, ClaimsParameters, default_variant
+from bgdata.datasets._columns import text_column
+from bgdata.datasets.claims import DATASET, ClaimsParameters, default_variant, judged_claims
+from bgdata.datasets.cube_studies import DATASET as STUDIES
 from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError, QueryError
-from bgdata.store.reading import connect_tables, only_value
+from bgdata.store.reading import connect_tables, only_row
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
 
 @pytest.fixture
 def table(small_root: Path) -> Table:
-    return bgdata.open_warehouse(small_root).open("claims", "a9-a12")
+    return bgdata.open_warehouse(small_root).open("claims", "a12")
 
 
 def test_rows(small_root: Path) -> None:
-    claims = {claim.claim: claim for claim in read_definitions() if claim.part in ("A9", "A12")}
+    claims = {claim.claim: claim for claim in read_definitions() if claim.part == "A12"}
     with bgdata.open_warehouse(small_root).connect() as connection:
         shown = connection.sql("from claims")
         found = {row[1]: dict(zip(shown.columns, row, strict=True)) for row in shown.fetchall()}
@@ -39,7 +43,7 @@ def test_rows(small_root: Path) -> None:
     values = dict(zip(["variant", *(column.name for column in DATASET.columns)], luck, strict=True))
     assert values.pop("explanation").startswith("The printed rows sum to 0.947")
     assert values == {
-        "variant": "a9-a12",
+        "variant": "a12",
         "claim": "A12.total-luck",
         "part": "A12",
         "source": "D. Zare, A Measure of Luck",
@@ -48,9 +52,11 @@ def test_rows(small_root: Path) -> None:
         "subject": "Total luck of the match",
         "published": "0.865",
         "published_value": 0.865,
+        "published_error": None,
         "tolerance": pytest.approx(0.0005),
         "answer": "0.709",
         "our_value": 0.709,
+        "our_error": None,
         "correction": "0.709",
         "status": "corrected",
         "is_erratum": True,
@@ -63,7 +69,7 @@ def test_statistics(table: Table) -> None:
     counts = table.manifest.statistics
     assert counts["errata"] == counts["corrected"] == 5
     assert counts["unreachable"] == 0
-    assert counts["open"] == 22
+    assert counts["open"] == 2
     assert sum(counts.values()) - counts["errata"] == table.manifest.rows
 
 
@@ -79,7 +85,7 @@ def test_spoiled_values_are_found(table: Table, name: str) -> None:
     DATASET.check_sample(table, {}, 5, np.random.default_rng(1))
     spoiled = Spoiled(table.folder)
     spoiled.spoil(name, np.array(table.array(name)) ^ 1 if name.endswith(("texts", "um")) else table.array(name) + 1)
-    with pytest.raises(CheckFailedError, match="of claims/a9-a12/"):
+    with pytest.raises(CheckFailedError, match="of claims/a12/"):
         DATASET.check_sample(spoiled, {}, 1000, np.random.default_rng(1))
 
 
@@ -99,11 +105,51 @@ def test_completed_names_what_is_wanted(warehouse: Warehouse) -> None:
     assert DATASET.completed(DATASET.smallest, warehouse) == DATASET.smallest
 
 
+def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No study of ours comes by default here; the one of the small warehouse has 4 games."""
+    monkeypatch.setattr(STUDIES, "defaults", ())
+    monkeypatch.setattr(register, "COARSEST", 1e6)
+    (study,) = warehouse.versions("cube_studies")
+    parameters = DATASET.completed(ClaimsParameters("A6"), warehouse)
+    assert (parameters.sources, DATASET.inputs(parameters)) == (study.name, {})
+    found = {each.claim.claim: each for each in judged_claims(parameters, parameters.chosen(), {}, warehouse)}
+    measures = text_column(study.arrays(), "measures").to_pylist()
+    places = [place for place, measure in enumerate(measures) if measure == "win_share"]
+    for place, index in zip(places, ("0", "0.25", "0.50", "0.75", "1"), strict=True):
+        claim = found[f"A6.against-0.7-win-index-{index}"]
+        value, error = (100 * study.array(name)[place] for name in ("figures", "errors"))
+        assert [claim.answer, claim.error] == pytest.approx([value, error])
+        assert claim.published_error == pytest.approx(error * sqrt(4 / 100_000))
+        assert claim.tolerance == pytest.approx(0.05 + 3 * hypot(error, claim.published_error))
+        assert claim.status == (
+            "reproduced" if abs(value - float(claim.claim.published)) <= claim.tolerance else "open"
+        )
+    monkeypatch.undo()
+    monkeypatch.setattr(STUDIES, "defaults", ())
+    (few,) = judged_claims(parameters, [claim.claim], {}, warehouse)
+    assert (few.answer, few.status) == (None, "open")
+    assert few.explanation.endswith("; 4 games of ours are too few beside what was published")
+
+
+def test_wanted_variants_that_come_by_default_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(STUDIES, "defaults", (STUDIES.smallest, replace(STUDIES.smallest, study="jump")))
+    assert list(DATASET.inputs(ClaimsParameters("A6")).values()) == [("cube_studies", STUDIES.smallest)]
+    assert DATASET.completed(ClaimsParameters("A6"), warehouse).sources == ""
+
+
+def test_versions_of_recipes_that_nobody_knows_are_no_sources(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(STUDIES, "defaults", ())
+    monkeypatch.setattr(STUDIES, "parameters", ClaimsParameters)
+    assert DATASET.completed(ClaimsParameters("A6"), warehouse).sources == ""
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"parts": "A14"}, "expected parts among A1 A2 .* A13, in order, got 'A14'"),
-        ({"parts": "A12 A9"}, "expected parts among .*, in order, got 'A12 A9'"),
+        ({"parts": "A12 A8"}, "expected parts among .*, in order, got 'A12 A8'"),
         ({"definitions": "0123456789ab"}, r"expected the definitions that are here \(.*\), got 0123456789ab"),
         ({"sources": "scores/pubeval/r1-0123abcd"}, "expected sources KIND/VARIANT/VERSION of nothing, got 'scores/"),
         (
@@ -146,14 +192,15 @@ def test_versions_by_other_definitions_are_not_computed_again(table: Table) -> N
     ("query", "message"),
     [
         ("select colour from claims", "expected a query that can be run, got 'select colour from claims': "),
-        ("select claim from claims", "expected a query with one value, got"),
-        ("select claim, part from claims limit 1", "expected a query with one value, got"),
-        ("select null", "expected a query with one value, got"),
-        ("select claim from claims where false", "expected a query with one value, got no row"),
+        ("select claim from claims", "expected a query with one row of values, got"),
+        ("select null", "expected a query with one row of values, got"),
+        ("select claim, null from claims limit 1", "expected a query with one row of values, got"),
+        ("select claim from claims where false", "expected a query with one row of values, got no row"),
     ],
 )
-def test_queries_without_one_value(table: Table, query: str, message: str) -> None:
+def test_queries_without_one_row(table: Table, query: str, message: str) -> None:
     with connect_tables({DATASET.name: DATASET}, [table]) as connection:
-        assert only_value(connection, "select count(*) from claims where variant = 'a9-a12'") == table.manifest.rows
+        found = only_row(connection, "select count(*), max(part) from claims where variant = 'a12'")
+        assert found == (table.manifest.rows, "A12")
         with pytest.raises(QueryError, match=message):
-            only_value(connection, query)
+            only_row(connection, query)

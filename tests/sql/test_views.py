@@ -138,6 +138,7 @@ import duckdb
 catalog = sys.argv[1]
 offline = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 with duckdb.connect(catalog, read_only=True, config=offline) as connection:
+    connection.execute("set enable_progress_bar = false")  # it would print among the lines where a machine is slow
     names = "select {} from {} where database_name = 'catalog' and not internal order by all"
     for source, column in (("duckdb_views()", "view_name"), ("duckdb_tables()", "table_name")):
         for (name,) in connection.sql(names.format(column, source)).fetchall():

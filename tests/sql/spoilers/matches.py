@@ -15,6 +15,13 @@ SPOILERS: dict[str, list[Spoiler]] = {
             *("our_value = null", "published_value = 0.2"),
         )
     ],
+    "claims__tolerances_cover_the_errors": [
+        changed("claims", change, claim="A12.total-luck")
+        for change in (
+            *("our_error = 0", "published_error = -1", "our_error = 0.1", "published_error = 0.1"),
+            *("our_error = 1e-6, our_value = null", "our_error = 0.00015, published_error = 0.00015"),
+        )
+    ],
     "claims__what_is_not_right_is_explained": [
         changed("claims", change, claim="A12.total-luck")
         for change in ("explanation = null", "correction = null", "is_erratum = false", "is_erratum = null")
