@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
-UNIT = "as the subject says"
+UNIT = "as its row says"
 TEXTS = (  # columns, each an array with an `s` behind it
     Column("claim", "VARCHAR", "", "Name of the claim: its part of the register, a dot, and what it is about"),
     Column("part", "VARCHAR", "", "Part of the register, A1 to A13"),

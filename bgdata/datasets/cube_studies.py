@@ -92,7 +92,7 @@ class CubeStudies(Dataset[StudyParameters]):
         Column("value_error", "DOUBLE", "as unit says", "Standard error of value"),
         Column("unit", "VARCHAR", "", "Unit of value and value_error"),
         Column("sample_size", "BIGINT", "", "Money games, or matches"),
-        Column("published_value", "DOUBLE", "as unit says", "What was published, null where nothing was"),
+        Column("published_value", "DOUBLE", "as its row says", "What was published, null where nothing was"),
     )
     key = ("match_length", "setting", "measure")
     arrays = (
