@@ -240,7 +240,7 @@ def test_pipelines_name_steps_only() -> None:
 def run_python(program: str) -> list[str]:
     """Run a program in a new process; the modules loaded at its end."""
     ending = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program + ending], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program + ending], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     loaded: list[str] = json.loads(done.stdout.splitlines()[-1])
     return loaded

@@ -66,7 +66,7 @@ def run(package: Path, cache: Path) -> tuple[list[list[int]], list[list[int]], P
         [sys.executable, "-c", RUN, str(package)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env=variables,
         cwd=package.parent,
     )

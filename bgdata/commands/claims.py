@@ -65,14 +65,14 @@ def print_claims(
     """Print the claims whose names begin so, of these statuses, and how many there are of each status.
 
     Raises UsageError for a name that no claim begins with, and what building the register does."""
-    rows = rows_of(open_register(warehouse, is_recomputed=is_recomputed))
+    known = [(claim.claim, claim.part) for claim in WHOLE.chosen()]
     for name in names:
-        if not any(is_named(row, name) for row in rows):
+        if not any(is_named(*each, name) for each in known):
             raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {name}")
     shown = [
         row
-        for row in rows
-        if (not names or any(is_named(row, name) for name in names))
+        for row in rows_of(open_register(warehouse, is_recomputed=is_recomputed))
+        if (not names or any(is_named(row["claim"], row["part"], name) for name in names))
         and (not statuses or row["status"] in statuses)
         and (row["is_erratum"] or not is_erratum)
     ]
@@ -80,10 +80,9 @@ def print_claims(
     click.echo("\n".join([*lines, summary_line(shown)]))
 
 
-def is_named(row: Row, name: str) -> bool:
-    """Whether a name is that of the claim's part, such as A1, or the beginning of its own, such as A1.pairs."""
-    found: bool = row["claim"].startswith(name) if "." in name else row["part"] == name
-    return found
+def is_named(claim: str, part: str, name: str) -> bool:
+    """Whether a name is that of a claim's part, such as A1, or the beginning of its own, such as A1.pairs."""
+    return claim.startswith(name) if "." in name else part == name
 
 
 def list_lines(rows: Sequence[Row]) -> Iterator[str]:

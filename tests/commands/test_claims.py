@@ -66,7 +66,10 @@ def test_recomputed_and_built_where_it_is_missing(root: Path, tmp_path: Path) ->
     assert succeeds(tmp_path / "other", "claims") == before
 
 
-def test_names_that_no_claim_has(root: Path) -> None:
+def test_names_that_no_claim_has(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which is said before anything is computed."""
+    monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
     for name in ("A14", "A12.colour", "A1", "colour", ""):
-        message = error_of(run(root, "claims", name), 2)
+        message = error_of(run(memory_path, "claims", name), 2)
         assert message == f"expected the beginning of a claim's name, such as A8 or A2.mean, got {name}"
+    assert list(memory_path.iterdir()) == []

@@ -114,7 +114,7 @@ def test_interrupted(small_root: Path, memory_path: Path) -> None:
         assert process.poll() is None, "ended without a checkpoint"
         time.sleep(0.001)
     process.send_signal(signal.SIGINT)
-    shown, errors = process.communicate(timeout=60)
+    shown, errors = process.communicate(timeout=600)
     assert (process.returncode, shown) == (130, "")
     assert errors.endswith("error: interrupted; nothing is lost, the same command goes on from here\n")
     assert warehouse.variants("network") == []

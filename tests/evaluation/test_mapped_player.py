@@ -314,7 +314,7 @@ print(json.dumps([found.win.hex(), found.cubeless_equity.hex(), str(best.play), 
 def test_several_processes_at_once_say_the_same_and_load_no_database(player_root: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(player_root)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    answers = [json.loads(process.communicate(timeout=120)[0]) for process in processes]
+    answers = [json.loads(process.communicate(timeout=600)[0]) for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     assert answers[0][:3] == answers[1][:3]
     player = bgdata.open_player(player_root, "random", ply=1)

@@ -62,7 +62,7 @@ def run_gnubg(folder: Path, script: str) -> None:
         env=os.environ | {"HOME": str(folder)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=120,
+        timeout=600,
         check=True,
     )
     assert b"REACHED" in answer.stdout, answer.stderr.decode()

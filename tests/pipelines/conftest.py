@@ -80,7 +80,7 @@ def flows(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("flows")
     done = subprocess.run(
         [sys.executable, "-m", "tests.pipelines.flows", str(folder)],
-        capture_output=True, text=True, timeout=240, cwd=folder, env=environment(folder), check=False,
+        capture_output=True, text=True, timeout=1200, cwd=folder, env=environment(folder), check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     cases, errors = {}, split(done.stderr)

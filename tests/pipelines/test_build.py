@@ -147,7 +147,7 @@ def settings_after_import(folder: Path, **variables: str) -> dict[str, str]:
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        capture_output=True, text=True, timeout=60, cwd=folder, env=kept | variables, check=True,
+        capture_output=True, text=True, timeout=600, cwd=folder, env=kept | variables, check=True,
     )  # fmt: skip
     found: dict[str, str] = json.loads(done.stdout)
     return found

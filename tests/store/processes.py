@@ -62,7 +62,7 @@ def bgdata_command(*arguments: str | Path, bare: bool = False) -> list[str]:
 def bgdata(*arguments: str | Path, bare: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `bgdata` in a process of its own, with changed environment variables."""
     command = bgdata_command(*arguments, bare=bare)
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ | variables, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, env=os.environ | variables, check=False)
 
 
 def drop_root_rights() -> None:

@@ -107,7 +107,7 @@ def test_interrupted(tmp_path: Path) -> None:
     )
     wait_for_checkpoint(lambda: process.poll() is None, warehouse, 0)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=600)
     assert errors == "error: interrupted; nothing is lost, the same command goes on from here\n"
     assert process.returncode == 130
     assert checkpoint(warehouse) > 0
