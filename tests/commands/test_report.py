@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +14,7 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import COMPUTED, SIZED, main
 from bgdata.commands import report
+from bgdata.store.dataset import Dataset, Parameters
 from tests.commands.command_line import error_of, run, succeeds
 
 
@@ -58,8 +61,15 @@ def test_build(tmp_path: Path) -> None:
 def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> None:
     succeeds(memory_path, "build")
     small = bgdata.open_warehouse(small_root)
-    expected = [table.name for kind in COMPUTED for table in small.versions(kind.name)]  # and what they are made from
-    assert [table.name for table in bgdata.open_warehouse(memory_path).versions()] == expected
+    expected = {small.open(*title).name for kind in COMPUTED for title in titles_of(kind, kind.smallest)}
+    assert [table.name for table in bgdata.open_warehouse(memory_path).versions()] == sorted(expected)
+
+
+def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str, str]]:
+    """(kind, variant) of a recipe and of all that it is made from."""
+    yield kind.name, kind.slug(parameters)
+    for name, chosen in kind.inputs(parameters).values():
+        yield from titles_of(bgdata.all_kinds()[name], chosen)
 
 
 @pytest.mark.parametrize("name", [kind.name for kind in bgdata.all_kinds().values() if not kind.defaults])
