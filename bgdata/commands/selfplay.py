@@ -81,8 +81,11 @@ def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
 
 def cubeful_summary(found: Mapping[str, float], games: int) -> str:
     """How games ended, and what player 0 won."""
-    points = f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game"
+    if "matches_won_share" in found:
+        won = f"{100 * found['matches_won_share']:.1f} +/- {100 * found['standard_error']:.1f} % of matches won"
+    else:
+        won = f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game"
     return (
         f"{games:,} games of {found['turns_per_game']:.1f} turns: {100 * found['passed_share']:.1f} % passed, "
-        f"average cube {found['mean_cube_value']:.2f}\nplayer 0: {points}"
+        f"average cube {found['mean_cube_value']:.2f}\nplayer 0: {won}"
     )

@@ -154,16 +154,18 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
             found = TurnRows(games, turns, records, boards, classes, pc.if_else(is_play, plays, "")).columns()
             yield pa.record_batch(found | {"cubeless_equity": pa.array(equities)})
 
-    def statistics(self, parameters: CubefulParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, parameters: CubefulParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
         games, turns, last = np.asarray(arrays["games"]), np.asarray(arrays["turns"]), arrays["first_turns"][1:] - 1
         cubes = turns[last, 5]  # a take is never the last turn
-        points = np.where(games[:, 6] == 0, games[:, 7], -games[:, 7])
+        won, name = np.where(games[:, 6] == 0, games[:, 7], -games[:, 7]), "points_per_game"
+        if parameters.length:  # who wins the last game has won the match
+            won, name = (games[match_places(parameters, games)[1:] - 1, 6] == 0).astype(np.float64), "matches_won_share"
         return {
             "passed_share": float((turns[last, 1] == ACTIONS.index("pass")).mean()),
             "mean_cube_value": float(cubes.mean()),
             "turns_per_game": len(turns) / len(games),
-            "points_per_game": float(points.mean()),
-            "standard_error": float(points.std(ddof=1) / len(points) ** 0.5) if len(points) > 1 else 0.0,
+            name: float(won.mean()),
+            "standard_error": float(won.std(ddof=1) / len(won) ** 0.5) if len(won) > 1 else 0.0,
         }
 
     def check_sample(

@@ -56,7 +56,9 @@ def test_self_play_with_a_cube(network_root: Path) -> None:
     ).splitlines()
     assert re.search(r"-match-3-cube-0-7-money-0-6-2-seed-1/r1-[0-9a-f]{8}$", folder)
     assert re.fullmatch(r"\d+ games of \d+\.\d turns: \d+\.\d % passed, average cube \d\.\d\d", games)
-    assert re.fullmatch(r"player 0: [+-]\d\.\d{4} \+/- \d\.\d{4} points per game", points)
+    assert re.fullmatch(r"player 0: \d+\.\d \+/- \d+\.\d % of matches won", points)
+    money = succeeds(network_root, "selfplay", "--cube", "0.7", "--games", "2").splitlines()
+    assert re.fullmatch(r"player 0: [+-]\d+\.\d{4} \+/- \d+\.\d{4} points per game", money[-1])
     query = "select games > 1, doubles >= takes from cube_summary where dataset = 'cubeful_selfplay'"
     assert succeeds(network_root, "query", query, "--format", "csv").splitlines()[1] == "true,true"
 

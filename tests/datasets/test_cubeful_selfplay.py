@@ -117,12 +117,21 @@ def test_summary(root: Path) -> None:
             "mean_cube_value": games.column("cube_value").mean(),
         }
         assert {name: row[name] for name in expected} == pytest.approx(expected)
-        points = np.where(games.column("winner") == 0, games.column("points"), -games.column("points"))
-        expected |= {"turns_per_game": len(corpus.records) / len(points), "points_per_game": points.mean()}
-        expected["standard_error"] = points.std(ddof=1) / len(points) ** 0.5
+        won, name = (
+            np.where(games.column("winner") == 0, games.column("points"), -games.column("points")),
+            "points_per_game",
+        )
+        expected["turns_per_game"] = len(corpus.records) / len(won)
+        if parameters.length:
+            won, name = games.column("winner")[games.offsets[1:] - 1] == 0, "matches_won_share"
+        expected |= {name: won.mean(), "standard_error": won.std(ddof=1) / len(won) ** 0.5}
         assert table.manifest.statistics == pytest.approx(expected)
         actions = corpus.records[:, 1]
-        assert (row["games"], row["doubles"], row["takes"]) == (len(points), (actions == 1).sum(), (actions == 2).sum())
+        assert (row["games"], row["doubles"], row["takes"]) == (
+            len(games.games),
+            (actions == 1).sum(),
+            (actions == 2).sum(),
+        )
 
 
 def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
