@@ -21,8 +21,8 @@ from bgdata.store.manifest import Manifest
 from bgdata.store.warehouse import Warehouse
 from tests.reference.bearoff import layouts
 
-# tables on six points that the smallest network is made from
-NETWORK_INPUTS = {"bearoff_two_sided/6x6", "bearoff_one_sided/6x15", "bearoff_gammon/6x15"}
+# what the smallest network and the smallest matches with the cube are made from
+INPUTS = {"bearoff_two_sided/6x6", "bearoff_one_sided/6x15", "bearoff_gammon/6x15", "match_equity/published-12"}
 VIEWS = {path.stem: path.read_text() for path in (SQL / "views").glob("*.sql")}
 
 
@@ -82,7 +82,7 @@ def test_only_the_newest_version_is_current(warehouse: Warehouse) -> None:
         current = connection.sql("select dataset || '/' || variant from versions where is_current").fetchall()
     expected = {f"{name}/{kind.slug(kind.smallest)}" for name, kind in revised.kinds.items()}
     assert len(current) == len(set(current))
-    assert {row[0] for row in current} == expected | NETWORK_INPUTS
+    assert {row[0] for row in current} == expected | INPUTS
 
 
 def test_positions_are_those_of_the_one_sided_tables(small_root: Path) -> None:
