@@ -16,8 +16,12 @@ import pytest
 import bgdata
 from bgdata.cli import SIZED
 from bgdata.datasets import bearoff_two_sided
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, ManifestFormatError, MissingTableError
 from bgdata.kernel import threads
+from bgdata.store import job
+from bgdata.store.build import folder_bytes
 from bgdata.store.checks import run_sql_checks, select_columns
 from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.table import Table
@@ -204,6 +208,28 @@ def test_estimate(small_root: Path, kind: Dataset[Any]) -> None:
     assert estimate.memory_bytes > estimate.disk_bytes / 2
     for smaller, larger in zip((kind.smallest, *kind.defaults), kind.defaults, strict=False):
         assert kind.estimate(smaller) <= kind.estimate(larger)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("bearoff_one_sided", RaceParameters(5)), ("bearoff_two_sided", TwoSidedParameters(5, 5))]
+)
+def test_estimates_have_room_for_checkpoints(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parameters: Parameters
+) -> None:
+    """The most that is on the disk at any time, with a checkpoint after every step."""
+    warehouse, most = bgdata.open_warehouse(memory_path), [0]
+    remove = job.remove_folder
+
+    def measured(path: Path) -> None:
+        most[0] = max(most[0], folder_bytes(warehouse.staging))
+        remove(path)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(job, "remove_folder", measured)
+    warehouse.build(name, parameters)
+    estimate = warehouse.kind(name).estimate(parameters)
+    assert estimate.disk_bytes < most[0] <= estimate.building_bytes + 2 * HEADERS_BYTES
+    assert estimate.building_bytes < 1.5 * most[0]
 
 
 @each_kind
