@@ -111,7 +111,7 @@ def checks_of_values(
     warehouse: Warehouse, table: Table, sample_rows: int | None, seed: int, progress: Progress
 ) -> Iterator[tuple[str, Check]]:
     """The checks of where the values come from."""
-    yield RECOMPUTED, lambda: check_rows(warehouse, table, sample_rows, seed, progress)
+    yield RECOMPUTED, lambda: check_recomputed(warehouse, table, sample_rows, seed, progress)
     yield "lock", lambda: check_lock(warehouse, table)
 
 
@@ -152,7 +152,7 @@ def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters, prog
             raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
 
-def check_rows(warehouse: Warehouse, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
+def check_recomputed(warehouse: Warehouse, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
     """The table comes out the same when it is computed again, as a whole or in random rows; says which."""
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")

@@ -125,7 +125,7 @@ def test_all_is_on_the_disk_before_the_older_one_goes(tmp_path: Path, monkeypatc
     fsync, remove = os.fsync, job_module.remove_folder
 
     def noted_sync(handle: int) -> None:
-        path = Path(os.readlink(f"/proc/self/fd/{handle}"))
+        path = Path(f"/proc/self/fd/{handle}").readlink()
         done.append(f"sync {path.relative_to(tmp_path)}")
         fsync(handle)
 
