@@ -107,8 +107,10 @@ def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[N
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
+        try:
+            path.unlink(missing_ok=True)
+        finally:
+            os.close(handle)  # whatever happens: the lock ends with it
 
 
 def open_locked(path: Path, waiting: Callable[[], None]) -> int:
