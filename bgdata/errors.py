@@ -109,6 +109,10 @@ class CheckFailedError(BgdataError, AssertionError):
     """A table breaks one of its own checks."""
 
 
+class CheckSkippedError(BgdataError, NotImplementedError):
+    """A check that cannot be made here, and why: neither passed nor failed."""
+
+
 class StorageError(BgdataError, OSError):
     """A folder cannot be read or written: missing, read-only or full."""
 
