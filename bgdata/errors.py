@@ -41,6 +41,10 @@ class InvalidParameterError(UsageError):
     """A dataset parameter outside its range."""
 
 
+class InvalidNameError(UsageError):
+    """A name that no kind, variant, version or file has: it could be part of a path or of SQL."""
+
+
 class UnknownEncoderError(UsageError, KeyError):
     """No encoder of network inputs has this name."""
 
