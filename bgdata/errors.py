@@ -86,7 +86,7 @@ class NotCoveredError(BgdataError, LookupError):
 
 
 class TooLargeError(BgdataError, MemoryError):
-    """The build cannot fit into memory or on the disk."""
+    """A build cannot fit into memory or on the disk, or a file unpacks to more than is allowed."""
 
 
 class CorruptFileError(BgdataError, OSError):
@@ -103,6 +103,10 @@ class ManifestFormatError(BgdataError, OSError):
 
 class CheckFailedError(BgdataError, AssertionError):
     """A table breaks one of its own checks."""
+
+
+class NoRowsError(BgdataError, ValueError):
+    """Files to import gave no row: nothing is published."""
 
 
 class StorageError(BgdataError, OSError):
