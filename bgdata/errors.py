@@ -94,7 +94,7 @@ class NotCoveredError(BgdataError, LookupError):
 
 
 class TooLargeError(BgdataError, MemoryError):
-    """The build cannot fit into memory or on the disk."""
+    """A build cannot fit into memory or on the disk, or a file unpacks to more than is allowed."""
 
 
 class CorruptFileError(BgdataError, OSError):
@@ -115,6 +115,10 @@ class CheckFailedError(BgdataError, AssertionError):
 
 class CheckSkippedError(BgdataError, NotImplementedError):
     """A check that cannot be made here, and why: neither passed nor failed."""
+
+
+class NoRowsError(BgdataError, ValueError):
+    """Files to import gave no row: nothing is published."""
 
 
 class StorageError(BgdataError, OSError):
