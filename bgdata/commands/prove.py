@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+from functools import partial
 
 import click
 
 from bgdata.commands.report import progress_bars
 from bgdata.errors import ManifestFormatError, MissingTableError
+from bgdata.process import keeping_nothing, when_cut_off
 from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.published import is_published
 from bgdata.store.storage import remove_folder, storage_errors
@@ -84,7 +87,12 @@ def rebuild_and_compare(warehouse: Warehouse, kind: str | None, *, is_all: bool 
     if aside_root:
         aside_root.mkdir(exist_ok=True)
     equal = True
-    with tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder, progress_bars() as progress:
+    with (
+        tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder,
+        when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
+        keeping_nothing(),
+        progress_bars() as progress,
+    ):
         aside = Warehouse(folder, warehouse.kinds)
         for entry in locked:
             declared = warehouse.kind(entry.dataset)

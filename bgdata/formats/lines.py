@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import CorruptFileError, StorageError, UsageError
+from bgdata.process import when_cut_off
 
 BLOCK = 1 << 15  # lines of a block: some megabytes of text and arrays
 TEXT_LIMIT = 500  # characters of a quarantined line that are kept for people to read
@@ -285,7 +286,7 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     partial = path.with_name(path.name + ".partial")
     try:
         try:
-            with partial.open("wb") as file:
+            with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:
                 with _packer(file, path.suffix) as packer:
                     packer.writelines(chunks)
                 file.flush()

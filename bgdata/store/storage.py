@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bgdata.errors import StorageError
+from bgdata.process import when_cut_off
 
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again, finished parts are kept",
@@ -41,7 +42,7 @@ def storage_errors(action: str, path: Path) -> Iterator[None]:
 def write_file(path: Path, data: bytes) -> None:
     """Write a whole file beside its place, sync it, and rename it into place: readers see the old or the new one."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with storage_errors("write", path):
+    with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         try:
             with partial.open("wb") as file:
                 file.write(data)
