@@ -34,7 +34,7 @@ class Commands(click.Group):
         try:
             return super().main(*arguments, **options)
         except SystemExit:
-            if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # so does Click end where a pipe breaks
+            if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):  # so does Click end where a pipe breaks
                 sys.exit(BROKEN_PIPE)
             raise
 

@@ -187,7 +187,7 @@ def _unwind(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     _stop.number = number
     sys.unraisablehook = lambda _: None  # what breaks now is nobody's business
     threading.excepthook = lambda _: None
-    sys.excepthook = lambda *_: os._exit(say_stopped())  # while modules are imported
+    sys.excepthook = lambda *_: _leave(say_stopped())  # while modules are imported
     if not compilation.depth:
         raise KeyboardInterrupt
 
@@ -207,17 +207,31 @@ def _watch(reader: int) -> None:
 def _cut_off(number: int) -> NoReturn:
     """End this process, whatever its threads do."""
     _stop.number = _stop.number or number
-    is_first = _stop.said.acquire(blocking=False)
-    if not is_first:
+    if _stop.said.acquire(blocking=False):
+        line = [f"error: {WORDS[signal.Signals(number)]}"]
+        tidying = threading.Thread(target=_tidy, args=(number, line), daemon=True)
+        tidying.start()
+        tidying.join(TIDY_SECONDS)
+        with suppress(OSError):
+            os.write(2, f"{line[-1]}\n".encode())
+    else:
         time.sleep(TIDY_SECONDS)  # the main thread has said it, and is on its way out
-    threading.Timer(TIDY_SECONDS, os._exit, [128 + number]).start()
-    for action in (_end_children, *reversed(_stop.actions)) if is_first else (_end_children,):
+    _leave(128 + number)
+
+
+def _tidy(number: int, lines: list[str]) -> None:
+    """Do what would else stay undone, and add the line that is true then."""
+    for action in reversed(_stop.actions):
         with suppress(Exception):
             action()
-    if is_first:
-        with suppress(OSError):
-            os.write(2, f"{sentence(number)}\n".encode())
-    os._exit(128 + number)
+    lines.append(sentence(number))
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit at once, with all processes below this one: Python would tidy up for seconds, or wait for threads."""
+    with suppress(Exception):
+        _end_children()
+    os._exit(code)
 
 
 def _end_children() -> None:
@@ -252,10 +266,7 @@ def run(work: Callable[[], object]) -> NoReturn:
                 raise
             code = _lost(error)
     if is_stopping():
-        code = say_stopped()
-        with suppress(Exception):
-            _end_children()
-        os._exit(code)  # Python would tidy up for seconds, or wait for threads
+        _leave(say_stopped())
     if compilation.seconds:
         print_line(f"compiled kernels in {compilation.seconds:.0f} s")
     for number in _stop.ours:  # Python is about to go, and would answer with a traceback
@@ -265,15 +276,11 @@ def run(work: Callable[[], object]) -> NoReturn:
 
 
 def _lost(error: OSError) -> int:
-    """Say that output cannot be written, and have Python not try again; silent for a broken pipe. Returns the exit
-    code."""
-    words = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
-    try:
-        sys.stdout.flush()
-    except OSError:
-        words = f"cannot write to standard output: {error.strerror}"
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    """Say what failed, a stream where no file is named, but for a broken pipe; Python must not try again at its end.
+    Returns the exit code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if error.errno == errno.EPIPE:
         return BROKEN_PIPE
-    print_line(f"error: {words}")
+    what = f"cannot use {error.filename}" if error.filename else "cannot write what is printed"
+    print_line(f"error: {what}: {(error.strerror or str(error)).lower()}")
     return 1
