@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from bgdata import cli_bearoff, cli_claims, cli_corpora, cli_met, cli_players
+from bgdata import cli_bearoff, cli_claims, cli_corpora, cli_housekeeping, cli_met, cli_players
 from bgdata.commands import report
 from bgdata.commands.options import executor_option, gnubg_option, threads_option
 from bgdata.commands.train import train
@@ -359,12 +359,10 @@ def gnubg_bd(threads: int | None, **options: Any) -> None:
 @click.option("-o", "--output", required=True, type=OUTPUT, help="File to write.")
 @click.pass_obj
 def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
-    """Write a table, such as bearoff_two_sided/6x6, with the columns that SQL shows."""
-    from bgdata.commands.query import run_query
+    """Write a table, such as bearoff_two_sided/6x6 or one version of it, with the columns that SQL shows."""
+    from bgdata.commands.query import export_version
 
-    kind, _, variant = table.partition("/")
-    warehouse.open(kind, variant)
-    run_query(warehouse, f"select * from {kind}_{variant.replace('-', '_')}", form, output)
+    export_version(warehouse, table, form, output)
 
 
 @export.command(name="text")
@@ -376,12 +374,11 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
     """Write a table of positions, a benchmark or matches as other programs read them."""
     from bgdata.commands.export_text import write_text
 
-    kind, _, variant = table.partition("/")
-    click.echo(write_text(warehouse.open(kind, variant), form, output))
+    click.echo(write_text(warehouse.open_reference(table), form, output))
 
 
 export.add_command(cli_met.export)
-for module in (cli_players, cli_bearoff, cli_corpora, cli_met, cli_claims):
+for module in (cli_players, cli_bearoff, cli_corpora, cli_met, cli_claims, cli_housekeeping):
     for command in module.COMMANDS:
         main.add_command(command)
 

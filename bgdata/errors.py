@@ -65,6 +65,10 @@ class MissingTableError(BgdataError, KeyError):
     """The warehouse holds no such dataset, variant or version."""
 
 
+class VersionInUseError(BgdataError, RuntimeError):
+    """A version that is to be deleted while others are made from it, or may be."""
+
+
 class MissingWarehouseError(BgdataError, FileNotFoundError):
     """No warehouse in this folder."""
 

@@ -49,7 +49,7 @@ def report(root: str, versions: list[str]) -> str:
     lines = ["| version | rows | digest |", "| - | -: | - |"]
     warehouse = open_warehouse(root)
     for name in versions:
-        manifest = warehouse.open(*name.split("/")).manifest
+        manifest = warehouse.open_reference(name).manifest
         lines.append(f"| {name} | {manifest.rows:,} | {manifest.digest[:16]} |")
     return "\n".join(lines)
 

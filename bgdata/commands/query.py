@@ -14,6 +14,7 @@ from bgdata.commands.gnubg_files import define_gnubg_view, view_name
 from bgdata.errors import QueryError, UsageError
 from bgdata.process import when_cut_off
 from bgdata.store.catalog import quoted
+from bgdata.store.reading import connect_tables
 from bgdata.store.storage import storage_errors
 from bgdata.store.warehouse import Warehouse
 
@@ -37,6 +38,18 @@ def run_query(
                 relation.show(max_rows=40, max_width=terminal_width())
             else:
                 write_rows(connection, relation, form if form != "table" else "csv", output)
+        except duckdb.Error as error:
+            raise QueryError(first_lines(error)) from error
+
+
+def export_version(warehouse: Warehouse, reference: str, form: str, output: Path) -> None:
+    """Write the main table of `KIND/VARIANT` or `KIND/VARIANT/VERSION`. Raises UsageError, MissingTableError and
+    QueryError."""
+    table = warehouse.open_reference(reference)
+    with connect_tables(warehouse.kinds, [table]) as connection:
+        try:
+            relation = connection.sql(f"from {warehouse.kind(table.manifest.dataset).tables[0].name}")
+            write_rows(connection, relation, form, output)
         except duckdb.Error as error:
             raise QueryError(first_lines(error)) from error
 

@@ -15,8 +15,9 @@ import click
 from bgdata.errors import BgdataError
 from bgdata.process import when_cut_off
 from bgdata.store.checks import sql_checks
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset, Input, Parameters
 from bgdata.store.progress import Progress
+from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked
 
 
 def print_kinds(warehouse: Warehouse) -> None:
-    """One line for each kind, and one for each of its versions."""
+    """One line for each kind, and one for each of its versions; a `*` marks the current one of a variant."""
     for name, kind in warehouse.kinds.items():
         defaults = ", ".join(kind.slug(parameters) for parameters in kind.defaults)
         click.echo(f"{name}  [{defaults}]\n    {kind.summary}")
@@ -35,13 +36,21 @@ def print_kinds(warehouse: Warehouse) -> None:
             try:
                 manifest = table.manifest
                 size = sum(entry.bytes for entry in manifest.files)
-                click.echo(
-                    f"    {manifest.variant:<8} {manifest.version}  {manifest.rows:>12,} rows  {size / 1e6:>8,.1f} MB"
-                )
+                mark = "*" if is_current(warehouse, table) else " "
+                name = f"{manifest.variant:<8} {manifest.version}"
+                click.echo(f"  {mark} {name}  {manifest.rows:>12,} rows  {size / 1e6:>8,.1f} MB")
             except BgdataError as error:
                 click.echo(f"    {table.name}: {error}")
     if not warehouse.root.is_dir():
         click.echo(f"\nno warehouse in {warehouse.root} yet; try: bgdata build")
+
+
+def is_current(warehouse: Warehouse, table: Table) -> bool:
+    """Whether a version answers for its variant; nothing does where `current` is damaged."""
+    try:
+        return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
+    except BgdataError:
+        return False
 
 
 def print_kind(kind: Dataset[Any], parameters: Parameters) -> None:
@@ -65,9 +74,16 @@ def print_kind(kind: Dataset[Any], parameters: Parameters) -> None:
     for shape in kind.tables:
         for claim, _ in sql_checks(shape.name):
             click.echo(f"  {claim.replace('_', ' ')}")
-    for role, (name, wanted) in kind.inputs(parameters).items():
-        click.echo(f"\ninput {role}: {name} with {', '.join(f'{key} {value}' for key, value in vars(wanted).items())}")
+    for role, wanted in kind.inputs(parameters).items():
+        click.echo(f"\ninput {role}: {input_text(wanted)}")
     click.echo(f"\na build of {kind.slug(parameters)}: {estimate_text(kind.estimate(parameters))}")
+
+
+def input_text(wanted: Input) -> str:
+    """`KIND/VARIANT/VERSION`, or a kind with its parameters."""
+    if isinstance(wanted, str):
+        return wanted
+    return f"{wanted[0]} with {', '.join(f'{key} {value}' for key, value in vars(wanted[1]).items())}"
 
 
 def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, yes: bool) -> None:

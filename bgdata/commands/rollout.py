@@ -13,7 +13,7 @@ import numpy as np
 from bgdata.commands.kept_rollout import kept_rollout
 from bgdata.commands.report import progress_bars
 from bgdata.datasets._rollouts import RollerParameters
-from bgdata.datasets._sources import find_source_recipe
+from bgdata.datasets._sources import find_source
 from bgdata.datasets.rollout_labels import DATASET as LABELS
 from bgdata.datasets.rollout_labels import LabelParameters
 from bgdata.evaluation.chances import CHANCES
@@ -85,8 +85,8 @@ def estimate_of_best(blocks: Values) -> str:
 def label_positions(warehouse: Warehouse, source: str, network: str, options: dict[str, Any]) -> None:
     """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
     or a network that is not there."""
-    roller, recipe = roller_parameters(warehouse, network, options), find_source_recipe(warehouse, source)
-    parameters = LabelParameters(**roller, source=source, seed=options["seed"], source_recipe=recipe)
+    roller, (place, recipe) = roller_parameters(warehouse, network, options), find_source(warehouse, source)
+    parameters = LabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
     LABELS.check_parameters(parameters)
     with progress_bars() as progress:
         table = warehouse.build(LABELS.name, parameters, progress=progress)
@@ -111,7 +111,8 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
     if not network:
         return {"network": DEFAULT_NETWORK, "network_version": ""}
     table = find_network(f"{KIND}/{network}", warehouse)
-    return {"network": network, "network_version": "" if (SHIPPED / network).is_dir() else table.folder.name}
+    name, version = table.folder.parts[-2:]
+    return {"network": name, "network_version": "" if (SHIPPED / name / version).is_dir() else version}
 
 
 def describe_labels(rows: int, found: Mapping[str, float], parameters: LabelParameters) -> str:

@@ -46,7 +46,7 @@ def download(address: str, path: Path, progress: Progress) -> Path:
             ) from error
         sync(partial)
         partial.rename(path)
-    keep("what is downloaded is kept")
+    keep("what is finished is kept")
     return path
 
 

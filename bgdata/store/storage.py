@@ -106,10 +106,13 @@ def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[N
     """
     handle = open_locked(path, waiting)
     try:
-        yield
+        with when_cut_off(lambda: path.unlink(missing_ok=True)):
+            yield
     finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
+        try:
+            path.unlink(missing_ok=True)
+        finally:
+            os.close(handle)  # whatever happens: the lock ends with it
 
 
 def open_locked(path: Path, waiting: Callable[[], None]) -> int:
