@@ -15,6 +15,7 @@ from bgdata.commands.options import executor_option, gnubg_option, threads_optio
 from bgdata.commands.train import train
 from bgdata.datasets import all_kinds
 from bgdata.errors import BgdataError, UsageError
+from bgdata.process import BROKEN_PIPE, is_stopping, say_stopped
 from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.warehouse import Warehouse
 
@@ -26,17 +27,26 @@ PARAMETER_NAMES = sorted({name for kind in SIZED for name in kind.parameters.nam
 
 
 class Commands(click.Group):
-    """Prints expected errors as one line: exit code 2 for wrong usage, 1 for failure, 130 when interrupted."""
+    """Prints expected errors as one line: exit code 2 for wrong usage, 1 for failure, 130 when interrupted, 141 when
+    nobody reads the output."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return super().main(*arguments, **options)
+        except SystemExit:
+            if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):  # so does Click end where a pipe breaks
+                sys.exit(BROKEN_PIPE)
+            raise
 
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
-        except BgdataError as error:
-            if context.params.get("debug"):
-                raise
-            fail(str(error), 2 if isinstance(error, UsageError) else 1)
-        except KeyboardInterrupt:
-            fail("interrupted; nothing is lost, the same command goes on from here", 130)
+        except BaseException as error:
+            if is_stopping(error):
+                sys.exit(say_stopped())
+            if isinstance(error, BgdataError) and not context.params.get("debug"):
+                fail(str(error), 2 if isinstance(error, UsageError) else 1)
+            raise
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
 
 from bgdata.commands.report import progress_bars
 from bgdata.errors import ManifestFormatError, MissingTableError, UsageError
+from bgdata.process import keeping_nothing, when_cut_off
 from bgdata.store.catalog import is_readable
 from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.published import is_published
@@ -101,6 +104,8 @@ def rebuild_and_compare(warehouse: Warehouse, kind: str | None, *, is_all: bool 
     equal = True
     with (
         tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder,
+        when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
+        keeping_nothing(),
         locked(Path(folder).with_suffix(".lock")),  # held: `bgdata gc` leaves the folder alone
         progress_bars() as progress,
     ):

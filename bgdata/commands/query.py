@@ -12,6 +12,7 @@ import duckdb
 
 from bgdata.commands.gnubg_files import define_gnubg_view, view_name
 from bgdata.errors import QueryError, UsageError
+from bgdata.process import when_cut_off
 from bgdata.store.catalog import quoted
 from bgdata.store.reading import connect_tables
 from bgdata.store.storage import storage_errors
@@ -59,12 +60,14 @@ def write_rows(
     """Copy the rows to a file, written aside and renamed, or to standard output."""
     if output is None:
         with tempfile.NamedTemporaryFile(suffix=f".{form}") as file:  # DuckDB would truncate what stdout goes to
-            copy_rows(connection, relation, form, file.name)
-            with Path(file.name).open("rb") as rows:
-                shutil.copyfileobj(rows, sys.stdout.buffer)
+            path = Path(file.name)
+            with when_cut_off(path.unlink):
+                copy_rows(connection, relation, form, file.name)
+                with path.open("rb") as rows:
+                    shutil.copyfileobj(rows, sys.stdout.buffer)
         return
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-    with storage_errors("write", output):
+    with storage_errors("write", output), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         try:
             partial.touch()  # DuckDB's own words for a folder that cannot be written would blame the query
             copy_rows(connection, relation, form, str(partial))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgdata.errors import BgdataError
+from bgdata.process import when_cut_off
 from bgdata.store.checks import sql_checks
 from bgdata.store.dataset import Dataset, Input, Parameters
 from bgdata.store.progress import Progress
@@ -107,12 +110,17 @@ class TerminalBars:
         """Replace the bar by that of the next stage."""
         if self._task is not None:
             self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(label, total=total, unit=unit)
+        self._task = self._bars.add_task(label, total=total, unit=unit, known="")
 
     def advance(self, count: int) -> None:
         """Move the bar on."""
         if self._task is not None:
             self._bars.advance(self._task, count)
+
+    def tell(self, text: str) -> None:
+        """Show what is known so far beside the label."""
+        if self._task is not None:
+            self._bars.update(self._task, known=text)
 
     def note(self, text: str) -> None:
         """Print a line above the bar, once: a table may be the input of many."""
@@ -137,7 +145,13 @@ def progress_bars(*, notes: bool = True) -> Iterator[Progress]:
             speed = task.finished_speed or task.speed
             return Text(f"{speed:,.0f} {task.fields['unit']}/s" if speed else "")
 
-    console = Console(stderr=True, soft_wrap=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    class Lines(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    console = Lines(stderr=True, soft_wrap=True)
+    ends = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn()
+    columns = (*ends, TextColumn("{task.fields[known]}", markup=False))
+    bars = Bars(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with bars, when_cut_off(bars.stop):
         yield TerminalBars(bars, notes=notes)

@@ -25,9 +25,10 @@ from typing import Any
 import psutil
 
 from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, MissingTableError, TooLargeError, UsageError
+from bgdata.process import keep, keeping
 from bgdata.store.arrays import map_array, values_digest
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Parameters, Source
-from bgdata.store.job import Job
+from bgdata.store.job import Job, finished_part
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name
 from bgdata.store.progress import Progress
@@ -138,8 +139,11 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
         if found is None and published is not None:
             found = install_published(plan, published, progress)
         elif found is None:
-            found = build_alone(plan, progress, strict=strict)
+            with keeping(lambda: kept_part(plan)):
+                found = build_alone(plan, progress, strict=strict)
             remove_staging(plan)
+            if not force:
+                keep("what is finished is kept")
         warehouse.use(found)
     return found
 
@@ -179,6 +183,14 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     publish(plan.staging, target)
     progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {manifest.seconds:.1f} s")
     return Table(target)
+
+
+def kept_part(plan: Plan) -> str:
+    """What a stopped build goes on from, as a clause; nothing where it begins anew."""
+    if (plan.staging / COMPUTED).exists():
+        return f"all values of {plan.title} are kept"
+    part = finished_part(plan.staging)
+    return f"{plan.title} is kept {part}" if part else ""
 
 
 def install_published(plan: Plan, published: Table, progress: Progress) -> Table:
