@@ -21,6 +21,7 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import remove_folder, sha256_file, storage_errors, sync, write_file
 
 if TYPE_CHECKING:
+    from bgdata.store.dataset import Source
     from bgdata.store.warehouse import Warehouse
 
 Step = TypeVar("Step")
@@ -39,7 +40,7 @@ class Job:
         self,
         folder: Path,
         progress: Progress,
-        files: tuple[Path, ...] = (),
+        files: tuple[Source, ...] = (),
         *,
         strict: bool = False,
         recipe: str = "",
@@ -168,3 +169,11 @@ def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
 def shapes_of(arrays: Mapping[str, Array]) -> dict[str, tuple[tuple[int, ...], str]]:
     """What arrays must share for one to be copied into the other."""
     return {name: (values.shape, values.dtype.str) for name, values in arrays.items()}
+
+
+def finished_part(folder: Path) -> str:
+    """How far what a killed build left in its folder reaches: `up to step 12`, `in 7 parts`, or nothing."""
+    for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
+        return f"up to step {int(checkpoint.name.removeprefix('checkpoint-'))}"
+    count = len(list((folder / SHARDS).glob("*.npz")))
+    return f"in {count} part{'s' * (count > 1)}" if count else ""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, DigestMismatchError, MissingTableError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, DigestMismatchError
 from bgdata.store.arrays import Array, ArrayWriter, values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.dataset import Dataset, Parameters, sampled
@@ -73,7 +73,7 @@ def verify(
     of every table; chosen by `seed`. Files are read ahead by a second thread while rows are recomputed.
     """
     with ThreadPoolExecutor(1) as reader:
-        read = [reader.submit(findings_of, table, checks_of_files(warehouse, table, progress)) for table in tables]
+        read = [reader.submit(findings_of, table, checks_of_files(warehouse, table)) for table in tables]
         try:
             for table, future in zip(tables, read, strict=True):
                 found = future.result()
@@ -95,7 +95,7 @@ def findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Findi
     return found
 
 
-def checks_of_files(warehouse: Warehouse, table: Table, progress: Progress) -> Iterator[tuple[str, Check]]:
+def checks_of_files(warehouse: Warehouse, table: Table) -> Iterator[tuple[str, Check]]:
     """The checks of what is stored, in order, cheap ones first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
@@ -103,7 +103,7 @@ def checks_of_files(warehouse: Warehouse, table: Table, progress: Progress) -> I
     yield "file sizes", table.check_sizes
     yield "file hashes", lambda: check_hashes(table)
     yield "values", lambda: check_values(table)
-    yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters, progress)
+    yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters)
     yield "SQL checks", lambda: run_sql_checks(kind, parameters, table.folder)
 
 
@@ -142,12 +142,11 @@ def check_values(table: Table) -> None:
         raise DigestMismatchError(f"expected the value digest {table.manifest.digest} in {table.name}, found {found}")
 
 
-def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters, progress: Progress) -> None:
+def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """The Parquet files hold exactly the rows that the arrays say."""
-    progress.start(f"{table.name}: comparing Parquet", table.manifest.rows, "rows")
     for shape in kind.tables:
         path = table.folder / shape.file
-        row = first_difference(path, kind.table_batches(shape.name, parameters, table.arrays()), progress)
+        row = first_difference(path, kind.table_batches(shape.name, parameters, table.arrays()))
         if row is not None:
             raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
@@ -156,25 +155,12 @@ def check_recomputed(warehouse: Warehouse, table: Table, rows: int | None, seed:
     """The table comes out the same when it is computed again, as a whole or in random rows; says which."""
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")
-    kind, inputs = warehouse.kind(table.manifest.dataset), inputs_of(warehouse, table)
+    kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
     if rows is None and table.manifest.rows <= kind.whole_rows:
         parameters = kind.parameters.from_manifest(table.manifest.parameters)
         kind.compute(parameters, inputs, Comparison(table, progress, warehouse))
         return sampled(table.manifest.rows, table.manifest.rows)
     return kind.check_sample(table, inputs, kind.sample_rows if rows is None else rows, np.random.default_rng(seed))
-
-
-def inputs_of(warehouse: Warehouse, table: Table) -> dict[str, Table]:
-    """The versions that a table was computed from, by role. Raises MissingTableError for one that is gone."""
-    inputs = {}
-    for role, name in table.manifest.inputs.items():
-        title, _, digest = name.partition("@")
-        dataset, _, variant = title.partition("/")
-        candidates = [t for t in warehouse.versions(dataset, variant) if t.folder.name.endswith(digest[:8])]
-        if not candidates:
-            raise MissingTableError(f"expected {name} in {warehouse.root}, which {table.name} was computed from")
-        inputs[role] = candidates[0]
-    return inputs
 
 
 class Comparison(Job):

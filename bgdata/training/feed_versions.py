@@ -33,7 +33,7 @@ def benchmark_versions(warehouse: Warehouse) -> dict[str, str]:
 
 def open_version(warehouse: Warehouse, version: str, digest: str) -> Table:
     """The version `kind/variant/version`. Raises MissingTableError, and UsageError where it has another digest."""
-    table = warehouse.open(*version.split("/"))
+    table = warehouse.open_reference(version)
     if table.manifest.digest != digest:
         raise UsageError(f"expected {version} with the digest {digest}, found {table.manifest.digest}")
     return table
