@@ -38,7 +38,9 @@ def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int | None,
                 if finding.table:
                     failed[finding.subject] = finding.table
             elif finding.check == RECOMPUTED:
-                recomputed[finding.subject] = ("skipped: " if finding.status is Status.SKIPPED else "") + finding.text
+                recomputed[finding.subject] = (
+                    "recomputing skipped: " if finding.status is Status.SKIPPED else ""
+                ) + finding.text
             elif finding.status is Status.SKIPPED:
                 progress.note(f"skipped {finding.subject}: {finding.check}: {finding.text}")
             elif finding.check == "lock" and finding.table:
