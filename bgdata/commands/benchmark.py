@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import click
@@ -53,7 +55,8 @@ def score_player(
     wanted = [entry if "/" in entry else f"{BENCHMARK.name}/{entry}" for entry in sets]
     for path in files:
         parameters = BENCHMARK.parameters_of([path], {})
-        import_files(warehouse, BENCHMARK.name, [path], {}, strict=False, force=False)
+        with redirect_stdout(sys.stderr):  # a report is no data
+            import_files(warehouse, BENCHMARK.name, [path], {}, strict=False, force=False)
         wanted.append(f"{BENCHMARK.name}/{parameters.position_class}")
     chosen = list(dict.fromkeys(wanted)) or sets_there(warehouse)
     name = full_name(name)

@@ -120,7 +120,9 @@ def test_a_damaged_pointer_is_named_and_mended(powers: Warehouse, written: str) 
 def test_a_current_version_that_is_gone_is_missed(powers: Warehouse) -> None:
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     storage.remove_folder(second.folder)
-    with pytest.raises(MissingTableError, match=rf"no current version {second.name} in .*; try: bgdata use {first.name}"):
+    with pytest.raises(
+        MissingTableError, match=rf"no current version {second.name} in .*; try: bgdata use {first.name}"
+    ):
         powers.open("powers", "10")
 
 
