@@ -15,7 +15,7 @@ from click.testing import Result
 from bgdata import kernel
 from bgdata.commands import kept_rollout, report
 from bgdata.store import job
-from tests.commands.command_line import error_of, run, succeeds
+from tests.commands.command_line import run, succeeds
 from tests.store.processes import bgdata_command
 from tests.test_process import started
 
@@ -63,7 +63,10 @@ def stopped(
 def trials_kept(result: Result) -> int:
     """What a stopped rollout says of itself."""
     kept = r"([\d,]+) trials of this rollout are kept, the same command goes on from there"
-    found = re.fullmatch(f"interrupted; {kept}", error_of(result, 130))
+    *notes, line = result.stderr.splitlines()
+    found = re.fullmatch(f"error: interrupted; {kept}", line)
+    assert (result.exit_code, bool(found)) == (130, True), result.stderr
+    assert all(note.startswith("going on with this rollout after ") for note in notes)
     assert found
     return int(found[1].replace(",", ""))
 
