@@ -173,19 +173,27 @@ def build(
 @main.command(name="import", short_help="Import FILES of other programs as a KIND.")
 @click.argument("kind")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--class", "class_", metavar="NAME", help="contact, crashed or race.  [default: from the file name]")
-@click.option("--name", metavar="NAME", help="What to call the variant.  [default: the file name]")
+@click.option("--name", metavar="NAME", help="What to call the variant.  [default: the names of the files]")
 @click.option("--strict", is_flag=True, help="Fail at a line that breaks a rule instead of setting it aside.")
 @click.option("--force", is_flag=True, help="Import again even what is there.")
 @click.pass_obj
 def import_(
-    warehouse: Warehouse, /, kind: str, files: tuple[Path, ...], class_: str | None, name: str | None, **flags: bool
+    warehouse: Warehouse, /, kind: str, files: tuple[Path, ...], name: str | None, strict: bool, force: bool
 ) -> None:
-    """Import FILES of other programs as a dataset KIND; lines that break a rule go to the table `quarantine`."""
-    from bgdata.commands.imports import import_files
+    """Import FILES of other programs as one variant of a dataset KIND; lines that break a rule go to the table
+    `quarantine`. A file of which no line gives a row is not imported.
 
-    given = {key: value for key, value in (("class", class_), ("name", name)) if value is not None}
-    import_files(warehouse, kind, files, given, strict=flags["strict"], force=flags["force"])
+    \b
+    The variant is called by its files, without their endings, several joined by -and-:
+      bgdata import positions My_list.csv.gz          positions/my-list
+      bgdata import positions a.csv b.csv             positions/a-and-b
+      bgdata import positions --name wild *.csv       positions/wild
+    Variants stand side by side in SQL and in the feed of training. Another file of the same name is a new version of
+    its variant, and replaces the one before until `bgdata use` goes back.
+    """
+    from bgdata.commands.imports import import_files, print_report
+
+    print_report(import_files(warehouse, kind, files, name, strict=strict, force=force).manifest)
 
 
 @main.command(short_help="Download files that a SOURCE publishes.")

@@ -112,7 +112,7 @@ def test_in_a_kernel_that_runs_for_hours(warehouse: Warehouse, tmp_path: Path) -
 @pytest.mark.parametrize("with_children", [True, False], ids=["from a terminal", "to the parent alone"])
 def test_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
-    play = ("selfplay", "--player", "pubeval", "--games", "4000000", "--executor", "processes:2")
+    play = ("selfplay", "--player", "pubeval", "--games", "400000", "--executor", "processes:2")
     with started(bgdata_command("--warehouse", warehouse.root, *play), tmp_path) as run:
         run.wait_until(lambda: len([*warehouse.staging.glob("*/shards/*.npz")]) > 1)
         assert len(run.family.children()) >= 2

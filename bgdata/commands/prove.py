@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.published import is_published
 from bgdata.store.storage import locked, remove_folder, storage_errors
 from bgdata.store.table import Table
-from bgdata.store.verify import verify
+from bgdata.store.verify import Finding, Status, verify
 from bgdata.store.warehouse import Warehouse
 
 
@@ -27,20 +29,30 @@ def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int, seed: 
     if not tables:
         raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
     failed: dict[str, Table] = {}
+    counts = Counter[Status]()
     with progress_bars() as progress:
-        passed = 0
         for finding in verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress):
-            passed += not finding.problem
-            if finding.problem:
-                failed[finding.table.name] = finding.table
-                progress.note(f"FAILED {finding.table.name}: {finding.check}: {finding.problem}")
-            elif finding.check == "lock":
-                progress.note(f"ok     {finding.table.name}: {finding.table.manifest.rows:,} rows")
-    click.echo(f"{len(tables)} versions, {passed} checks passed, {len(failed)} versions failed")
+            counts[finding.status] += 1
+            if finding.status is Status.FAILED and finding.table:
+                failed[finding.subject] = finding.table
+            for line in lines_of(finding):
+                progress.note(line)
+    passed, skipped, wrong = (counts[status] for status in (Status.PASSED, Status.SKIPPED, Status.FAILED))
+    click.echo(f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed")
     if failed and repair:
         for table in sorted(failed.values(), key=lambda table: warehouse.kind(table.folder.parts[-3]).takes_files):
             repair_version(warehouse, table)
-    return not failed or repair
+    beyond_repair = wrong - len(failed)
+    return not beyond_repair and (not failed or repair)
+
+
+def lines_of(finding: Finding) -> Iterator[str]:
+    """What people should know of a finding: what failed, what was skipped, and that a version is well."""
+    if finding.status is not Status.PASSED:
+        word = "FAILED " if finding.status is Status.FAILED else "skipped"
+        yield f"{word} {finding.subject}: {finding.check}: {finding.text}"
+    elif finding.check == "lock" and finding.table:
+        yield f"ok      {finding.subject}: {finding.table.manifest.rows:,} rows"
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:

@@ -24,10 +24,10 @@ from typing import Any
 
 import psutil
 
-from bgdata.errors import CheckFailedError, CorruptFileError, MissingTableError, TooLargeError, UsageError
+from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, MissingTableError, TooLargeError, UsageError
 from bgdata.process import keep, keeping
 from bgdata.store.arrays import map_array, values_digest
-from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Parameters
+from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Parameters, Source
 from bgdata.store.job import Job, finished_part
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name
@@ -48,9 +48,13 @@ class Plan:
     kind: Dataset[Any]
     parameters: Parameters
     inputs: Mapping[str, Table]
-    files: tuple[Path, ...] = ()
-    raw_files: tuple[RawFile, ...] = ()  # what `files` are
+    files: tuple[Source, ...] = ()
     executor: Executor | None = None  # who computes shards; no part of the recipe
+
+    @property
+    def raw_files(self) -> tuple[RawFile, ...]:
+        """What the files to import are."""
+        return tuple(source.file for source in self.files)
 
     @property
     def key(self) -> str:
@@ -99,7 +103,7 @@ def build(
             role: input_table(warehouse, wanted, progress, executor) for role, wanted in kind.inputs(parameters).items()
         }
     paths = tuple(sorted(files, key=lambda path: unpacked_name(path.name)))  # in whatever order they are given
-    plan = Plan(warehouse, kind, parameters, inputs, paths, raw_files_of(kind, paths), executor)
+    plan = Plan(warehouse, kind, parameters, inputs, sources_of(kind, paths), executor)
     found = None if force else warehouse.find(kind, parameters, plan.raw_files)
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
@@ -144,8 +148,8 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
     return found
 
 
-def raw_files_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[RawFile, ...]:
-    """What the files are and where they come from. Raises UsageError for files too many or too few."""
+def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...]:
+    """The files to import, each read once. Raises UsageError for files too many or too few."""
     if not isinstance(kind, ImportedDataset):
         if files:
             raise UsageError(f"expected no files for {kind.name}, which is computed, got {files[0]}")
@@ -153,15 +157,7 @@ def raw_files_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[RawFile, 
     if not files:
         raise UsageError(f"expected files to import; try: bgdata import {kind.name} FILE...")
     kind.check_files(files)
-    return tuple(kind.provenance(path, raw_file(path)) for path in files)
-
-
-def raw_file(path: Path) -> RawFile:
-    """Name, size, hash and date of a file. Raises StorageError."""
-    digest = sha256_file(path)
-    status = path.stat()
-    date = datetime.fromtimestamp(status.st_mtime, UTC).date().isoformat()
-    return RawFile(path.name, status.st_size, digest, digest, date=date)
+    return tuple(map(kind.read_file, files))
 
 
 def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
@@ -172,7 +168,12 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
         plan.staging.mkdir(parents=True, exist_ok=True)
         for partial in plan.staging.glob(".*.partial"):
             partial.unlink()
-    seconds = compute_arrays(plan, progress, strict=strict)
+    try:
+        seconds = compute_arrays(plan, progress, strict=strict)
+    except BgdataError:
+        if plan.files and not (plan.staging / COMPUTED).exists():  # nothing of it is finished, and may never be
+            remove_folder(plan.staging)
+        raise
     try:
         manifest = finish(plan, seconds, progress)
     except (CheckFailedError, CorruptFileError, MissingTableError):

@@ -19,6 +19,7 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import remove_folder, storage_errors, sync
 
 if TYPE_CHECKING:
+    from bgdata.store.dataset import Source
     from bgdata.store.warehouse import Warehouse
 
 Step = TypeVar("Step")
@@ -35,7 +36,7 @@ class Job:
         self,
         folder: Path,
         progress: Progress,
-        files: tuple[Path, ...] = (),
+        files: tuple[Source, ...] = (),
         *,
         strict: bool = False,
         recipe: str = "",

@@ -21,7 +21,7 @@ from bgdata.store.housekeeping import needed_by, remove, rubbish, sweep
 from bgdata.store.job import Job
 from bgdata.store.table import Table
 from bgdata.store.warehouse import CURRENT, Warehouse
-from tests.store.toy import Count, SquareSums, Squares, toy_warehouse
+from tests.store.toy import Count, Squares, SquareSums, toy_warehouse
 
 TEN = Count(10)
 
@@ -167,7 +167,7 @@ def test_the_lock_needs_what_it_lists(toys: Warehouse) -> None:
 def test_nothing_is_removed_while_something_is_built(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     with storage.locked(toys.staging / "square_sums-20.lock"):
-        with pytest.raises(VersionInUseError, match="expected no running build in .*, found square_sums-20; try again"):
+        with pytest.raises(VersionInUseError, match=r"expected no running build in .*, found square_sums-20; "):
             remove(toys, table)
         with pytest.raises(VersionInUseError):
             sweep(toys, rubbish(toys))
