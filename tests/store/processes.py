@@ -56,7 +56,7 @@ def barrier(parties: int) -> Any:
 def bgdata_command(*arguments: str | Path, bare: bool = False) -> list[str]:
     """The command line of `bgdata`; `bare` takes root's rights away first, so that permissions count."""
     drop = "from tests.store.processes import drop_root_rights; drop_root_rights(); " if bare else ""
-    return [sys.executable, "-c", f"{drop}from bgdata.cli import main; main()", *map(str, arguments)]
+    return [sys.executable, "-c", f"{drop}from bgdata.__main__ import main; main()", *map(str, arguments)]
 
 
 def bgdata(*arguments: str | Path, bare: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:
