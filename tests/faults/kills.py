@@ -115,7 +115,7 @@ WORKS = {
 
 
 def perform(name: str, root: Path, begun: Path, kill_at: int | None, told: Path) -> None:
-    """In another process: do some work, die at a change when told, or write down how many there were and the seconds."""
+    """In another process: do some work, die at a change when told, or write down the changes and seconds."""
     changes = 0
 
     def count(number: int) -> None:
