@@ -155,7 +155,9 @@ class Kills(Campaign):
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
         name = list(WORKS)[number % len(WORKS)]
-        whole, root = self.whole_of(name), folder / "warehouse"
+        if name not in self.whole:
+            self.whole[name] = whole_of(name, self.root / "whole" / name.replace(" ", "-"))
+        whole, root = self.whole[name], folder / "warehouse"
         begin(name, root)
         there = whole_versions(warehouse_of(root))
         ends = []
@@ -166,17 +168,15 @@ class Kills(Campaign):
         check_end(root, whole)
         return ends
 
-    def whole_of(self, name: str) -> Whole:
-        """What some work leaves, found by doing it once."""
-        if name not in self.whole:
-            root = self.root / "whole" / name.replace(" ", "-")
-            begin(name, root)
-            told = self.root / "told"
-            assert finish(name, root, told) == 0, f"expected {name} to end"
-            check_well(root)
-            changes, seconds = told.read_text().split()
-            self.whole[name] = Whole(whole_versions(warehouse_of(root)), hashes(root), int(changes), float(seconds))
-        return self.whole[name]
+
+def whole_of(name: str, root: Path) -> Whole:
+    """What some work leaves in a warehouse that is not there yet."""
+    begin(name, root)
+    told = root.parent / "told"
+    assert finish(name, root, told) == 0, f"expected {name} to end"
+    check_well(root)
+    changes, seconds = told.read_text().split()
+    return Whole(whole_versions(warehouse_of(root)), hashes(root), int(changes), float(seconds))
 
 
 def begin(name: str, root: Path) -> None:
