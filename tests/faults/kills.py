@@ -25,6 +25,7 @@ from bgdata.store import job
 from bgdata.store.catalog import write_catalog
 from bgdata.store.dataset import Parameters
 from bgdata.store.executors import open_executor
+from bgdata.store.housekeeping import rubbish, sweep
 from bgdata.store.job import Job
 from bgdata.store.lockfile import read_lock, save_lock
 from bgdata.store.manifest import FILE_NAME
@@ -32,7 +33,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.shards import compute_shards, ranges
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.warehouse import CURRENT, Warehouse
 from tests.datasets.importing import Imports
 from tests.faults.campaign import Campaign
 from tests.formats import samples
@@ -93,6 +94,26 @@ def write_again(root: Path) -> None:
         save_lock(warehouse.lock, [table.manifest for table in warehouse.versions()])
 
 
+def import_two(root: Path) -> None:
+    """Import two files under one name, one after the other."""
+    for text in (b"4HPwATDgc/ABMA\n", b"v90EAIC3BgAAAA\n"):
+        import_text("positions", text, root)
+
+
+def use_in_turn(root: Path) -> None:
+    """Move the pointer of a variant to and fro; the last version is current in the end."""
+    warehouse = warehouse_of(root)
+    for _ in range(4):
+        for table in warehouse.versions("positions"):
+            warehouse.use(table)
+
+
+def clean_up(root: Path) -> None:
+    """Delete what nobody needs."""
+    warehouse = warehouse_of(root)
+    sweep(warehouse, rubbish(warehouse))
+
+
 class Work(NamedTuple):
     """Something to kill: what is done, and what is done before, whole."""
 
@@ -111,6 +132,8 @@ WORKS = {
     "two-sided": Work(partial(build, "bearoff_two_sided", TwoSidedParameters(5, 6))),
     "import": Work(partial(import_text, "gnubg_training", TRAINING_TEXT)),
     "catalog and lock": Work(write_again, SUMS),
+    "current": Work(use_in_turn, import_two),
+    "clean up": Work(clean_up, import_two),
 }
 
 
@@ -147,7 +170,7 @@ class Kills(Campaign):
     """Each case kills one kind of work up to three times, then lets it end."""
 
     name = "kills"
-    small = 8
+    small = len(WORKS)
     full = 125
 
     def prepare(self) -> None:
@@ -225,7 +248,9 @@ def check_between(root: Path, whole: Whole, there: list[str]) -> None:
     """After a kill: what was there is there, whole; what is new is whole too; catalog and lock can be read."""
     warehouse = warehouse_of(root)
     found = whole_versions(warehouse)
-    assert set(there) <= set(found) <= set(whole.versions), f"expected {there} up to {whole.versions}, found {found}"
+    least, most = set(there) & set(whole.versions), set(there) | set(whole.versions)
+    assert least <= set(found) <= most, f"expected {least} up to {most}, found {found}"
+    assert {table.name for table in warehouse.current()} <= set(found)
     if warehouse.catalog.exists():
         with duckdb.connect(str(warehouse.catalog), read_only=True) as connection:
             for (view,) in connection.sql("select view_name from duckdb_views() where not internal").fetchall():
@@ -255,6 +280,7 @@ def check_end(root: Path, whole: Whole) -> None:
 
 
 def hashes(root: Path) -> dict[str, str]:
-    """SHA-256 of every file of every version but manifests, which tell the time."""
+    """SHA-256 of every file of every version but manifests, which tell the time, and of what names the current ones."""
     paths = [path for table in warehouse_of(root).versions() for path in table.folder.iterdir()]
+    paths += root.glob(f"*/*/{CURRENT}")
     return {str(path.relative_to(root)): sha256_file(path) for path in sorted(paths) if path.name != FILE_NAME}

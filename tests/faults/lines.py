@@ -87,7 +87,7 @@ class Tables(NamedTuple):
         alone = Counter(row["mwc"] for row in rows(imports.build("met_xml", [path])))
         paths, n_whole = [], 0
         while len(paths) * whole.count(b"\n") < count:
-            is_whole = chance.random() < 0.3
+            is_whole = not paths or chance.random() < 0.3
             n_whole += is_whole
             content = whole if is_whole else spoiled_piece(whole, chance)
             paths.append(imports.file(f"met{len(paths)}.xml", content))
