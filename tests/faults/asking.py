@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +16,7 @@ from click.testing import CliRunner
 from bgdata.cli import main
 from tests.store import processes
 
-HANG_SECONDS = 300.0
+HANG_SECONDS = 90.0  # without another answer
 STARTING = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "socket.connect", "socket.getaddrinfo"}
 
 
@@ -53,13 +55,9 @@ def ask(root: Path, place: Path, commands: Sequence[Sequence[str]]) -> list[Answ
     """The answers, each an exit with one line of error at most; raises AssertionError for what hangs, dies or fails."""
     told = place.parent / f"{place.name}-told"
     process = processes.start(run_commands, root, place, commands, told)
-    process.join(HANG_SECONDS)
-    hangs = process.exitcode is None
-    if hangs:
-        process.kill()
-        process.join()
+    hangs = not ends(process, told)
     answers = [Answer(*json.loads(line)) for line in told.read_text().splitlines()]
-    assert not hangs, f"expected an answer to {list(commands[len(answers)])}, found none in {HANG_SECONDS:.0f} s"
+    assert not hangs, f"expected an answer to {list(commands[len(answers)])}, found none for {HANG_SECONDS:.0f} s"
     assert process.exitcode == 0, f"expected answers, found exit code {process.exitcode} after {answers[-1:]}"
     for answer in answers:
         assert not answer.failure, f"expected {answer.arguments} to end by itself, found {answer.failure}"
@@ -67,3 +65,18 @@ def ask(root: Path, place: Path, commands: Sequence[Sequence[str]]) -> list[Answ
         assert answer.code in (0, 1, 2), f"expected exit code 0, 1 or 2 of {answer.arguments}, found {answer.code}"
         assert len(lines) <= 1, f"expected one line of error of {answer.arguments}, found {answer.error}"
     return answers
+
+
+def ends(process: BaseProcess, told: Path) -> bool:
+    """Wait until a process ends; one that gives no more answers is killed, and False."""
+    given, since = 0, time.monotonic()
+    while process.is_alive():
+        process.join(0.2)
+        found = told.stat().st_size if told.exists() else 0
+        if found != given:
+            given, since = found, time.monotonic()
+        elif time.monotonic() - since > HANG_SECONDS:
+            process.kill()
+            process.join()
+            return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import random
 import shutil
@@ -117,7 +118,10 @@ class Damage(Campaign):
         shutil.copytree(self.whole, root)
         for path in root.rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)
-        DAMAGES[name](root / file, other_version(file, self.whole), chance)
+        other = other_version(file, self.whole)
+        if name == "swapped" and filecmp.cmp(root / file, other, shallow=False):
+            return ["files that are the same in other versions"]
+        DAMAGES[name](root / file, other, chance)
         if chance.random() < 0.5 and file.name != CATALOG:
             (root / CATALOG).unlink()
         verified, *counted = ask(root, place, COMMANDS[: 1 + len(QUERIES)])
