@@ -143,3 +143,11 @@ def whole_versions(warehouse: Warehouse) -> list[str]:
         assert {path.name for path in table.folder.iterdir()} == expected
         names.append(table.name)
     return names
+
+
+def problems(warehouse: Warehouse, rows: int = 5) -> list[str]:
+    """What `bgdata verify` finds wrong."""
+    from bgdata.store.verify import verify
+
+    found = verify(warehouse, list(warehouse.versions()), sample_rows=rows, seed=0, progress=Silence())
+    return [finding.problem for finding in found if finding.problem]
