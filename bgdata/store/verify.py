@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgdata.errors import BgdataError, CheckFailedError, DigestMismatchError, MissingTableError
+from bgdata.errors import BgdataError, CheckFailedError, DigestMismatchError, ManifestFormatError, MissingTableError
 from bgdata.store.arrays import values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.dataset import Dataset, Parameters
@@ -52,7 +52,7 @@ def checks_of(
     """The checks of one version in order, cheap ones first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
-    parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    parameters = kind.recorded(table.manifest)
     yield "file sizes", table.check_sizes
     yield "file hashes", lambda: check_hashes(table)
     yield "values", lambda: check_values(table)
@@ -63,18 +63,23 @@ def checks_of(
 
 
 def check_manifest(warehouse: Warehouse, table: Table) -> None:
-    """The manifest is readable, describes a known kind, and the folder bears its kind, parameters and digest."""
-    manifest = table.manifest
-    kind = warehouse.kind(manifest.dataset)
-    name = f"{kind.name}/{kind.slug(kind.parameters.from_manifest(manifest.parameters))}/{manifest.version}"
-    if name != table.name:
-        raise DigestMismatchError(f"expected the folder {name}, found {table.folder}")
+    """The manifest is readable, describes a known kind, its parameters are those of the variant, and it lists the files
+    that the kind declares."""
+    kind = warehouse.kind(table.manifest.dataset)
+    kind.recorded(table.manifest)
+    declared = {shape.file for shape in kind.tables} | {f"{array.name}.npy" for array in kind.arrays}
+    listed = {entry.name for entry in table.manifest.files}
+    if listed != declared:
+        wrong = ", ".join(sorted(listed ^ declared))
+        raise ManifestFormatError(
+            f"expected the files of {kind.name} in the manifest of {table.name}, differing: {wrong}"
+        )
 
 
 def check_hashes(table: Table) -> None:
     """Every file has the SHA-256 of the manifest."""
     for entry in table.manifest.files:
-        found = sha256_file(table.folder / entry.name)
+        found = sha256_file(table.folder / entry.name, inside=True)
         if found != entry.sha256:
             raise DigestMismatchError(
                 f"expected SHA-256 {entry.sha256[:16]}... of {table.folder / entry.name}, found {found[:16]}...: "

@@ -212,7 +212,7 @@ def test_a_missing_input_is_named(toys: Warehouse) -> None:
 
 def test_another_digest_than_the_lock_states(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
-    save_lock(toys.lock, [table.manifest, dataclasses.replace(table.manifest, recipe_key="0", digest="1")])
+    save_lock(toys.lock, [table.manifest, dataclasses.replace(table.manifest, recipe_key="0" * 64, digest="1" * 64)])
     assert {finding.problem for finding in findings(toys)} == {""}
     save_lock(toys.lock, [dataclasses.replace(table.manifest, digest="ab" * 32)])
     found = problem(toys)
