@@ -98,7 +98,11 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
 @click.argument("player")
 @click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
 @click.option(
-    "--set", "sets", multiple=True, metavar="NAME", help="contact, crashed, race (imported) or rollout_decisions/NAME."
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="NAME",
+    help="An imported benchmark, such as contact, rollout_decisions/NAME, or a version of these.",
 )
 @click.option(
     "--file", "files", multiple=True, type=click.Path(path_type=Path), help="A .bm file to import and score on."

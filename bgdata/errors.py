@@ -69,6 +69,10 @@ class MissingTableError(BgdataError, KeyError):
     """The warehouse holds no such dataset, variant or version."""
 
 
+class VersionInUseError(BgdataError, RuntimeError):
+    """A version that is to be deleted while others are made from it, or may be."""
+
+
 class MissingWarehouseError(BgdataError, FileNotFoundError):
     """No warehouse in this folder."""
 
@@ -90,7 +94,7 @@ class NotCoveredError(BgdataError, LookupError):
 
 
 class TooLargeError(BgdataError, MemoryError):
-    """The build cannot fit into memory or on the disk."""
+    """A build cannot fit into memory or on the disk, or a file unpacks to more than is allowed."""
 
 
 class CorruptFileError(BgdataError, OSError):
@@ -107,6 +111,14 @@ class ManifestFormatError(BgdataError, OSError):
 
 class CheckFailedError(BgdataError, AssertionError):
     """A table breaks one of its own checks."""
+
+
+class CheckSkippedError(BgdataError, NotImplementedError):
+    """A check that cannot be made here, and why: neither passed nor failed."""
+
+
+class NoRowsError(BgdataError, ValueError):
+    """Files to import gave no row: nothing is published."""
 
 
 class StorageError(BgdataError, OSError):

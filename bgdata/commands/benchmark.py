@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from bgdata.commands.imports import import_files
+from bgdata.commands.imports import import_files, print_report
 from bgdata.commands.query import run_query
 from bgdata.commands.report import progress_bars
-from bgdata.datasets._imports import FILE_CLASSES, ClassParameters
+from bgdata.datasets.benchmark_scores import DATASET as SCORES
 from bgdata.datasets.benchmark_scores import ROLLED_OUT, ScoreParameters, check_benchmark
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.game_scores import GameParameters
@@ -21,13 +21,18 @@ from bgdata.evaluation.named_network import network_name
 from bgdata.evaluation.player import open_player
 from bgdata.store.names import quoted
 from bgdata.store.progress import Progress
+from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
 SUMMARY = """
-select player, ply, benchmark, decisions, round(error_rate, 6) as error_rate,
-       round(error_rate_low, 3) as low, round(error_rate_high, 3) as high,
-       round(100 * unlisted_share, 2) as percent_unlisted, round(100 * best_share, 2) as percent_best
-from benchmark_summary where player = {player} and ply = {ply} and benchmark in ({benchmarks}) order by benchmark
+select parameters->>'player' as player, (parameters->>'ply')::integer as ply,
+       parameters->>'benchmark' as benchmark, parameters->>'benchmark_version' as version, rows as decisions,
+       round((statistics->>'error_rate')::double, 6) as error_rate,
+       round((statistics->>'error_rate_low')::double, 3) as low,
+       round((statistics->>'error_rate_high')::double, 3) as high,
+       round(100 * (statistics->>'unlisted_share')::double, 2) as percent_unlisted,
+       round(100 * (statistics->>'best_share')::double, 2) as percent_best
+from versions where dataset = 'benchmark_scores' and variant || '/' || version in ({scores}) order by 3, 4
 """
 
 RESULT = """
@@ -50,34 +55,35 @@ def score_player(
 
     Raises UnknownPlayerError, MissingTableError for a set that is not there, and what imports raise.
     """
-    wanted = [entry if "/" in entry else f"{BENCHMARK.name}/{entry}" for entry in sets]
-    for path in files:
-        parameters = BENCHMARK.parameters_of([path], {})
-        import_files(warehouse, BENCHMARK.name, [path], {}, strict=False, force=False)
-        wanted.append(f"{BENCHMARK.name}/{parameters.position_class}")
-    chosen = list(dict.fromkeys(wanted)) or sets_there(warehouse)
+    imported = [import_benchmark(warehouse, path) for path in files]
     name = full_name(name)
     version = open_player(name, ply, warehouse).version
-    scores = [ScoreParameters(name, ply, entry, version, version_of(warehouse, entry)) for entry in chosen]
+    chosen = [*(open_set(warehouse, text) for text in sets), *imported] or sets_there(warehouse)
     with progress_bars() as progress:
-        for score in scores:
-            warehouse.build("benchmark_scores", score, progress=progress)
-    listed = ", ".join(map(quoted, chosen))
-    run_query(warehouse, SUMMARY.format(player=quoted(name), ply=ply, benchmarks=listed), form, None)
+        scores = [
+            warehouse.build(SCORES.name, ScoreParameters.on(table, name, ply, version), progress=progress)
+            for table in chosen
+        ]
+    listed = ", ".join(quoted(table.name.partition("/")[2]) for table in scores)
+    run_query(warehouse, SUMMARY.format(scores=listed), form, None)
 
 
-def version_of(warehouse: Warehouse, benchmark: str) -> str:
-    """The version of a set made here, empty for one that was imported. Raises MissingTableError, and
-    InvalidParameterError for what is no set."""
-    kind, _, variant = benchmark.partition("/")
-    if kind == ROLLED_OUT and variant:
-        return warehouse.open(kind, variant).folder.name
-    check_benchmark(benchmark, "")
-    if warehouse.find(BENCHMARK, ClassParameters(variant)) is None:
-        raise MissingTableError(
-            f"expected {benchmark} in {warehouse.root}, found none; try: bgdata import {kind} {variant}.bm"
-        )
-    return ""
+def import_benchmark(warehouse: Warehouse, path: Path) -> Table:
+    """A benchmark file as a version; the report goes to standard error. Raises as imports do."""
+    table = import_files(warehouse, BENCHMARK.name, [path], None, strict=False, force=False)
+    print_report(table.manifest, err=True)
+    return table
+
+
+def open_set(warehouse: Warehouse, text: str) -> Table:
+    """A benchmark by name: KIND/VARIANT, KIND/VARIANT/VERSION, or the variant of an imported one.
+
+    Raises InvalidParameterError for what is no benchmark, and MissingTableError.
+    """
+    kind, _, rest = (text if "/" in text else f"{BENCHMARK.name}/{text}").partition("/")
+    variant, _, version = rest.partition("/")
+    check_benchmark(f"{kind}/{variant}")
+    return warehouse.open(kind, variant, version or None)
 
 
 def play_series(
@@ -152,10 +158,9 @@ def full_name(name: str) -> str:
     return network_name(name) if name.partition("/")[0] == NETWORK else name
 
 
-def sets_there(warehouse: Warehouse) -> list[str]:
+def sets_there(warehouse: Warehouse) -> list[Table]:
     """The benchmarks that were imported, and the sets made here. Raises MissingTableError where there are none."""
-    found = [f"{BENCHMARK.name}/{entry}" for entry in FILE_CLASSES if warehouse.find(BENCHMARK, ClassParameters(entry))]
-    found += [f"{ROLLED_OUT}/{variant}" for variant in warehouse.variants(ROLLED_OUT)]
+    found = [table for kind in (BENCHMARK.name, ROLLED_OUT) for table in warehouse.current(kind)]
     if not found:
         raise MissingTableError(
             f"expected a benchmark in {warehouse.root}, found none; "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,9 +10,8 @@ import click
 
 from bgdata.commands.report import progress_bars
 from bgdata.datasets import gnubg_benchmark, gnubg_training
-from bgdata.datasets._imports import FILE_CLASSES
 from bgdata.errors import CorruptFileError, DigestMismatchError
-from bgdata.formats.lines import read_bytes
+from bgdata.formats.unpacking import unpack
 from bgdata.store.download import download
 from bgdata.store.lockfile import PinnedFile, load_pins, save_pin
 from bgdata.store.storage import sha256_file
@@ -35,13 +33,9 @@ def published_files(address: str | None = None) -> list[Published]:
     """gnubg's files; `address` replaces the site, for a mirror."""
     site = address.rstrip("/") + "/" if address else None
     files = []
-    for entry in FILE_CLASSES:
+    for entry, content_sha256 in gnubg_benchmark.PUBLISHED.items():
         name = f"{entry}.bm.bz2"
-        files.append(
-            Published(
-                "gnubg_benchmark", name, (site or gnubg_benchmark.ADDRESS) + name, gnubg_benchmark.PUBLISHED[entry]
-            )
-        )
+        files.append(Published("gnubg_benchmark", name, (site or gnubg_benchmark.ADDRESS) + name, content_sha256))
         name = f"{entry}-train-data.bz2"
         files.append(Published("gnubg_training", name, (site or gnubg_training.ADDRESS) + name))
     return files
@@ -82,10 +76,9 @@ def check(warehouse: Warehouse, file: Published, path: Path) -> None:
 def unpacked_hash(path: Path) -> str:
     """SHA-256 of the unpacked content. Raises CorruptFileError for a file that is not whole, or not packed at all."""
     try:
-        content = read_bytes(path)
+        facts = unpack(path, lambda _: None)
     except CorruptFileError as error:
         raise CorruptFileError(f"expected a whole packed file in {path}; delete it and fetch it again") from error
-    digest = hashlib.sha256(content).hexdigest()
-    if digest == sha256_file(path):
+    if facts.content_sha256 == facts.sha256:
         raise CorruptFileError(f"expected a packed file in {path}, found something else; delete it and fetch it again")
-    return digest
+    return facts.content_sha256

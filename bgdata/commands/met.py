@@ -51,7 +51,7 @@ def open_met(warehouse: Warehouse, text: str) -> MatchEquity:
     for problem in found.quarantined:
         if not problem.reason.startswith("expected a table that is whole"):
             raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")
-    table = described(met_name(path), found.table) if found.table else None
+    table = described(met_name(path.name), found.table) if found.table else None
     if table is None or table.met is None:
         what = f"a formula ({table.form})" if table else "none"
         raise CorruptFileError(f"expected a match equity table of chances in {path}, found {what}")

@@ -15,9 +15,11 @@ import duckdb
 
 from bgdata.commands.gnubg_files import define_gnubg_view, view_name
 from bgdata.errors import QueryError, UsageError
+from bgdata.process import when_cut_off
 from bgdata.store.catalog import connect
 from bgdata.store.locked_sql import Limits, first_lines, reading_query
 from bgdata.store.names import identifier, quoted
+from bgdata.store.reading import connect_tables
 from bgdata.store.storage import storage_errors
 from bgdata.store.warehouse import Warehouse
 
@@ -83,6 +85,20 @@ def run_query(
                 raise QueryError(first_lines(error)) from error
 
 
+def export_version(warehouse: Warehouse, reference: str, form: str, output: Path) -> None:
+    """Write the main table of `KIND/VARIANT` or `KIND/VARIANT/VERSION`. Raises UsageError, MissingTableError and
+    QueryError."""
+    table = warehouse.open_reference(reference)
+    with written_aside(output, form, is_needed=True) as path:
+        assert path is not None
+        with connect_tables(warehouse.kinds, [table], outputs=[path]) as connection:
+            try:
+                name = warehouse.kind(table.manifest.dataset).tables[0].name
+                copy_rows(connection, connection.sql(f"from {identifier(name)}"), form, path)
+            except duckdb.Error as error:
+                raise QueryError(first_lines(error)) from error
+
+
 def show_rows(relation: duckdb.DuckDBPyRelation) -> None:
     """Draw a table: on a terminal its first rows, as wide as that is, elsewhere all of it."""
     try:
@@ -102,12 +118,14 @@ def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterato
         yield None
     elif output is None:
         with tempfile.NamedTemporaryFile(suffix=f".{form}") as file:
-            yield Path(file.name).resolve()
-            with Path(file.name).open("rb") as rows:
-                shutil.copyfileobj(rows, sys.stdout.buffer)
+            path = Path(file.name).resolve()
+            with when_cut_off(path.unlink):
+                yield path
+                with path.open("rb") as rows:
+                    shutil.copyfileobj(rows, sys.stdout.buffer)
     else:
         partial = output.absolute().with_name(f".{output.name}.{os.getpid()}.partial")
-        with storage_errors("write", output):
+        with storage_errors("write", output), when_cut_off(lambda: partial.unlink(missing_ok=True)):
             partial.touch()  # DuckDB's own words for a folder that cannot be written would blame the query
             try:
                 yield partial.resolve()

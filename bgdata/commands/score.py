@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from bgdata.commands.benchmark import full_name, series_parameters, sets_there, version_of
+from bgdata.commands.benchmark import full_name, series_parameters, sets_there
 from bgdata.commands.query import run_query
 from bgdata.commands.referee import table_size
 from bgdata.commands.report import progress_bars
@@ -140,7 +140,7 @@ def other_recipes(
         yield SELF_PLAY.name, SelfPlayParameters(name, version, amount.games, SEEDS["self-play"])
     try:
         for entry in sets_there(warehouse):
-            yield BENCHMARKS.name, ScoreParameters(name, ply, entry, version, version_of(warehouse, entry))
+            yield BENCHMARKS.name, ScoreParameters.on(entry, name, ply, version)
     except MissingTableError as error:
         left_out.append(f"error rates: {error}")
     try:

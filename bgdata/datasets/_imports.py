@@ -6,14 +6,14 @@ of `sources`) and its line.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -29,22 +29,25 @@ from bgdata.datasets._columns import (
     text_column,
     text_declarations,
 )
-from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
-from bgdata.formats.lines import Quarantined, read_bytes
-from bgdata.store.dataset import Column, Estimate, FlatArray, ImportedDataset, Parameters, TableShape
+from bgdata.errors import CheckFailedError, InvalidParameterError, NoRowsError, UsageError
+from bgdata.formats.lines import Quarantined
+from bgdata.formats.unpacking import read_content
+from bgdata.store.dataset import Column, Estimate, FlatArray, ImportedDataset, Parameters, Source, TableShape
 from bgdata.store.manifest import RawFile, unpacked_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.formats.lines import Intake
+    from bgdata.formats.lines import Counts, Intake
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 MOST_FILES = 1 << 16  # as the arrays number them
 MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines
-FILE_CLASSES = ("contact", "crashed", "race")
+LONGEST_NAME = 64  # letters of a variant
+FIRST_REASONS, SHORT_TEXT = 3, 40  # lines, and letters of each, that an error quotes
+NAME_HINT = "try: --name NAME"
 SOURCE_COLUMNS = (
     Column("source", "VARCHAR", "", "Name of the file that the row was read from"),
     Column("line", "INTEGER", "", "Line of the file, from 1"),
@@ -83,127 +86,118 @@ CHANCES_ARRAY = FlatArray(
 
 
 @dataclass(frozen=True)
-class FileParameters(Parameters):
-    """Base of the parameters of imported kinds: they come from the files' names, or from what the user says."""
-
-    @property
-    @abstractmethod
-    def slug(self) -> str:
-        """Name of the variant."""
-
-    @abstractmethod
-    def check(self) -> None:
-        """Raise InvalidParameterError when no such variant can exist."""
-
-    @classmethod
-    @abstractmethod
-    def of_files(cls, files: Sequence[Path], given: Mapping[str, str]) -> Self:
-        """The variant that these files are. Raises InvalidParameterError."""
-
-
-@dataclass(frozen=True)
-class NamedParameters(FileParameters):
-    """A name for what is imported; small letters, digits, single `-`."""
+class ImportParameters(Parameters):
+    """What an import is called: its files, or what the user says; small letters, digits, single `-`."""
 
     name: str = "unnamed"
 
-    @property
-    def slug(self) -> str:
-        """The name."""
-        return self.name
-
     def check(self) -> None:
-        """A name is part of paths and views."""
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name):
-            raise InvalidParameterError(f"expected a name of small letters, digits and single -, got {self.name!r}")
-
-    @classmethod
-    def of_files(cls, files: Sequence[Path], given: Mapping[str, str]) -> Self:
-        """The name that is given, or that of the first file."""
-        text = given.get("name") or files[0].name.split(".")[0]
-        return cls(re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed")
-
-
-@dataclass(frozen=True)
-class ClassParameters(FileParameters):
-    """The class of positions that the files promise: contact, crashed or race."""
-
-    position_class: str = "contact"
-
-    @property
-    def slug(self) -> str:
-        """The class."""
-        return self.position_class
-
-    def check(self) -> None:
-        """Only some classes have files."""
-        if self.position_class not in FILE_CLASSES:
-            raise InvalidParameterError(f"expected a class of {', '.join(FILE_CLASSES)}, got {self.position_class}")
-
-    @classmethod
-    def of_files(cls, files: Sequence[Path], given: Mapping[str, str]) -> Self:
-        """The class that is given, or that begins the name of every file."""
-        if "class" in given:
-            return cls(given["class"])
-        begin = {next((entry for entry in FILE_CLASSES if path.name.lower().startswith(entry)), "") for path in files}
-        if len(begin) != 1 or "" in begin:
+        """A name is part of paths and views. Raises InvalidParameterError."""
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name) or len(self.name) > LONGEST_NAME:
             raise InvalidParameterError(
-                f"expected file names that begin with one of {', '.join(FILE_CLASSES)}, "
-                f"got {', '.join(path.name for path in files)}; try: --class contact"
+                f"expected a name of at most {LONGEST_NAME} small letters, digits and single - between them, "
+                f"got {self.name!r}"
             )
-        return cls(begin.pop())
+
+    @classmethod
+    def of_files(cls, files: Sequence[Path], name: str | None = None) -> Self:
+        """The name that is given, or those of all files, joined by `-and-`. Raises InvalidParameterError."""
+        if name is None:
+            names = {path.name: name_of_file(path.name) for path in files}
+            for file, found in names.items():
+                if not found:
+                    raise InvalidParameterError(f"expected a file name with letters a to z, got {file}; {NAME_HINT}")
+            name = "-and-".join(sorted(names.values()))
+            if len(name) > LONGEST_NAME:
+                raise InvalidParameterError(
+                    f"expected file names that make a name of at most {LONGEST_NAME} letters, got {name}; {NAME_HINT}"
+                )
+        parameters = cls(name)
+        parameters.check()
+        return parameters
+
+    @classmethod
+    def from_manifest(cls, values: Mapping[str, Any]) -> Self:
+        """As in `Parameters`; imports of gnubg's files were once called by their class."""
+        if set(values) == {"position_class"}:
+            values = {"name": values["position_class"]}
+        return super().from_manifest(values)
 
 
-P = TypeVar("P", bound=FileParameters)
+def name_of_file(name: str) -> str:
+    """What is called by its file: the name without the endings of format and packing, in small letters, all but letters
+    and digits as single `-`; empty where it has none."""
+    stem = re.sub(r"(?<=.)\.[A-Za-z]+$", "", unpacked_name(name))
+    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
 
 
-class FileImport(ImportedDataset[P]):
+class FileImport(ImportedDataset[ImportParameters]):
     """Files read into arrays, lines that break a rule set aside; a subclass says which reader and which arrays."""
 
+    address: ClassVar[str] = ""  # where the files are published
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
-    defaults: tuple[P, ...] = ()
+    parameters = ImportParameters
+    defaults: tuple[ImportParameters, ...] = ()
+    smallest = ImportParameters("sample")
 
-    def slug(self, parameters: P) -> str:
-        return parameters.slug
+    def slug(self, parameters: ImportParameters) -> str:
+        return parameters.name
 
-    def check_parameters(self, parameters: P) -> None:
+    def check_parameters(self, parameters: ImportParameters) -> None:
         parameters.check()
 
-    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> P:
-        found: P = self.parameters.of_files(files, given)
-        return found
+    def parameters_of(self, files: Sequence[Path], name: str | None = None) -> ImportParameters:
+        return ImportParameters.of_files(files, name)
 
     def check_files(self, files: Sequence[Path]) -> None:
         super().check_files(files)
         if len(files) > MOST_FILES:
             raise UsageError(f"expected at most {MOST_FILES:,} files at once, got {len(files):,}")
 
+    def read_file(self, path: Path) -> Source:
+        """Raises as `formats.unpacking.read_content` does."""
+        content, facts = read_content(path)
+        address = self.address if self.is_published(facts.content_sha256) else ""
+        return Source(RawFile(path.name, **vars(facts), address=address, licence=self.licence), content)
+
+    def is_published(self, content_sha256: str) -> bool:  # noqa: ARG002
+        """Whether a file with this content may be from `address`."""
+        return True
+
     @abstractmethod
-    def read(self, path: Path, parameters: P) -> Intake:
-        """Read one file and apply the rules of this kind."""
+    def parse(self, name: str, content: bytes) -> Intake:
+        """Read the content of the file with this name and apply the rules of this kind."""
+
+    def has_rows(self, intake: Any) -> bool:
+        """Whether a file gave a row of a table."""
+        counts: Counts = intake.counts
+        return counts.rows > 0
 
     @abstractmethod
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         """The arrays of all files together, `source` and `line` and the quarantine left out."""
 
-    def provenance(self, path: Path, file: RawFile) -> RawFile:
-        """With the hash of the unpacked content, which is what the recipe knows the file by."""
-        return replace(file, licence=self.licence, content_sha256=hashlib.sha256(read_bytes(path)).hexdigest())
-
-    def estimate(self, parameters: P) -> Estimate:  # noqa: ARG002
+    def estimate(self, parameters: ImportParameters) -> Estimate:  # noqa: ARG002
         """Unknown before the files are read."""
         return Estimate(0, 0, 0)
 
-    def compute(self, parameters: P, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
-        job.progress.start(f"{self.name}/{self.slug(parameters)}: reading", len(job.files), "files")
+    def compute(self, parameters: ImportParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+        """Raises NoRowsError, and CheckFailedError if it is to be strict and a line breaks a rule."""
+        title = f"{self.name}/{self.slug(parameters)}"
+        job.progress.start(f"{title}: reading", len(job.files), "files")
         intakes = []
-        for path in job.files:
-            intakes.append(self.read(path, parameters))
+        for source in job.files:
+            intakes.append(self.parse(source.file.name, source.content))
             job.progress.advance(1)
-        names = text_arrays("sources", [unpacked_name(path.name) for path in job.files])
-        arrays = names | self.arrays_of(intakes) | quarantine_arrays(intakes)
+        names = [unpacked_name(source.file.name) for source in job.files]
+        arrays = text_arrays("sources", names) | self.arrays_of(intakes) | quarantine_arrays(intakes)
         if job.strict:
             self.check_strict(arrays)
+        empty = [name for name, intake in zip(names, intakes, strict=True) if not self.has_rows(intake)]
+        if len(empty) == len(names):
+            raise NoRowsError(no_rows_text(names, intakes))
+        for name in empty:
+            job.progress.note(f"{title}: no row in {name}")
         for name, values in arrays.items():
             job.save(name, values)
 
@@ -218,7 +212,12 @@ class FileImport(ImportedDataset[P]):
                 "without --strict such lines are set aside"
             )
 
-    def side_batches(self, name: str, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def side_batches(
+        self,
+        name: str,
+        parameters: ImportParameters,  # noqa: ARG002
+        arrays: Mapping[str, Array],
+    ) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         assert name == QUARANTINE.name
@@ -231,7 +230,7 @@ class FileImport(ImportedDataset[P]):
             }
         )
 
-    def statistics(self, parameters: P, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
         totals = arrays["line_counts"].sum(axis=0).tolist()
         ends = dict(
             zip(("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined"), totals, strict=True)
@@ -241,6 +240,30 @@ class FileImport(ImportedDataset[P]):
         others = reasons.total() - sum(count for _, count in common)
         common += [("other reasons", others)] if others else []
         return ends | {f"quarantined: {reason}": count for reason, count in common}
+
+
+def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
+    """What became of all lines of files that gave no row, with the first reasons."""
+    counts = [intake.counts for intake in intakes]
+    where = sources[0] if len(sources) == 1 else f"{len(sources):,} files"
+    lines = sum(each.lines for each in counts)
+    if not lines:
+        return f"expected a row in {where}, found nothing at all; nothing was imported"
+    others, comments, bad = (
+        sum(getattr(each, name) for each in counts) for name in ("rows", "comments", "quarantined")
+    )
+    set_aside = (
+        f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}"
+        for source, intake in zip(sources, intakes, strict=True)
+        for entry in intake.quarantined
+    )
+    reasons = "; ".join(islice(set_aside, FIRST_REASONS))
+    return (
+        f"expected a row in {where}, found none in {lines:,} lines: "
+        + (f"{others:,} without a table of their own, " if others else "")
+        + f"{comments:,} of comment or blank, {bad:,} quarantined{f' ({reasons})' if reasons else ''}; "
+        "nothing was imported"
+    )
 
 
 def quarantine_arrays(intakes: Sequence[Intake]) -> dict[str, Array]:
@@ -270,7 +293,7 @@ def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Arr
     return {"source": names, "line": pa.array(arrays["line"][rows])}
 
 
-class PositionImport(FileImport[P]):
+class PositionImport(FileImport):
     """One position a row, with chances or without."""
 
     columns: ClassVar[tuple[Column, ...]] = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)
@@ -290,7 +313,7 @@ class PositionImport(FileImport[P]):
             found["chances"] = np.concatenate([intake.chances for intake in intakes]).astype(np.float32)
         return found
 
-    def batches(self, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         import pyarrow as pa
 
         count = len(arrays["boards"])
@@ -305,12 +328,9 @@ class PositionImport(FileImport[P]):
         return found | (chance_columns(arrays["chances"][rows]) if "chances" in arrays else {})
 
 
-def is_class(boards: Array, wanted: str) -> Array:
-    """bool[n]: whether positions are of the class that a file promises; bearoff positions are races."""
+def are_over(boards: Array) -> Array:
+    """bool[n]: whether the game of each position is over."""
     from bgdata.game.board_kernels import position_classes
     from bgdata.game.classes import PositionClass
 
-    is_wanted = np.zeros(max(PositionClass) + 1, np.bool_)
-    for entry in PositionClass:
-        is_wanted[entry] = entry.file_class.name.lower() == wanted
-    return np.asarray(is_wanted[position_classes(boards)])
+    return np.asarray(position_classes(boards) == PositionClass.OVER)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bgdata.datasets._columns import position_columns
-from bgdata.datasets._imports import ClassParameters
+from bgdata.datasets._columns import CLASS_COLUMN, class_column, position_columns
 from bgdata.datasets._players import check_player_name, player_slug
 from bgdata.datasets._rollouts import warehouse_of
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.warehouse import VERSION, Warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from bgdata.training.benchmark import Decisions
 
 ROLLED_OUT = "rollout_decisions"
+VARIANT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
 class ScoreParameters(Parameters):
     """Who plays, how far he looks ahead, and on which benchmark.
 
-    `version` of the player as he says it; `benchmark` is KIND/VARIANT, and `benchmark_version` names the version
-    of a set of rollout_decisions; of an imported benchmark the newest counts.
+    `version` of the player as he says it; `benchmark` is KIND/VARIANT, and `benchmark_version` names its version.
     """
 
     player: str = "pubeval"
@@ -42,16 +42,23 @@ class ScoreParameters(Parameters):
     version: str = "2"
     benchmark_version: str = ""
 
+    @classmethod
+    def on(cls, table: Table, player: str, ply: int, version: str) -> Self:
+        """A player, as it says its version, on a version of a benchmark."""
+        benchmark, _, benchmark_version = table.name.rpartition("/")
+        return cls(player, ply, benchmark, version, benchmark_version)
+
 
 class BenchmarkScores(Dataset[ScoreParameters]):
     """Rows follow benchmark_decisions."""
 
     name = "benchmark_scores"
-    revision = 1
+    revision = 2
     summary = "Choices of a player on the decisions of a benchmark, and what each loses against the best play."
     source = "Computed: the player's choice by cubeless money equity, looked up among the rolled-out plays"
     columns = (
         Column("decision", "INTEGER", "", "Number of the decision in benchmark_decisions of the same set"),
+        CLASS_COLUMN,
         Column("next_position_id", "VARCHAR", "", "Position after the chosen play, the opponent on roll"),
         Column(
             "rank", "SMALLINT", "", "Place of the choice among the rolled-out plays, 0 for the best, null: unlisted"
@@ -60,39 +67,42 @@ class BenchmarkScores(Dataset[ScoreParameters]):
     )
     key = ("decision",)
     arrays = (
+        FlatArray("classes", "uint8", "decision", "Class of the position, numbered as by gnubg"),
         FlatArray("chosen", "int8", "decision, 26 integers", "Board after the chosen play, the opponent on roll"),
         FlatArray("ranks", "int16", "decision", "Place of the choice among the rolled-out plays, -1: unlisted"),
         FlatArray("losses", "float64", "decision", "Points lost against the best"),
     )
     parameters = ScoreParameters
     defaults = ()
-    smallest = ScoreParameters()
+    smallest = ScoreParameters(benchmark_version="r2-90047df0")  # of the sample that gnubg_benchmark writes
 
     def slug(self, parameters: ScoreParameters) -> str:
-        return f"{player_slug(parameters.player, parameters.ply)}-{parameters.benchmark.partition('/')[2]}"
+        kind, _, variant = parameters.benchmark.partition("/")
+        imported = "imported-" if kind == IMPORTED.name else ""  # a file may be called like a set made here
+        return f"{player_slug(parameters.player, parameters.ply)}-{imported}{variant}"
 
     def check_parameters(self, parameters: ScoreParameters) -> None:
-        check_benchmark(parameters.benchmark, parameters.benchmark_version)
+        check_benchmark(parameters.benchmark)
+        if not VERSION.fullmatch(parameters.benchmark_version):
+            got = parameters.benchmark_version or "none"
+            raise InvalidParameterError(f"expected the version of {parameters.benchmark}, got {got}")
         check_player_name(parameters.player)
-
-    def inputs(self, parameters: ScoreParameters) -> Mapping[str, tuple[str, Parameters]]:
-        if parameters.benchmark_version:
-            return {}
-        return {"benchmark": (IMPORTED.name, ClassParameters(parameters.benchmark.partition("/")[2]))}
 
     def estimate(self, parameters: ScoreParameters) -> Estimate:  # noqa: ARG002
         return Estimate(0, 0, 0)
 
-    def compute(self, parameters: ScoreParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, parameters: ScoreParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
         from bgdata.evaluation.player import open_player
         from bgdata.training.benchmark import losses_of, rank_choices
 
-        decisions = decisions_of(open_benchmark(parameters, inputs, warehouse_of(job)))
+        table = open_benchmark(parameters, warehouse_of(job))
+        decisions = decisions_of(table)
         job.progress.start(f"{self.name}/{self.slug(parameters)}", len(decisions.boards), "decisions")
         player = open_player(parameters.player, parameters.ply, job.warehouse)
         chosen = player.choose_plays(decisions.boards, decisions.rolls)
         job.progress.advance(len(chosen))
         ranks = rank_choices(decisions, chosen)
+        job.save("classes", np.asarray(table.array("decisions_classes")))
         job.save("chosen", chosen)
         job.save("ranks", ranks)
         job.save("losses", losses_of(decisions, ranks))
@@ -104,6 +114,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         yield pa.record_batch(
             {
                 "decision": np.arange(len(ranks), dtype=np.int32),
+                "class": class_column(np.asarray(arrays["classes"])),
                 "next_position_id": position_columns(arrays["chosen"])["position_id"],
                 "rank": pa.array(ranks, mask=ranks < 0),
                 "loss": np.asarray(arrays["losses"]),
@@ -118,14 +129,18 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         return vars(score) | {"error_rate_low": low, "error_rate_high": high}
 
     def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
+        self,
+        table: Table,
+        inputs: Mapping[str, Table],  # noqa: ARG002
+        rows: int,
+        generator: np.random.Generator,
     ) -> None:
         from bgdata.datasets import all_kinds
         from bgdata.training.benchmark import losses_of, rank_choices
 
         parameters = self.parameters.from_manifest(table.manifest.parameters)
         warehouse = Warehouse(table.folder.parents[2], all_kinds())
-        decisions: Decisions = decisions_of(open_benchmark(parameters, inputs, warehouse))
+        decisions: Decisions = decisions_of(open_benchmark(parameters, warehouse))
         ranks = rank_choices(decisions, np.asarray(table.array("chosen")))
         losses = losses_of(decisions, ranks)
         for row in generator.permutation(len(ranks))[:rows].tolist():
@@ -136,25 +151,17 @@ class BenchmarkScores(Dataset[ScoreParameters]):
                 )
 
 
-def check_benchmark(benchmark: str, version: str) -> None:
-    """Raise InvalidParameterError unless this can be a benchmark: of a set made here there may be several versions."""
+def check_benchmark(benchmark: str) -> None:
+    """Raise InvalidParameterError unless this can be a benchmark."""
     kind, _, variant = benchmark.partition("/")
-    if kind == IMPORTED.name:
-        ClassParameters(variant).check()
-    elif kind != ROLLED_OUT or not variant:
+    if kind not in (IMPORTED.name, ROLLED_OUT) or not VARIANT.fullmatch(variant):
         raise InvalidParameterError(
             f"expected a benchmark such as {IMPORTED.name}/contact or {ROLLED_OUT}/NAME, got {benchmark}"
         )
-    if bool(version) != (kind == ROLLED_OUT):
-        raise InvalidParameterError(
-            f"expected {'no' if version else 'the'} version of {benchmark}, got {version or 'none'}"
-        )
 
 
-def open_benchmark(parameters: ScoreParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> Table:
+def open_benchmark(parameters: ScoreParameters, warehouse: Warehouse) -> Table:
     """The decisions that are scored on. Raises MissingTableError for a version that is not there."""
-    if "benchmark" in inputs:
-        return inputs["benchmark"]
     kind, _, variant = parameters.benchmark.partition("/")
     return warehouse.open(kind, variant, parameters.benchmark_version)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.datasets._imports import NamedParameters, PositionImport
+from bgdata.datasets._imports import PositionImport
 from bgdata.store.dataset import Column, FlatArray
 from bgdata.store.manifest import unpacked_name
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SAMPLE = "0 -2 5 3 -2 5 0 0 0 0 0 0 0 0 0 0 0 0 0 -3 -2 -2 -2 -1 -1 0 0.7823 0.4430 0.0480 0.0025 -0.0002\n"
 
 
-class Bgsage(PositionImport[NamedParameters]):
+class Bgsage(PositionImport):
     """Rows keep the order of the files, rollout files and JSON lines mixed as given."""
 
     name = "bgsage_rollouts"
@@ -47,14 +47,12 @@ class Bgsage(PositionImport[NamedParameters]):
         FlatArray("equities_after_play", "float64", "row", "As written, NaN where the file has none"),
         FlatArray("standard_errors", "float64", "row", "Of the equities, NaN where the file has none"),
     )
-    parameters = NamedParameters
-    smallest = NamedParameters("sample")
 
-    def read(self, path: Path, parameters: NamedParameters) -> BgsageRollouts:  # noqa: ARG002
-        from bgdata.formats.bgsage_rollouts import read_bgsage_entries, read_bgsage_rollouts
+    def parse(self, name: str, content: bytes) -> BgsageRollouts:
+        from bgdata.formats.bgsage_rollouts import parse_bgsage_entries, parse_bgsage_rollouts
 
-        is_json = unpacked_name(path.name.lower()).endswith(".jsonl")
-        return read_bgsage_entries(path) if is_json else read_bgsage_rollouts(path)
+        is_json = unpacked_name(name.lower()).endswith(".jsonl")
+        return parse_bgsage_entries(content) if is_json else parse_bgsage_rollouts(content)
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         from bgdata.formats.bgsage_rollouts import clipped

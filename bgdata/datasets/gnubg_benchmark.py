@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +32,7 @@ from bgdata.datasets._columns import (
     text_column,
     text_declarations,
 )
-from bgdata.datasets._imports import (
-    QUARANTINE,
-    QUARANTINE_ARRAYS,
-    ClassParameters,
-    FileImport,
-    is_class,
-)
+from bgdata.datasets._imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters, are_over
 from bgdata.errors import UsageError
 from bgdata.store.dataset import Column, FlatArray, TableShape
 from bgdata.store.manifest import RawFile
@@ -52,8 +46,8 @@ if TYPE_CHECKING:
 ADDRESS = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00/benchmarks/"
 PUBLISHED = {  # SHA-256 of the unpacked files of version 1.00
     "contact": "68317d792c152ff836a4af69e9c632056480663e403548daea793f8b270b25e4",
-    "race": "72a79284ca1d71316f838747a954b841aaf45b9bcdd05d526ea08b30b600b9ff",
     "crashed": "e0ee39a8cc5fc0172eb47abc209c06e8129fddd582a450adf54c33f7a0bb9f64",
+    "race": "72a79284ca1d71316f838747a954b841aaf45b9bcdd05d526ea08b30b600b9ff",
 }
 NO_SEED = int(np.iinfo(np.int64).min)  # as the reader says it
 PERCENTS = ("no_double_mwc", "double_take_mwc")
@@ -136,13 +130,14 @@ def array_declarations() -> tuple[FlatArray, ...]:
     )
 
 
-class GnubgBenchmark(FileImport[ClassParameters]):
+class GnubgBenchmark(FileImport):
     """One file a version: its tables refer to each other by row."""
 
     name = "gnubg_benchmark"
-    revision = 1
+    revision = 2
     summary = "Checker decisions of GNU Backgammon's benchmark: a position and the roll that is to be played."
     source = f"Imported from <class>.bm files, published at {ADDRESS}"
+    address = ADDRESS
     licence = "as published by the GNU Backgammon project; see the file's own notice"
     columns = DECISIONS.columns
     key = DECISIONS.key
@@ -156,49 +151,49 @@ class GnubgBenchmark(FileImport[ClassParameters]):
         *text_declarations("sources", "file", "Name of the file"),
         *QUARANTINE_ARRAYS,
     )
-    parameters = ClassParameters
-    smallest = ClassParameters()
+    smallest = ImportParameters("contact")
 
     @property
     def tables(self) -> tuple[TableShape, ...]:
         return DECISIONS, *SIDE_TABLES
 
-    def expressions(self, parameters: ClassParameters) -> Mapping[str, str]:  # noqa: ARG002
+    def expressions(self, parameters: ImportParameters) -> Mapping[str, str]:  # noqa: ARG002
         return UNKNOWN_HERE
 
     def check_files(self, files: Sequence[Path]) -> None:
         if len(files) != 1:
             raise UsageError(f"expected one benchmark file, got {len(files)}; its tables refer to each other by row")
 
-    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> ClassParameters:
+    def parameters_of(self, files: Sequence[Path], name: str | None = None) -> ImportParameters:
         self.check_files(files)
-        return super().parameters_of(files, given)
+        return super().parameters_of(files, name)
 
-    def provenance(self, path: Path, file: RawFile) -> RawFile:
-        found = super().provenance(path, file)
-        return replace(found, address=ADDRESS if found.content_sha256 in PUBLISHED.values() else "")
+    def is_published(self, content_sha256: str) -> bool:
+        return content_sha256 in PUBLISHED.values()
 
-    def warnings(self, parameters: ClassParameters, files: Sequence[RawFile]) -> list[str]:
-        published = PUBLISHED[parameters.position_class]
+    def warnings(self, parameters: ImportParameters, files: Sequence[RawFile]) -> list[str]:  # noqa: ARG002
         return [
-            f"{file.name} is not the published {parameters.position_class}.bm of version 1.00 "
-            f"(SHA-256 {file.content_sha256[:16]}..., that one has {published[:16]}...): scores do not compare"
+            f"{file.name} is none of the published {', '.join(f'{name}.bm' for name in PUBLISHED)} of version 1.00 "
+            f"(its SHA-256 is {file.content_sha256[:16]}...): scores do not compare with published ones"
             for file in files
-            if file.content_sha256 != published
+            if not self.is_published(file.content_sha256)
         ]
 
-    def read(self, path: Path, parameters: ClassParameters) -> Benchmark:
-        from bgdata.formats.gnubg_benchmark import read_gnubg_benchmark
+    def parse(self, name: str, content: bytes) -> Benchmark:  # noqa: ARG002
+        from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
         from bgdata.game.legality import are_legal_results
 
-        benchmark = read_gnubg_benchmark(path)
-        wanted = parameters.position_class
-        is_other = ~is_class(benchmark.decisions.boards, wanted)
-        benchmark = benchmark.quarantine("decisions", is_other, f"expected a position of the class {wanted}")
+        benchmark = parse_gnubg_benchmark(content)
+        is_over = are_over(benchmark.decisions.boards)
+        benchmark = benchmark.quarantine("decisions", is_over, "expected a position of a game that goes on")
         decisions, plays = benchmark.decisions, benchmark.plays
         first_plays = np.append(decisions.first_plays, len(plays))
         legal = are_legal_results(decisions.boards, decisions.dice, first_plays, plays.boards)
         return benchmark.quarantine("plays", ~legal, "expected plays that are legal for the roll")
+
+    def has_rows(self, intake: Any) -> bool:
+        """Settings and seeds alone say nothing."""
+        return any(len(getattr(intake, name)) for name in TABLES if name != "seeds")
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         from bgdata.game.board_kernels import position_classes
@@ -215,11 +210,11 @@ class GnubgBenchmark(FileImport[ClassParameters]):
         found["decisions_classes"] = position_classes(benchmark.decisions.boards).astype(np.uint8)
         return found
 
-    def batches(self, parameters: ClassParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         return decision_rows(arrays)
 
     def side_batches(
-        self, name: str, parameters: ClassParameters, arrays: Mapping[str, Array]
+        self, name: str, parameters: ImportParameters, arrays: Mapping[str, Array]
     ) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
             return super().side_batches(name, parameters, arrays)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bgdata.datasets._columns import chosen_texts, text_arrays, text_column, text_declarations
-from bgdata.datasets._imports import ClassParameters, PositionImport, is_class
+from bgdata.datasets._imports import ImportParameters, PositionImport, are_over
 from bgdata.store.dataset import Column, FlatArray
-from bgdata.store.manifest import RawFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,16 +25,17 @@ NIKOIJADCANIGOAHADBA 0.61959 0.24388 0.00981 0.08774 0.00183
 """
 
 
-class GnubgTraining(PositionImport[ClassParameters]):
+class GnubgTraining(PositionImport):
     """Rows keep the order of the file."""
 
     name = "gnubg_training"
-    revision = 1
+    revision = 2
     summary = (
         "Training data of GNU Backgammon's networks: a position before the roll and the five chances of the player on "
         "roll, from rollouts or from 2-ply evaluation."
     )
     source = f"Imported from <class>-train-data files, published at {ADDRESS}"
+    address = ADDRESS
     licence = "as published by the GNU Backgammon project; see the file's own notice"
     columns = (
         *PositionImport.columns,
@@ -47,18 +46,13 @@ class GnubgTraining(PositionImport[ClassParameters]):
         FlatArray("comment_index", "int32", "row", "Index of the row's comment in `comments`, -1 for none"),
         *text_declarations("comments", "comment", "Comments of all files, in order"),
     )
-    parameters = ClassParameters
-    smallest = ClassParameters()
+    smallest = ImportParameters("contact-train-data")
 
-    def provenance(self, path: Path, file: RawFile) -> RawFile:
-        return replace(super().provenance(path, file), address=ADDRESS)
+    def parse(self, name: str, content: bytes) -> TrainingData:  # noqa: ARG002
+        from bgdata.formats.gnubg_training import parse_gnubg_training
 
-    def read(self, path: Path, parameters: ClassParameters) -> TrainingData:
-        from bgdata.formats.gnubg_training import read_gnubg_training
-
-        data = read_gnubg_training(path)
-        wanted = parameters.position_class
-        return data.quarantine(~is_class(data.boards, wanted), f"expected a position of the class {wanted}")
+        data = parse_gnubg_training(content)
+        return data.quarantine(are_over(data.boards), "expected a position of a game that goes on")
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         firsts = accumulate((len(intake.comments) for intake in intakes), initial=0)

@@ -24,12 +24,7 @@ from bgdata.datasets._games import (
     TurnRows,
     turn_places,
 )
-from bgdata.datasets._imports import (
-    QUARANTINE,
-    QUARANTINE_ARRAYS,
-    FileImport,
-    NamedParameters,
-)
+from bgdata.datasets._imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters
 from bgdata.store.dataset import TableShape
 from bgdata.store.manifest import unpacked_name
 
@@ -91,7 +86,7 @@ def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
     return moves
 
 
-class Matches(FileImport[NamedParameters]):
+class Matches(FileImport):
     """Games keep the order of the files."""
 
     name = "matches"
@@ -110,20 +105,21 @@ class Matches(FileImport[NamedParameters]):
         *text_declarations("sources", "file", "Names of the files"),
         *QUARANTINE_ARRAYS,
     )
-    parameters = NamedParameters
-    smallest = NamedParameters("sample")
 
     @property
     def tables(self) -> tuple[TableShape, ...]:
         return GAMES, TURNS, QUARANTINE
 
-    def expressions(self, parameters: NamedParameters) -> Mapping[str, str]:  # noqa: ARG002
+    def expressions(self, parameters: ImportParameters) -> Mapping[str, str]:  # noqa: ARG002
         return UNKNOWN_HERE
 
-    def read(self, path: Path, parameters: NamedParameters) -> ReplayedFile:  # noqa: ARG002
+    def parse(self, name: str, content: bytes) -> ReplayedFile:
         from bgdata.formats.replay import replay_file
 
-        return replay_file(read_matches(path))
+        return replay_file(parse_matches(name, content))
+
+    def has_rows(self, intake: Any) -> bool:
+        return any(match.games for match in intake.matches)
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         from bgdata.game.board_kernels import position_classes
@@ -146,7 +142,7 @@ class Matches(FileImport[NamedParameters]):
             **text_arrays("infos", [json.dumps(match.info) for _, match in matches]),
         }
 
-    def batches(self, parameters: NamedParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         import pyarrow as pa
 
         names = text_column(arrays, "players").to_pylist()
@@ -155,7 +151,7 @@ class Matches(FileImport[NamedParameters]):
         yield pa.record_batch(rows.columns())
 
     def side_batches(
-        self, name: str, parameters: NamedParameters, arrays: Mapping[str, Array]
+        self, name: str, parameters: ImportParameters, arrays: Mapping[str, Array]
     ) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
             return super().side_batches(name, parameters, arrays)
@@ -168,12 +164,19 @@ class Matches(FileImport[NamedParameters]):
 
 
 def read_matches(path: Path) -> MatchFile:
-    """The matches of a .mat or .sgf file as written, not replayed. Raises StorageError or CorruptFileError."""
-    from bgdata.formats.mat import read_mat
-    from bgdata.formats.sgf import read_sgf
+    """The matches of a .mat or .sgf file as written, not replayed. Errors as in `lines.read_bytes`."""
+    from bgdata.formats.lines import read_bytes
 
-    is_sgf = unpacked_name(path.name.lower()).endswith(".sgf")
-    return read_sgf(path) if is_sgf else read_mat(path)
+    return parse_matches(path.name, read_bytes(path))
+
+
+def parse_matches(name: str, content: bytes) -> MatchFile:
+    """The matches of the content of a file with this name, as written."""
+    from bgdata.formats.mat import parse_mat
+    from bgdata.formats.sgf import parse_sgf
+
+    is_sgf = unpacked_name(name.lower()).endswith(".sgf")
+    return parse_sgf(content) if is_sgf else parse_mat(content)
 
 
 def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgdata.datasets._columns import text_declarations
-from bgdata.datasets._imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, NamedParameters
+from bgdata.datasets._imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters, name_of_file
 from bgdata.datasets._match_equity import (
     CELL_ARRAYS,
     MATCH_EQUITY,
@@ -23,7 +22,7 @@ from bgdata.datasets._match_equity import (
 )
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
-from bgdata.formats.met_xml import MetFile, MetTable, read_met
+from bgdata.formats.met_xml import MetFile, MetTable, parse_met
 from bgdata.store.dataset import TableShape
 
 if TYPE_CHECKING:
@@ -55,11 +54,11 @@ SAMPLE = """<?xml version="1.0"?>
 """
 
 
-class MetXml(FileImport[NamedParameters]):
+class MetXml(FileImport):
     """Tables in order of the files' names, by which they are called."""
 
     name = "met_xml"
-    revision = 1
+    revision = 2
     summary = "Match equity tables of other people, from XML files as gnubg reads them; of formulas the parameters."
     source = "Imported from match equity table files (MET XML), such as those in the package gnubg-data of Debian"
     licence = "as of the files: see the column notice of match_equity_tables"
@@ -71,8 +70,6 @@ class MetXml(FileImport[NamedParameters]):
         *text_declarations("sources", "file", "Names of the files"),
         *QUARANTINE_ARRAYS,
     )
-    parameters = NamedParameters
-    smallest = NamedParameters("sample")
 
     @property
     def tables(self) -> tuple[TableShape, ...]:
@@ -80,23 +77,23 @@ class MetXml(FileImport[NamedParameters]):
 
     def check_files(self, files: Sequence[Path]) -> None:
         super().check_files(files)
-        for name, count in Counter(map(met_name, files)).items():
+        for name, count in Counter(met_name(path.name) for path in files).items():
             if count > 1:
                 raise UsageError(f"expected files whose names give different tables, got {name} {count} times")
 
-    def read(self, path: Path, parameters: NamedParameters) -> NamedMet:  # noqa: ARG002
-        found = read_met(path)
-        return NamedMet(found.ledger, found.table, met_name(path))
+    def parse(self, name: str, content: bytes) -> NamedMet:
+        found = parse_met(content)
+        return NamedMet(found.ledger, found.table, met_name(name))
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         found = [described(intake.name, intake.table) for intake in intakes if intake.table is not None]
         return arrays_of_tables(sorted(found, key=lambda table: table.name))
 
-    def batches(self, parameters: NamedParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         return cell_batches(arrays)
 
     def side_batches(
-        self, name: str, parameters: NamedParameters, arrays: Mapping[str, Array]
+        self, name: str, parameters: ImportParameters, arrays: Mapping[str, Array]
     ) -> Iterator[pa.RecordBatch]:
         if name == MATCH_EQUITY_TABLES.name:
             return table_batches(arrays)
@@ -115,9 +112,9 @@ class NamedMet(MetFile):
     name: str
 
 
-def met_name(path: Path) -> str:
-    """What a table is called: the name of its file in small letters, digits and single `-`."""
-    return re.sub(r"[^a-z0-9]+", "-", path.name.split(".")[0].lower()).strip("-") or "unnamed"
+def met_name(file: str) -> str:
+    """What a table is called: as its file is."""
+    return name_of_file(file) or "unnamed"
 
 
 def described(name: str, table: MetTable) -> Described:

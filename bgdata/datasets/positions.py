@@ -11,7 +11,6 @@ from bgdata.datasets._imports import (
     QUARANTINE_ARRAYS,
     SOURCE_ARRAYS,
     SOURCE_COLUMNS,
-    NamedParameters,
     PositionImport,
 )
 
@@ -24,7 +23,7 @@ v3sAAAhmdzMAAQ
 """
 
 
-class Positions(PositionImport[NamedParameters]):
+class Positions(PositionImport):
     """Rows keep the order of the files."""
 
     name = "positions"
@@ -34,13 +33,11 @@ class Positions(PositionImport[NamedParameters]):
     licence = "as of the list"
     columns = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN)
     arrays = (*SOURCE_ARRAYS, *POSITION_ARRAYS, *QUARANTINE_ARRAYS)
-    parameters = NamedParameters
-    smallest = NamedParameters("sample")
 
-    def read(self, path: Path, parameters: NamedParameters) -> PositionList:  # noqa: ARG002
-        from bgdata.formats.position_list import read_position_list
+    def parse(self, name: str, content: bytes) -> PositionList:  # noqa: ARG002
+        from bgdata.formats.position_list import parse_position_list
 
-        return read_position_list(path)
+        return parse_position_list(content)
 
     def write_sample(self, folder: Path) -> list[Path]:
         path = folder / "sample.csv"

@@ -20,7 +20,6 @@ from bgdata.datasets._benchmarks import (
 )
 from bgdata.datasets._decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
 from bgdata.datasets._decision_sample import Turns, decision_hashes, sampled_turns
-from bgdata.datasets._imports import ClassParameters
 from bgdata.datasets._rollouts import (
     NETWORK_ARRAY,
     RollerParameters,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
 
 PUBLISHED = Path(__file__).parents[1] / "training" / "benchmarks"  # <variant>/<version>/, see docs/ship.py
+CLASSES = ("contact", "crashed", "race")
 CANDIDATES = 8  # of which verify rolls out again the one with the fewest games: each takes up to a minute
 PLAY_DTYPES = {  # what a play has, in arrays `plays_...`, but for its board
     "equities": "float64",
@@ -135,7 +135,8 @@ class RolloutDecisions(Dataset[DecisionParameters]):
 
     def check_parameters(self, parameters: DecisionParameters) -> None:
         SELFPLAY.check_parameters(corpus_of(parameters))
-        ClassParameters(parameters.position_class).check()
+        if parameters.position_class not in CLASSES:
+            raise InvalidParameterError(f"expected a class of {', '.join(CLASSES)}, got {parameters.position_class}")
         parameters.check_roller(0)
         try:
             parameters.window().check()

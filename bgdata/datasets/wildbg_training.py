@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bgdata.datasets._imports import NamedParameters, PositionImport
+from bgdata.datasets._imports import PositionImport
 
 if TYPE_CHECKING:
     from bgdata.formats.wildbg_csv import WildbgData
@@ -15,7 +15,7 @@ SAMPLE = """position_id,win,win_g,win_bg,lose_g,lose_bg
 """
 
 
-class WildbgTraining(PositionImport[NamedParameters]):
+class WildbgTraining(PositionImport):
     """Rows keep the order of the files."""
 
     name = "wildbg_training"
@@ -25,13 +25,11 @@ class WildbgTraining(PositionImport[NamedParameters]):
     )
     source = "Imported from wildbg's CSV files, published at https://github.com/carsten-wenderdel/wildbg-training"
     licence = "as published by the wildbg project; see the licence file of its training repository"
-    parameters = NamedParameters
-    smallest = NamedParameters("sample")
 
-    def read(self, path: Path, parameters: NamedParameters) -> WildbgData:  # noqa: ARG002
-        from bgdata.formats.wildbg_csv import read_wildbg_csv
+    def parse(self, name: str, content: bytes) -> WildbgData:  # noqa: ARG002
+        from bgdata.formats.wildbg_csv import parse_wildbg_csv
 
-        return read_wildbg_csv(path)
+        return parse_wildbg_csv(content)
 
     def write_sample(self, folder: Path) -> list[Path]:
         path = folder / "sample.csv"

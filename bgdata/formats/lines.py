@@ -11,7 +11,6 @@ import bz2
 import copy
 import gzip
 import os
-import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -22,14 +21,13 @@ from typing import Any, BinaryIO, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import CorruptFileError, StorageError, UsageError
+from bgdata.errors import StorageError, UsageError
+from bgdata.formats.unpacking import cause, read_content
+from bgdata.process import when_cut_off
 
 BLOCK = 1 << 15  # lines of a block: some megabytes of text and arrays
 TEXT_LIMIT = 500  # characters of a quarantined line that are kept for people to read
 T = TypeVar("T")
-_GZIP_MAGIC = b"\x1f\x8b\x08"
-_BZIP2_MAGIC = b"BZh"
-_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what follows the level: a block, or the end of an empty file
 _UTF8_MARK = b"\xef\xbb\xbf"
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
 _ROW, _COMMENT, _FIRST_REASON = 0, 1, 2  # verdicts
@@ -242,33 +240,9 @@ def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Content of a file, unpacked if it begins as gzip or bzip2 files do, whatever its name.
 
-    Raises StorageError for a file that is missing or cannot be read, CorruptFileError for packed data that are
-    truncated, damaged or followed by something else.
+    Raises StorageError, CorruptFileError and TooLargeError, as `unpacking.read_content` does.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise StorageError(f"expected a file at {path}, found: {_cause(error)}; check the path") from error
-    try:
-        if data.startswith(_GZIP_MAGIC):
-            return gzip.decompress(data)
-        if data.startswith(_BZIP2_MAGIC) and data[4:10] in _BZIP2_BLOCKS:
-            return _unpack_bzip2(data)
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise CorruptFileError(f"expected packed data in {path}, found: {_cause(error)}; fetch it again") from error
-    return data
-
-
-def _unpack_bzip2(data: bytes) -> bytes:
-    """All streams; unlike `bz2.decompress` it does not pass over something behind the last."""
-    parts = []
-    while data:
-        unpacker = bz2.BZ2Decompressor()
-        parts.append(unpacker.decompress(data))
-        if not unpacker.eof:
-            raise EOFError("the file is truncated")
-        data = unpacker.unused_data
-    return b"".join(parts)
+    return read_content(path)[0]
 
 
 def read_lines(path: str | os.PathLike[str]) -> Lines:
@@ -285,7 +259,7 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     partial = path.with_name(path.name + ".partial")
     try:
         try:
-            with partial.open("wb") as file:
+            with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:
                 with _packer(file, path.suffix) as packer:
                     packer.writelines(chunks)
                 file.flush()
@@ -296,7 +270,7 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
             raise
     except OSError as error:
         raise StorageError(
-            f"expected to write {path}, found: {_cause(error)}; choose a folder that can be written and has room"
+            f"expected to write {path}, found: {cause(error)}; choose a folder that can be written and has room"
         ) from error
 
 
@@ -305,7 +279,3 @@ def _packer(file: BinaryIO, suffix: str) -> AbstractContextManager[Any]:
     if suffix == ".gz":
         return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
     return bz2.BZ2File(file, "wb") if suffix == ".bz2" else nullcontext(file)
-
-
-def _cause(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()

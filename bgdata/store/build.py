@@ -24,10 +24,11 @@ from typing import Any
 
 import psutil
 
-from bgdata.errors import CheckFailedError, CorruptFileError, MissingTableError, TooLargeError, UsageError
+from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, MissingTableError, TooLargeError, UsageError
+from bgdata.process import keep, keeping
 from bgdata.store.arrays import map_array, values_digest
-from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Parameters
-from bgdata.store.job import Job
+from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Parameters, Source
+from bgdata.store.job import Job, finished_part
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name
 from bgdata.store.progress import Progress
@@ -47,9 +48,13 @@ class Plan:
     kind: Dataset[Any]
     parameters: Parameters
     inputs: Mapping[str, Table]
-    files: tuple[Path, ...] = ()
-    raw_files: tuple[RawFile, ...] = ()  # what `files` are
+    files: tuple[Source, ...] = ()
     executor: Executor | None = None  # who computes shards; no part of the recipe
+
+    @property
+    def raw_files(self) -> tuple[RawFile, ...]:
+        """What the files to import are."""
+        return tuple(source.file for source in self.files)
 
     @property
     def key(self) -> str:
@@ -85,37 +90,66 @@ def build(
     strict: bool,
     force: bool,
     executor: Executor | None = None,
+    inputs: Mapping[str, Table] | None = None,
 ) -> Table:
-    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build."""
+    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build.
+
+    What was asked for becomes current, and so does whatever had to be made for it; inputs that are there stay as they
+    are.
+    """
     kind.check_parameters(parameters)
-    inputs = {
-        role: warehouse.build(name, wanted, progress=progress, executor=executor)
-        for role, (name, wanted) in kind.inputs(parameters).items()
-    }
+    if inputs is None:
+        inputs = {
+            role: input_table(warehouse, wanted, progress, executor) for role, wanted in kind.inputs(parameters).items()
+        }
     paths = tuple(sorted(files, key=lambda path: unpacked_name(path.name)))  # in whatever order they are given
-    plan = Plan(warehouse, kind, parameters, inputs, paths, raw_files_of(kind, paths), executor)
+    plan = Plan(warehouse, kind, parameters, inputs, sources_of(kind, paths), executor)
     found = None if force else warehouse.find(kind, parameters, plan.raw_files)
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
+        if warehouse.use(found):
+            refresh_catalog(warehouse)
     else:
-        published = None if force else published_version(kind, parameters, plan.key)
-        if published is None:
-            check_estimate(plan)
-        with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
-            found = None if force else warehouse.find(kind, parameters, plan.raw_files)
-            if found is None and published is not None:
-                found = install_published(plan, published, progress)
-            elif found is None:
-                found = build_alone(plan, progress, strict=strict)
-                remove_staging(plan)
+        found = make(plan, progress, strict=strict, force=force)
         refresh_catalog(warehouse)
     if strict:
         kind.check_strict(found.arrays())
     return found
 
 
-def raw_files_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[RawFile, ...]:
-    """What the files are and where they come from. Raises UsageError for files too many or too few."""
+def input_table(warehouse: Warehouse, wanted: Input, progress: Progress, executor: Executor | None) -> Table:
+    """A version that another is computed from: the one there is, or a new one."""
+    found = warehouse.find_input(wanted)
+    if found is not None:
+        return found
+    if isinstance(wanted, str):
+        return warehouse.open_reference(wanted)  # raises
+    kind, parameters = wanted
+    return warehouse.build(kind, parameters, progress=progress, executor=executor)
+
+
+def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
+    """Build the version alone, or wait for whoever builds it already, and make it the current one."""
+    warehouse, kind, parameters = plan.warehouse, plan.kind, plan.parameters
+    published = None if force else published_version(kind, parameters, plan.key)
+    if published is None:
+        check_estimate(plan)
+    with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+        found = None if force else warehouse.find(kind, parameters, plan.raw_files)
+        if found is None and published is not None:
+            found = install_published(plan, published, progress)
+        elif found is None:
+            with keeping(lambda: kept_part(plan)):
+                found = build_alone(plan, progress, strict=strict)
+            remove_staging(plan)
+            if not force:
+                keep("what is finished is kept")
+        warehouse.use(found)
+    return found
+
+
+def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...]:
+    """The files to import, each read once. Raises UsageError for files too many or too few."""
     if not isinstance(kind, ImportedDataset):
         if files:
             raise UsageError(f"expected no files for {kind.name}, which is computed, got {files[0]}")
@@ -123,15 +157,7 @@ def raw_files_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[RawFile, 
     if not files:
         raise UsageError(f"expected files to import; try: bgdata import {kind.name} FILE...")
     kind.check_files(files)
-    return tuple(kind.provenance(path, raw_file(path)) for path in files)
-
-
-def raw_file(path: Path) -> RawFile:
-    """Name, size, hash and date of a file. Raises StorageError."""
-    digest = sha256_file(path)
-    status = path.stat()
-    date = datetime.fromtimestamp(status.st_mtime, UTC).date().isoformat()
-    return RawFile(path.name, status.st_size, digest, digest, date=date)
+    return tuple(map(kind.read_file, files))
 
 
 def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
@@ -142,7 +168,12 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
         plan.staging.mkdir(parents=True, exist_ok=True)
         for partial in plan.staging.glob(".*.partial"):
             partial.unlink()
-    seconds = compute_arrays(plan, progress, strict=strict)
+    try:
+        seconds = compute_arrays(plan, progress, strict=strict)
+    except BgdataError:
+        if plan.files and not (plan.staging / COMPUTED).exists():  # nothing of it is finished, and may never be
+            remove_folder(plan.staging)
+        raise
     try:
         manifest = finish(plan, seconds, progress)
     except (CheckFailedError, CorruptFileError, MissingTableError):
@@ -152,6 +183,14 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     publish(plan.staging, target)
     progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {manifest.seconds:.1f} s")
     return Table(target)
+
+
+def kept_part(plan: Plan) -> str:
+    """What a stopped build goes on from, as a clause; nothing where it begins anew."""
+    if (plan.staging / COMPUTED).exists():
+        return f"all values of {plan.title} are kept"
+    part = finished_part(plan.staging)
+    return f"{plan.title} is kept {part}" if part else ""
 
 
 def install_published(plan: Plan, published: Table, progress: Progress) -> Table:

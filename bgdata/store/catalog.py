@@ -74,7 +74,7 @@ def fill_catalog(
     Of a damaged version there are views too: to read them is an error that names it.
     """
     opened = {table.folder: table for table in versions}
-    current = [opened.get(table.folder, table) for table in warehouse.current()]
+    current, flaws = current_versions(warehouse, opened)
     readable = [table for table in versions if is_readable(table)]
     connection.execute("set parquet_metadata_cache = true")  # versions never change, so their footers may be kept
     run_scripts(connection, "macros")
@@ -82,14 +82,22 @@ def fill_catalog(
     taken = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
     taken |= {name for folder in ("lookups", "views") for name in created_names(folder)}
     selects: dict[str, list[str]] = {}
+    shown: set[str] = set()
     for kind in warehouse.kinds.values():
         for shape in kind.tables:
-            tables = [table for table in current if table.folder.parts[-3] == kind.name]
-            sources = [create_source(connection, warehouse, kind, shape, table, taken, is_file) for table in tables]
-            selects.setdefault(shape.name, []).extend(sources)
+            for table in (table for table in current if table.folder.parts[-3] == kind.name):
+                try:
+                    if table.folder in flaws:
+                        raise flaws[table.folder]
+                    query = whole_select(connection, warehouse, kind, shape, table, is_file)
+                except (duckdb.Error, BgdataError) as error:
+                    query = damaged_select(kind, shape, table, error)
+                selects.setdefault(shape.name, []).append(create_source(connection, shape, table, query, taken))
     for kind in warehouse.kinds.values():
         for shape in kind.tables:
-            create_view(connection, shape, selects.pop(shape.name, None))
+            if shape.name not in shown:  # a shared table is declared by several kinds
+                create_view(connection, shape, selects.get(shape.name, []))
+                shown.add(shape.name)
     run_scripts(connection, "lookups")  # macros that look into tables
     run_scripts(connection, "views")
 
@@ -129,22 +137,26 @@ def create_manifests(connection: duckdb.DuckDBPyConnection, tables: list[Table],
         connection.execute("insert into manifests values (?, ?, ?)", row)
 
 
+def current_versions(warehouse: Warehouse, opened: dict[Path, Table]) -> tuple[list[Table], dict[Path, BgdataError]]:
+    """The version that answers for each variant; and by its folder what is wrong, where `current` names none."""
+    found, flaws = [], {}
+    for folder in sorted({path.parent for path in opened}):
+        kind, variant = folder.parts[-2:]
+        try:
+            table = warehouse.open(kind, variant)
+        except BgdataError as error:
+            table = max((each for path, each in opened.items() if path.parent == folder), key=lambda each: each.folder)
+            flaws[table.folder] = error
+        found.append(opened.get(table.folder, table))
+    return found, flaws
+
+
 def create_source(
-    connection: duckdb.DuckDBPyConnection,
-    warehouse: Warehouse,
-    kind: Dataset[Any],
-    shape: TableShape,
-    table: Table,
-    taken: set[str],
-    is_file: bool,
+    connection: duckdb.DuckDBPyConnection, shape: TableShape, table: Table, query: str, taken: set[str]
 ) -> str:
-    """The query that shows one table of a version; behind a view of the variant's own, unless the table is shared or
-    another view has that name, which `taken` lists."""
+    """The query of one table of a version; behind a view of the variant's own, unless the table is shared or another
+    view has that name, which `taken` lists."""
     variant = table.folder.parent.name
-    try:
-        query = whole_select(connection, warehouse, kind, shape, table, is_file)
-    except (duckdb.Error, BgdataError) as error:
-        query = damaged_select(kind, shape, table, error)
     name = f"{shape.name}_{variant.replace('-', '_')}"
     if shape.shared or name in taken:
         return query
@@ -191,10 +203,8 @@ def damaged_select(kind: Dataset[Any], shape: TableShape, table: Table, error: E
     return f"select {shown} where error({reason}) is null"
 
 
-def create_view(connection: duckdb.DuckDBPyConnection, shape: TableShape, selects: list[str] | None) -> None:
-    """One view over all variants of a table, an empty one where there is none; `None`: a shared table that is done."""
-    if selects is None:
-        return
+def create_view(connection: duckdb.DuckDBPyConnection, shape: TableShape, selects: list[str]) -> None:
+    """One view over all variants of a table, an empty one where there is none."""
     columns = [(identifier(column.name), column.type) for column in (*leading_columns(shape), *shape.columns)]
     empty = "select " + ", ".join(f"null::{type_} as {name}" for name, type_ in columns) + " where false"
     connection.execute(f"create view {identifier(shape.name)} as {' union all '.join(selects) or empty}")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar, get_type_hints
 
 from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
 from bgdata.store.manifest import unpacked_name
@@ -98,10 +98,12 @@ class Parameters:
         for name, declared in get_type_hints(cls).items():
             wanted = (int, float) if declared is float else (declared,)
             if name in values and type(values[name]) not in wanted:
-                raise ManifestFormatError(f"expected a {declared.__name__} as {name}, found {shown(values[name])}")
+                raise ManifestFormatError(f"expected {name} of type {declared.__name__}, found {shown(values[name])}")
         return cls(**values)
 
 
+# an input: (kind, parameters), or a version by name, `kind/variant/version`
+Input: TypeAlias = "tuple[str, Parameters] | str"
 P = TypeVar("P", bound=Parameters)
 
 
@@ -161,8 +163,8 @@ class Dataset(ABC, Generic[P]):
         """The parameters with what a user leaves out because a warehouse knows it, such as where a name is found."""
         return parameters
 
-    def inputs(self, parameters: P) -> Mapping[str, tuple[str, Parameters]]:  # noqa: ARG002
-        """Other datasets that this one is computed from: role -> (kind, parameters)."""
+    def inputs(self, parameters: P) -> Mapping[str, Input]:  # noqa: ARG002
+        """Other datasets that this one is computed from, by role."""
         return {}
 
     def published(self, parameters: P) -> Path | None:  # noqa: ARG002
@@ -212,16 +214,23 @@ class Dataset(ABC, Generic[P]):
         """Recompute a random sample of rows from their successors; raise CheckFailedError naming the first bad one."""
 
 
+class Source(NamedTuple):
+    """A file to import, read once: what it is and where it comes from, and its content, unpacked."""
+
+    file: RawFile
+    content: bytes
+
+
 class ImportedDataset(Dataset[P]):
     """A kind that is imported from other people's files, given to `Job.files`; the same files, the same version."""
 
     takes_files = True
 
     @abstractmethod
-    def parameters_of(self, files: Sequence[Path], given: Mapping[str, str]) -> P:
-        """The variant that these files are: from what the user says, or else from their names.
+    def parameters_of(self, files: Sequence[Path], name: str | None = None) -> P:
+        """The variant that these files are: called by the name that the user gives, or else by theirs.
 
-        Raises InvalidParameterError when neither says.
+        Raises InvalidParameterError for a name that no variant can have, and where theirs make none.
         """
 
     def check_files(self, files: Sequence[Path]) -> None:
@@ -231,8 +240,8 @@ class ImportedDataset(Dataset[P]):
                 raise UsageError(f"expected files of different names, got {name} {count} times")
 
     @abstractmethod
-    def provenance(self, path: Path, file: RawFile) -> RawFile:
-        """The file with the hash of its content, and what is known of its address and licence."""
+    def read_file(self, path: Path) -> Source:
+        """The unpacked content of a file with its hashes, and what is known of its address and licence."""
 
     @abstractmethod
     def write_sample(self, folder: Path) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgdata.errors import QueryError
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def connect_tables(kinds: Mapping[str, Dataset[Any]], tables: Iterable[Table]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with a view for each table of these versions, over all of its variants, and with the macros."""
+def connect_tables(
+    kinds: Mapping[str, Dataset[Any]], tables: Iterable[Table], *, outputs: Iterable[Path] = ()
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with a view for each table of these versions, over all of its variants, and with the macros; it
+    opens their files and the `outputs`, and no others."""
     from bgdata.store.catalog import run_scripts
     from bgdata.store.locked_sql import keep_to, open_memory
 
@@ -32,7 +36,7 @@ def connect_tables(kinds: Mapping[str, Dataset[Any]], tables: Iterable[Table]) -
             files.append(table.check_file(shape.file).resolve())
             sources.setdefault(shape.name, []).append(f"select {columns} from read_parquet({quoted(str(files[-1]))})")
     with open_memory() as connection:
-        keep_to(connection, files)
+        keep_to(connection, [*files, *outputs])
         connection.execute("set threads = 1")  # sums come out the same
         connection.execute("set enable_progress_bar = false")
         run_scripts(connection, "macros")

@@ -14,6 +14,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from bgdata.errors import BgdataError, CorruptFileError, StorageError
+from bgdata.process import when_cut_off
 
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again, finished parts are kept",
@@ -68,7 +69,7 @@ def not_regular(path: Path) -> str:
 def write_file(path: Path, data: bytes) -> None:
     """Write a whole file beside its place, sync it, and rename it into place: readers see the old or the new one."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with storage_errors("write", path):
+    with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         try:
             with partial.open("wb") as file:
                 file.write(data)
@@ -132,10 +133,13 @@ def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[N
     """
     handle = open_locked(path, waiting)
     try:
-        yield
+        with when_cut_off(lambda: path.unlink(missing_ok=True)):
+            yield
     finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
+        try:
+            path.unlink(missing_ok=True)
+        finally:
+            os.close(handle)  # whatever happens: the lock ends with it
 
 
 def open_locked(path: Path, waiting: Callable[[], None]) -> int:

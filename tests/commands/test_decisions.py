@@ -42,9 +42,7 @@ def test_a_set_is_made_and_scored_on(unscored: Warehouse) -> None:
     written = succeeds(root, "export", "text", name, "--format", "gnubg-benchmark", "-o", str(root / "contact.bm"))
     assert written.startswith("wrote ")
     rows = json.loads(
-        succeeds(
-            root, "benchmark", "pubeval", "--file", root / "contact.bm", "--set", name, "--format", "json"
-        ).partition("\n")[2]
+        succeeds(root, "benchmark", "pubeval", "--file", root / "contact.bm", "--set", name, "--format", "json")
     )
     assert [entry["benchmark"] for entry in rows] == ["gnubg_benchmark/contact", name]
     assert rows[0]["error_rate"] == rows[1]["error_rate"] == row["error_rate"]

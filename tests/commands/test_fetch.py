@@ -17,7 +17,6 @@ import pytest
 import bgdata
 from bgdata.commands.fetch import published_files
 from bgdata.datasets import gnubg_benchmark
-from bgdata.datasets._imports import FILE_CLASSES
 from bgdata.errors import DownloadError, StorageError
 from bgdata.store.download import download
 from bgdata.store.lockfile import PinnedFile, load_lock, load_pins, save_lock
@@ -113,7 +112,7 @@ def serve_training(server: Server, data: bytes = TRAINING) -> str:
 
 def test_published_files() -> None:
     files = published_files()
-    assert len({file.name for file in files}) == len(files) == 2 * len(FILE_CLASSES)
+    assert len({file.name for file in files}) == len(files) == 2 * len(gnubg_benchmark.PUBLISHED)
     site = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00"
     folders = {"gnubg_benchmark": f"{site}/benchmarks/", "gnubg_training": f"{site}/training_data/"}
     assert all(file.address == folders[file.kind] + file.name for file in files)
@@ -125,7 +124,7 @@ def test_published_files() -> None:
 def test_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Downloaded, pinned or compared with their published hash, and how to import them."""
     sha256 = hashlib.sha256(bz2.decompress(BENCHMARK)).hexdigest()
-    for entry in FILE_CLASSES:
+    for entry in gnubg_benchmark.PUBLISHED:
         server.files |= {f"/{entry}.bm.bz2": BENCHMARK, f"/{entry}-train-data.bz2": TRAINING}
         monkeypatch.setitem(gnubg_benchmark.PUBLISHED, entry, sha256)
     shown = fetch(root, server)
@@ -135,7 +134,7 @@ def test_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
     assert sorted(path.name for path in (root / "raw").iterdir()) == sorted(name[1:] for name in server.files)
     pins = load_pins(bgdata.open_warehouse(root).lock)
-    assert [pin.name for pin in pins] == [f"{entry}-train-data.bz2" for entry in FILE_CLASSES]
+    assert [pin.name for pin in pins] == [f"{entry}-train-data.bz2" for entry in gnubg_benchmark.PUBLISHED]
     asked = len(server.requests)
     assert asked == 6
     assert fetch(root, server) == shown

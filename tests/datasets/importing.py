@@ -40,10 +40,10 @@ class Imports:
         progress: Progress | None = None,
         strict: bool = False,
         force: bool = False,
-        **given: str,
+        name: str | None = None,
     ) -> Table:
-        """What `bgdata import` does; `given` are its options that name the variant."""
-        parameters = IMPORTED[kind].parameters_of(files, given)
+        """What `bgdata import` does."""
+        parameters = IMPORTED[kind].parameters_of(files, name)
         return self.warehouse.build(kind, parameters, files=files, progress=progress, strict=strict, force=force)
 
     def sample(self, kind: str, **options: Any) -> Table:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import bz2
+import gzip
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -10,16 +12,16 @@ import pytest
 
 import bgdata
 from bgdata.datasets import _benchmarks
-from bgdata.errors import CorruptFileError, MissingTableError, StorageError, UsageError
+from bgdata.errors import CorruptFileError, MissingTableError, NoRowsError, StorageError, UsageError
 from bgdata.game.position import START
 from bgdata.store.progress import Silence
 from bgdata.store.verify import verify
 from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run
-from tests.datasets.importing import IMPORTED, Imports, counts, rows
+from tests.datasets.importing import IMPORTED, Imports, rows
 from tests.formats import samples
 from tests.store import processes
-from tests.store.toy import whole_versions
+from tests.store.toy import Notes, whole_versions
 
 GAMMON = bgdata.all_kinds()["bearoff_gammon"]
 each_kind = pytest.mark.parametrize("kind", IMPORTED)
@@ -27,17 +29,64 @@ POSITION_TEXT = f"{START.id}\n{START.id[:13]}\n# x\n\nnonsense\n"
 
 
 @each_kind
-@pytest.mark.parametrize("text", ["", "\n", "\ufeff", "# only\n", "nonsense"], ids=repr)
-def test_files_without_rows(imports: Imports, kind: str, text: str) -> None:
-    table = imports.text(kind, text)
-    assert rows(table) == []
-    assert table.manifest.rows == 0
-    assert counts(table)[3] == (text == "nonsense")
-    assert problems(imports.warehouse) == []
-    with imports.warehouse.connect() as connection:
-        for shape in IMPORTED[kind].tables[:-1]:
-            expected = text.startswith("#") and shape.name == "benchmark_texts"
-            assert connection.sql(f"select count(*) from {shape.name}").fetchall() == [(expected,)]
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b"", "nothing at all"),
+        (gzip.compress(b""), "nothing at all"),
+        (bz2.compress(b""), "nothing at all"),
+        (b"\n", "none in 1 lines: 1 of comment or blank, 0 quarantined"),
+        (b"\xef\xbb\xbf", "none in 1 lines: 1 of comment or blank, 0 quarantined"),
+        (b"# only\n", "none in 1 lines: 1 of comment or blank, 0 quarantined"),
+        (b"nonsense", r"none in 1 lines: 0 of comment or blank, 1 quarantined \(contact, line 1: expected .*\)"),
+        (bytes(range(256)) * 40, r"none in 4\d lines: 0 of comment or blank, 4\d quarantined \(contact, line 1: .*\)"),
+    ],
+)
+def test_files_without_rows(imports: Imports, kind: str, content: bytes, found: str) -> None:
+    """Nothing is published, and what was there stays; the counts are said, and the exit code is 1."""
+    before = imports.sample(kind, name="contact")
+    files = sorted(imports.warehouse.root.rglob("*"))
+    path = imports.file("contact", content)
+    error = error_of(run(imports.warehouse.root, "import", kind, path), 1)
+    assert re.fullmatch(f"expected a row in contact, found {found}; nothing was imported", error), error
+    with pytest.raises(NoRowsError, match="expected a row in contact, found "):
+        imports.build(kind, [path])
+    assert whole_versions(imports.warehouse) == [before.name]
+    assert imports.warehouse.open(kind, "contact").folder == before.folder
+    assert files == sorted(imports.warehouse.root.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "others"),
+    [
+        ("gnubg_benchmark", "s version 1.93 weights 1.00\nr 17\n# x\n", "2 without a table of their own, "),
+        ("matches", " 3 point match\n\n", "1 without a table of their own, "),
+    ],
+)
+def test_lines_that_are_no_rows_by_themselves(imports: Imports, kind: str, text: str, others: str) -> None:
+    with pytest.raises(NoRowsError, match=rf"found none in \d lines: {others}1 of comment or blank, 0 quarantined; "):
+        imports.text(kind, text)
+    assert list(imports.warehouse.versions()) == []
+
+
+def test_first_reasons(imports: Imports) -> None:
+    files = [imports.file(name, f"{'x' * 50}\n" * 3) for name in ("b", "a")]
+    reason = "expected a position id of 14 characters in the first column, got " + repr("x" * 40)
+    with pytest.raises(NoRowsError) as caught:
+        imports.build("positions", files)
+    assert str(caught.value) == (
+        "expected a row in 2 files, found none in 6 lines: 0 of comment or blank, 6 quarantined "
+        f"(a, line 1: {reason}; a, line 2: {reason}; a, line 3: {reason}); nothing was imported"
+    )
+
+
+def test_one_file_of_several_without_rows(imports: Imports) -> None:
+    """The others are imported, and it is named."""
+    files = [imports.file(name, text) for name, text in (("a", "# x\n"), ("b", POSITION_TEXT))]
+    notes = Notes()
+    table = imports.build("positions", files, progress=notes)
+    assert [row["source"] for row in rows(table)] == ["b"]
+    assert notes.texts[0] == "positions/a-and-b: no row in a"
 
 
 def problems(warehouse: Warehouse) -> list[str]:
@@ -86,10 +135,10 @@ def test_tables_of_several_row_groups(imports: Imports, kind: str, monkeypatch: 
 
 
 def test_no_file_there(imports: Imports) -> None:
-    for path, reason in ((imports.folder / "no", "No such file"), (imports.folder, "Is a directory")):
-        with pytest.raises(StorageError, match=f"cannot read {path}: {reason}"):
-            imports.build("positions", [path])
-        for arguments in (["import", "positions", path], ["import", "gnubg_benchmark", "--class", "race", path]):
+    for path, reason in ((imports.folder / "no", "no such file"), (imports.folder, "is a directory")):
+        with pytest.raises(StorageError, match=f"expected a file at {path}, found: {reason}.*; check the path"):
+            imports.build("positions", [path], name="x")
+        for arguments in (["import", "positions", path], ["import", "gnubg_benchmark", "--name", "race", path]):
             found = error_of(run(imports.warehouse.root, *arguments), 1)
             assert found == f"expected a file in {path}, found none"
     with pytest.raises(UsageError, match=r"expected files to import; try: bgdata import positions FILE\.\.\."):

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,7 +77,8 @@ def test_rows_of_bgsage_entries(imports: Imports) -> None:
     entry = f'{{"board": {START_BOARD}, "equity": 0.07, "se": 0.001, "probs": [0.53, 0.15, 0.01, 0.12, 0]}}\n'
     files = [imports.file("b.JSONL", entry), imports.file("a-rollout", samples.BGSAGE_ROW)]
     table = imports.build("bgsage_rollouts", files)
-    assert (table.manifest.variant, [row["source"] for row in rows(table)]) == ("b", ["a-rollout", "b.JSONL"])
+    assert table.manifest.variant == "a-rollout-and-b"
+    assert [row["source"] for row in rows(table)] == ["a-rollout", "b.JSONL"]
     row = rows(table)[1]
     assert row | chances(0.47, 0.12, 0, 0.15, 0.01) | position(START) == row
     assert (row["equity_after_play"], row["standard_error"]) == (0.07, 0.001)
@@ -193,7 +195,7 @@ def test_two_files_in_one_import(imports: Imports, kind: str) -> None:
     files = [imports.file(f"contact-{name}", path.read_bytes()) for name in ("b", "a")]
     table = imports.build(kind, files, name="two")
     assert imports.build(kind, files[::-1], name="two").folder == table.folder
-    one = imports.build(kind, files[:1], name="one") if kind != "gnubg_training" else imports.sample(kind)
+    one = imports.build(kind, files[:1], name="one")
     assert table.manifest.rows == 2 * one.manifest.rows
     assert counts(table)[0] == 2 * counts(one)[0]
     assert [file.name for file in table.manifest.raw_files] == ["contact-a", "contact-b"]
@@ -256,52 +258,121 @@ def test_another_file_is_another_version_and_the_newest_is_current(imports: Impo
 
 
 @pytest.mark.parametrize(
-    ("files", "given", "variant"),
+    ("files", "name", "variant"),
     [
-        (["Sample Set 0009.csv.bz2"], {}, "sample-set-0009"),
-        (["x.csv"], {"name": "My own"}, "my-own"),
-        ([".hidden"], {}, "unnamed"),
-        (["äöü.csv"], {}, "unnamed"),
-        (["b.csv", "a.csv"], {}, "b"),
+        (["Sample Set 0009.csv.bz2"], None, "sample-set-0009"),
+        (["x.csv"], "my-own", "my-own"),
+        ([".hidden"], None, "hidden"),
+        (["list.v1.csv", "list-1.0"], None, "list-1-0-and-list-v1"),
+        (["b.csv", "a.csv.gz"], None, "a-and-b"),
+        (["contact.bm"], None, "contact"),
+        (["Contact-train-data.bz2"], None, "contact-train-data"),
+        (
+            [f"{entry}-train-data" for entry in ("contact", "race", "crashed")],
+            None,
+            "contact-train-data-and-crashed-train-data-and-race-train-data",
+        ),
     ],
 )
-def test_names_of_variants(files: list[str], given: dict[str, str], variant: str) -> None:
-    parameters = IMPORTED["positions"].parameters_of([Path(name) for name in files], given)
-    assert IMPORTED["positions"].slug(parameters) == variant
-    IMPORTED["positions"].check_parameters(parameters)
-
-
-def test_names_that_are_no_variants(imports: Imports) -> None:
-    kind = IMPORTED["positions"]
-    for name in ("", "A", "a--b", "-a", "a/b", "a_b"):
-        with pytest.raises(InvalidParameterError, match="expected a name of small letters, digits and single -, got"):
-            imports.warehouse.build(kind.name, kind.parameters(name), files=[imports.file("x", "")])
-
-
-@pytest.mark.parametrize("kind", ["gnubg_benchmark", "gnubg_training"])
-def test_classes_of_files(kind: str) -> None:
+@each_kind
+def test_names_of_variants(kind: str, files: list[str], name: str | None, variant: str) -> None:
+    """One rule for every kind."""
+    if kind == "gnubg_benchmark" and len(files) > 1:
+        return
     declared = IMPORTED[kind]
-    for name in ("contact.bm", "Race-train-data.bz2", "crashed"):
-        assert declared.slug(declared.parameters_of([Path(name)], {})) in name.lower()
-    assert declared.slug(declared.parameters_of([Path("x")], {"class": "race"})) == "race"
-    with pytest.raises(InvalidParameterError, match=r"expected file names that begin with one of .*, got x; try: --cl"):
-        declared.parameters_of([Path("x")], {})
-    with pytest.raises(InvalidParameterError, match="expected a class of contact, crashed, race, got x"):
-        declared.check_parameters(declared.parameters_of([Path("x")], {"class": "x"}))
+    parameters = declared.parameters_of([Path(file) for file in files], name)
+    assert declared.slug(parameters) == variant
+    declared.check_parameters(parameters)
 
 
-@pytest.mark.parametrize("names", [["contact-1", "race-1"], ["contact-1", "more"]])
-def test_files_of_several_classes(names: list[str]) -> None:
-    with pytest.raises(InvalidParameterError, match=f"got {', '.join(names)}; try: --class contact"):
-        IMPORTED["gnubg_training"].parameters_of([Path(name) for name in names], {})
+@each_kind
+def test_names_that_are_no_variants(imports: Imports, kind: str) -> None:
+    """They are refused, not changed: whoever names a variant finds it under this name."""
+    declared = IMPORTED[kind]
+    message = "expected a name of at most 64 small letters, digits and single - between them, got"
+    files = [imports.file("contact", "")]
+    for name in ("", "A", "My own", "a--b", "-a", "a/b", "a_b", "a\n", "../../evil", "a" * 65):
+        with pytest.raises(InvalidParameterError, match=f"{message} {re.escape(repr(name))}$"):
+            declared.parameters_of(files, name)
+        with pytest.raises(InvalidParameterError, match=message):
+            imports.warehouse.build(kind, declared.parameters(name), files=files)
+        error = error_of(run(imports.warehouse.root, "import", kind, "--name", name, *files), 2)
+        assert error == f"{message} {name!r}"
+    assert not imports.warehouse.root.exists()
+    assert sorted(path.name for path in imports.folder.iterdir()) == ["contact"]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (["äöü.csv"], "expected a file name with letters a to z, got äöü.csv; try: --name NAME"),
+        (["a.csv", "+.csv"], "expected a file name with letters a to z, got +.csv; try: --name NAME"),
+        (
+            [f"list-number-{number}.csv" for number in range(4)],
+            "expected file names that make a name of at most 64 letters, got list-number-0-and-list-number-1-and-"
+            "list-number-2-and-list-number-3; try: --name NAME",
+        ),
+    ],
+)
+def test_files_that_give_no_name(files: list[str], message: str) -> None:
+    paths = [Path(file) for file in files]
+    with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
+        IMPORTED["positions"].parameters_of(paths)
+    assert IMPORTED["positions"].slug(IMPORTED["positions"].parameters_of(paths, "mine")) == "mine"
+
+
+def test_imports_from_before_variants_had_names(imports: Imports) -> None:
+    """They were called by their class, and are read as ever."""
+    parameters = IMPORTED["gnubg_training"].parameters.from_manifest({"position_class": "race"})
+    assert parameters == IMPORTED["gnubg_training"].parameters("race")
+
+
+RACE_ROW = "AAAAABNMAAAAAAAAAAAA 0.5 0 0 0 0\n"
+CONTACT_ROW = "NIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n"
+
+
+def test_imports_stand_side_by_side(imports: Imports) -> None:
+    """In the view of their kind and in the feed, whatever classes their rows are of."""
+    mixed = imports.text("gnubg_training", CONTACT_ROW + RACE_ROW, "mixed")
+    for name, text in (("contact-a", CONTACT_ROW), ("contact-b", 2 * CONTACT_ROW)):
+        imports.text("gnubg_training", text, name)
+    assert [(row["class"], row["line"]) for row in rows(mixed)] == [("contact", 1), ("race", 2)]
+    assert counts(mixed) == (2, 2, 0, 0)
+    with imports.warehouse.connect() as connection:
+        shown = connection.sql("select variant, class, count(*) from gnubg_training group by all order by all")
+        assert shown.fetchall() == [
+            ("contact-a", "contact", 1),
+            ("contact-b", "contact", 2),
+            ("mixed", "contact", 1),
+            ("mixed", "race", 1),
+        ]
+    feed = imports.warehouse.batches("gnubg_training", split="train")
+    assert [name.split("/")[1] for name in feed.versions] == ["contact-a", "contact-b", "mixed"]
+    assert feed.row_count == 5  # both positions belong to this split
+
+
+def test_another_file_of_the_same_name_is_named(imports: Imports) -> None:
+    """A new version; what it replaces is said, with the command that goes back."""
+    path = imports.file("list.csv", f"{START_ID}\n")
+    assert "replaces" not in run(imports.warehouse.root, "import", "positions", path).stderr
+    first = imports.warehouse.open("positions", "list")
+    assert "replaces" not in run(imports.warehouse.root, "import", "positions", path).stderr
+    path.write_text(f"{START_ID}\n" * 2)
+    result = run(imports.warehouse.root, "import", "positions", path)
+    assert result.exit_code == 0
+    second = imports.warehouse.open("positions", "list")
+    assert second.folder != first.folder
+    hint = f"replaces {first.folder.name}; `bgdata use {first.name}` goes back to it"
+    assert [line for line in result.stderr.splitlines() if "replaces" in line] == [hint]
+    assert whole_versions(imports.warehouse) == sorted([first.name, second.name])
 
 
 def test_a_benchmark_that_is_not_the_published_one(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = imports.sample("gnubg_benchmark").manifest
     content = manifest.raw_files[0].content_sha256
     assert manifest.warnings == [
-        f"contact.bm is not the published contact.bm of version 1.00 (SHA-256 {content[:16]}..., "
-        "that one has 68317d792c152ff8...): scores do not compare"
+        "contact.bm is none of the published contact.bm, crashed.bm, race.bm of version 1.00 "
+        f"(its SHA-256 is {content[:16]}...): scores do not compare with published ones"
     ]
     monkeypatch.setitem(gnubg_benchmark.PUBLISHED, "contact", content)
     manifest = imports.sample("gnubg_benchmark", force=True).manifest
@@ -318,9 +389,13 @@ def test_the_command(imports: Imports) -> None:
         '  see them: bgdata query "from quarantine"',
     ]
     *_, warning = result.stderr.splitlines()
-    assert warning.startswith("warning: contact.bm is not the published contact.bm of version 1.00 ")
-    error = error_of(run(imports.warehouse.root, "import", "gnubg_benchmark", path, "--strict", "--class", "race"), 1)
-    assert error.startswith("expected no line that breaks a rule, found 4, first in contact.bm, line 6: ")
+    assert warning.startswith("warning: contact.bm is none of the published contact.bm, crashed.bm, race.bm of ")
+    error = error_of(run(imports.warehouse.root, "import", "gnubg_benchmark", path, "--strict", "--name", "other"), 1)
+    assert error.startswith("expected no line that breaks a rule, found 2, first in contact.bm, line 14: ")
+    assert (imports.warehouse.variants("gnubg_benchmark"), list(imports.warehouse.staging.iterdir())) == (
+        ["contact"],
+        [],
+    )
     shown = succeeds(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
     assert shown.split() == ["line", "14", "15"]
 
@@ -333,8 +408,6 @@ def test_commands_that_import_nothing(imports: Imports) -> None:
             "expected a kind that is imported from files, got bearoff_gammon; try: bgdata build ",
         ),
         (["nothing", path], "expected a dataset among "),
-        (["gnubg_training", path], "expected file names that begin with one of contact, crashed, race, got x"),
-        (["gnubg_training", path, "--class", "x"], "expected a class of contact, crashed, race, got x"),
         (["gnubg_benchmark", path, path], "expected one benchmark file, got 2"),
     ):
         assert error_of(run(imports.warehouse.root, "import", *arguments), 2).startswith(message)

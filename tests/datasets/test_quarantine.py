@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bgdata.errors import CheckFailedError, StorageError
+from bgdata.errors import CheckFailedError, NoRowsError, StorageError
 from bgdata.game.position import START, Position, format_key20, parse_key20
 from tests.datasets.importing import IMPORTED, Imports, counts, quarantined, rows
 from tests.formats import samples
@@ -38,30 +38,32 @@ def test_the_quarantine(imports: Imports) -> None:
     assert table.manifest.statistics[f"quarantined: {reason}"] == 3
     with imports.warehouse.connect() as connection:
         shown = connection.sql("select dataset, variant, source, line from quarantine order by all").fetchall()
-    assert shown == [("positions", "b", *row[:2]) for row in found]
+    assert shown == [("positions", "a-and-b", *row[:2]) for row in found]
 
 
 def test_the_quarantine_of_all_kinds_is_one_table(imports: Imports) -> None:
-    for kind in IMPORTED:
-        imports.text(kind, "nonsense 1\n")
+    for kind, declared in IMPORTED.items():
+        (path,) = declared.write_sample(imports.folder)
+        path.write_text(path.read_text() + "nonsense 1\n")
+        imports.build(kind, [path])
     with imports.warehouse.connect() as connection:
-        shown = connection.sql("select dataset, line, text from quarantine order by dataset").fetchall()
-    assert shown == [(kind, 1, "nonsense 1") for kind in sorted(IMPORTED)]
+        shown = connection.sql("select dataset, text from quarantine order by dataset").fetchall()
+    assert shown == [(kind, "nonsense 1") for kind in sorted(IMPORTED)]
 
 
 def test_manifests_do_not_count_reasons_without_end(imports: Imports) -> None:
-    text = "".join(f"{'1 ' * number}\n" for number in range(7, 60)) + "# x\n"
+    text = "".join(f"{'1 ' * number}\n" for number in range(7, 60)) + "# x\n" + samples.TRAINING_ROW.decode()
     table = imports.text("gnubg_training", text)
     reasons = [name for name in table.manifest.statistics if name.startswith("quarantined: ")]
     assert len(reasons) == 21
     assert table.manifest.statistics["quarantined: other reasons"] == 33
-    assert counts(table) == (54, 0, 1, 53)
+    assert counts(table) == (55, 1, 1, 53)
 
 
 KEY = "NIKOIJADCANIGOAHADBA"
 OFF = Position.from_board([*START_BOARD[:13], 4, *START_BOARD[14:]])  # the player on roll has borne off one checker
 RACE = "v90EAIC3BgAAAA"
-CLASS = "expected a position of the class contact"
+OVER = "expected a position of a game that goes on"
 CHECKERS = "expected at most 15 checkers of the player on roll in the {}"
 OTHER_CHECKERS = "expected at most 15 checkers of the opponent in the {}"
 SHARED = "expected checkers of one side only on each point in the {}"
@@ -137,11 +139,15 @@ def test_rules_of_gnubg_training(imports: Imports) -> None:
         **{f"{KEY} {text}": reason for text, reason in BAD_CHANCES.items()},
         f"{other_off} 0.5 0.00002 0 0 0": NO_WIN_GAMMON,
         f"{off} 0.5 0 0 0.00002 0": NO_LOSE_GAMMON,
-        "AAAAABNMAAAAAAAAAAAA 0.5 0 0 0 0": CLASS,
-        "AAAAAAAAAAAAAAAAAAAA 0.5 0 0 0 0": CLASS,
-        f"{format_key20(Position.from_id('mxmAQ4PbAQAAAA'))} 0.5 0 0 0 0": CLASS,
+        "AAAAAAAAAAAAAAAAAAAA 0.5 0 0 0 0": OVER,
     }
-    good = [*(f"{KEY} {text}" for text in GOOD_CHANCES), f"{off} 0.5 0.1 0 0 0", f"{other_off} 0.5 0 0 0.1 0"]
+    good = [
+        *(f"{KEY} {text}" for text in GOOD_CHANCES),
+        f"{off} 0.5 0.1 0 0 0",
+        f"{other_off} 0.5 0 0 0.1 0",
+        "AAAAABNMAAAAAAAAAAAA 0.5 0 0 0 0",  # of other classes
+        f"{format_key20(Position.from_id('mxmAQ4PbAQAAAA'))} 0.5 0 0 0 0",
+    ]
     check_rules(imports, "gnubg_training", good, bad)
 
 
@@ -171,9 +177,9 @@ def test_rules_of_wildbg_training(imports: Imports) -> None:
 
 def test_wildbg_files_of_other_columns(imports: Imports) -> None:
     """Such as those of inputs: exclusive chances, which would pass as cumulative ones."""
-    table = imports.text("wildbg_training", f"position_id,win_normal,win_g\n{START_ID},0.5,0.1,0,0.1,0\n")
     heading = "expected the heading position_id,win,win_g,win_bg,lose_g,lose_bg or none"
-    assert [row[1::2] for row in quarantined(table)] == [(1, heading), (2, heading)]
+    with pytest.raises(NoRowsError, match=rf"2 quarantined \(contact.txt, line 1: {heading}, got .* line 2: {heading}"):
+        imports.text("wildbg_training", f"position_id,win_normal,win_g\n{START_ID},0.5,0.1,0,0.1,0\n")
 
 
 def test_rules_of_positions(imports: Imports) -> None:
@@ -278,7 +284,7 @@ def test_rules_of_gnubg_benchmark(imports: Imports) -> None:
         f"m {start} 2 3 {best} 0.1": illegal,
         f"m {start} 2 4 {start} 0.1": illegal,
         f"m {start} 2 4 {best} 0.1 {format_key20(parse_key20(other).flip())} 0.2": illegal,
-        "m AAAAABNMAAAAAAAAAAAA 6 1 APAAAAAAAAACAAAAAAAA 0.345939 ALAAAAAAAAABAAAAAAAA 0": CLASS,
+        f"m AAAAAAAAAAAAAAAAAAAA 2 4 {best} 0.1": OVER,
         **{f"o {key} 0.5 0.1 0 0.1 0": reason.format("20-letter key") for key, reason in BAD_KEYS.items()},
         **{f"m {key} 2 4 {best} 0.1": reason.format("20-letter key") for key, reason in BAD_KEYS.items()},
         f"#R {KEY} 0.5 0.1 0 0.1": "expected 7 fields, got 6",
@@ -294,6 +300,7 @@ def test_rules_of_gnubg_benchmark(imports: Imports) -> None:
         f"m {start} 2 4 {best} 0.114795 {other} 0.0421133",
         f"m {start} 4 2 {best} -3e0 {other} 0",
         f"m {start} 4 2 {other} 1e-05",
+        "m AAAAABNMAAAAAAAAAAAA 6 1 APAAAAAAAACAAAAAAAAA 0.345939 ALAAAAAAAABAAAAAAAAA 0",  # a race
     ]
     check_rules(imports, "gnubg_benchmark", good, bad)
     for name in ("benchmark_rollouts", "benchmark_positions", "benchmark_cube_rollouts", "benchmark_best_plays"):

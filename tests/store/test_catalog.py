@@ -139,7 +139,12 @@ def test_what_is_damaged_fails_the_query_that_reads_it(toys: Warehouse, damage: 
     def ask(sql: str) -> Any:
         return answer(toys.catalog, sql) if is_file else ours(toys, sql)
 
-    for sql in ("select count(*) from squares", "select max(square) from squares_20", LARGEST, "from squares order by all"):
+    for sql in (
+        "select count(*) from squares",
+        "select max(square) from squares_20",
+        LARGEST,
+        "from squares order by all",
+    ):
         with pytest.raises(duckdb.Error, match=rf"squares/20/{table.folder.name} is damaged: .*"):
             ask(sql)
     assert ask("select max(square) from squares_10") == 81

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bgdata.datasets.benchmark_scores import ScoreParameters, decisions_of
-from bgdata.errors import CheckFailedError, InvalidParameterError, UnknownPlayerError
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.gnubg_program import gnubg_version
 from bgdata.evaluation.player import open_player
 from bgdata.game.position import Position, parse_key20
@@ -102,9 +102,8 @@ BENCHMARK = b"".join(samples.BENCHMARK_ROWS.splitlines(keepends=True)[:2])
 def scores(
     imports: Imports, player: str = "pubeval", ply: int = 0, version: str = "2", class_: str = "contact"
 ) -> Table:
-    return imports.warehouse.build(
-        "benchmark_scores", ScoreParameters(player, ply, f"gnubg_benchmark/{class_}", version)
-    )
+    benchmark = imports.warehouse.open("gnubg_benchmark", class_)
+    return imports.warehouse.build("benchmark_scores", ScoreParameters.on(benchmark, player, ply, version))
 
 
 @pytest.fixture
@@ -118,11 +117,14 @@ def imports(memory_path: Path) -> Imports:
 def test_scores_of_pubeval(imports: Imports) -> None:
     table = scores(imports)
     benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
-    assert table.folder.parent.name == "pubeval-0ply-contact"
-    assert table.manifest.inputs == {"benchmark": f"gnubg_benchmark/contact@{benchmark.manifest.digest}"}
+    assert table.folder.parent.name == "pubeval-0ply-imported-contact"
+    assert table.manifest.parameters["benchmark_version"] == benchmark.folder.name
     chosen = table.array("chosen")
     with imports.warehouse.connect() as connection:
         rows = connection.sql("select decision, next_position_id, rank, loss from benchmark_scores").fetchall()
+        assert connection.sql(
+            "select s.class = d.class from benchmark_scores s join benchmark_decisions d using (decision)"
+        ).fetchall() == [(True,), (True,)]
         assert connection.sql(
             "select s.decision, coalesce(p.rank, -1) from benchmark_scores s left join benchmark_plays p "
             "on p.decision = s.decision and p.position_id = s.next_position_id order by 1"
@@ -138,6 +140,7 @@ def test_scores_of_pubeval(imports: Imports) -> None:
         0,
         "2",
         "gnubg_benchmark/contact",
+        benchmark.folder.name,
         "contact",
         2,
         *(statistics[name] for name in names),
@@ -150,20 +153,29 @@ def test_scores_do_not_depend_on_threads(imports: Imports, player: str) -> None:
     digests = set()
     for count in (1, 2):
         with threads(count):
-            parameters = ScoreParameters(player, 0, "gnubg_benchmark/contact", "1")
+            parameters = ScoreParameters.on(imports.warehouse.open("gnubg_benchmark", "contact"), player, 0, "1")
             digests.add(imports.warehouse.build("benchmark_scores", parameters, force=True).manifest.digest)
     assert len(digests) == 1
 
 
 def test_another_benchmark_gives_other_scores(imports: Imports) -> None:
-    """Scored on the newest; the older scores stay, and are not shown."""
+    """The older scores stay, name their set, and are not shown."""
     first = scores(imports)
     assert scores(imports).folder == first.folder
     imports.text("gnubg_benchmark", BENCHMARK + b"# more\n" + BENCHMARK, "contact.bm")
     second = scores(imports)
     assert [table.manifest.statistics["decisions"] for table in (first, second)] == [2, 4]
+    versions = {table.manifest.parameters["benchmark_version"] for table in (first, second)}
+    assert versions == {table.folder.name for table in imports.warehouse.versions("gnubg_benchmark", "contact")}
     with imports.warehouse.connect() as connection:
         assert connection.sql("select decisions from benchmark_summary").fetchall() == [(4,)]
+
+
+def test_the_smallest_scores_are_of_the_sample(imports: Imports) -> None:
+    """Its version stands in the declaration, since scores always name one."""
+    sample = Imports(imports.folder / "sample").sample("gnubg_benchmark")
+    kind = imports.warehouse.kind("benchmark_scores")
+    assert kind.smallest == ScoreParameters.on(sample, "pubeval", 0, "2")
 
 
 class Changed(Table):
@@ -189,24 +201,34 @@ def test_changed_scores_are_found(imports: Imports, name: str, value: float) -> 
 
 
 def test_no_decisions_no_score(imports: Imports) -> None:
-    imports.text("gnubg_benchmark", "# nothing\n")
+    """Such as a file that has nothing but rollouts."""
+    imports.text("gnubg_benchmark", "#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006\n")
     assert scores(imports).manifest.statistics["decisions"] == 0
     with imports.warehouse.connect() as connection:
-        assert connection.sql("select decisions, error_rate from benchmark_summary").fetchall() == [(0, 0)]
+        assert connection.sql("select decisions, error_rate, class from benchmark_summary").fetchall() == [(0, 0, None)]
 
 
 def test_wrong_parameters(imports: Imports) -> None:
-    with pytest.raises(InvalidParameterError, match="expected a class of contact, crashed, race, got x"):
+    with pytest.raises(MissingTableError, match=r"no gnubg_benchmark/x in .* \(have: contact\)"):
         scores(imports, class_="x")
     for benchmark, version, message in (
         ("positions/x", "", "expected a benchmark such as gnubg_benchmark/contact or .*, got positions/x"),
         ("contact", "", "expected a benchmark such as .*, got contact"),
         ("rollout_decisions/", "r1-00000000", "expected a benchmark such as .*, got rollout_decisions/"),
         ("rollout_decisions/x", "", "expected the version of rollout_decisions/x, got none"),
-        ("gnubg_benchmark/race", "r1-00000000", "expected no version of gnubg_benchmark/race, got r1-00000000"),
+        ("gnubg_benchmark/contact", "", "expected the version of gnubg_benchmark/contact, got none"),
+        ("gnubg_benchmark/contact", "../..", r"expected the version of gnubg_benchmark/contact, got \.\./\.\."),
+        (
+            "gnubg_benchmark/../../evil",
+            "r1-00000000",
+            "expected a benchmark such as .*, got gnubg_benchmark/../../evil",
+        ),
     ):
         with pytest.raises(InvalidParameterError, match=message):
             imports.warehouse.build("benchmark_scores", ScoreParameters("pubeval", 0, benchmark, "2", version))
+    with pytest.raises(MissingTableError, match="no gnubg_benchmark/contact/r2-00000000 in "):
+        parameters = ScoreParameters("pubeval", 0, "gnubg_benchmark/contact", "2", "r2-00000000")
+        imports.warehouse.build("benchmark_scores", parameters)
     for name in ("", "a/b", "a b", "-"):
         with pytest.raises(InvalidParameterError, match=f"expected the name of a player, got '{name}'"):
             scores(imports, name)

@@ -1,10 +1,14 @@
 -- Scores of players on benchmarks, one row for each.
 create view benchmark_summary as
+with classes as (
+    select variant, string_agg(distinct class, ', ' order by class) as classes from benchmark_scores group by variant
+)
 select manifest->'parameters'->>'player' as player,
        (manifest->'parameters'->>'ply')::integer as ply,
        manifest->'parameters'->>'version' as player_version,
        manifest->'parameters'->>'benchmark' as benchmark,
-       split_part(split_part(manifest->'parameters'->>'benchmark', '/', 2), '-', 1) as class,
+       manifest->'parameters'->>'benchmark_version' as benchmark_version,
+       classes.classes as class,
        (manifest->>'rows')::integer as decisions,
        (manifest->'statistics'->>'error_rate')::double as error_rate,
        (manifest->'statistics'->>'error_rate_low')::double as error_rate_low,
@@ -12,14 +16,16 @@ select manifest->'parameters'->>'player' as player,
        (manifest->'statistics'->>'unlisted_share')::double as unlisted_share,
        (manifest->'statistics'->>'best_share')::double as best_share
 from manifests
+left join classes on (manifest->>'variant') = classes.variant
 where manifest->>'dataset' = 'benchmark_scores' and is_current
-      and (manifest->'parameters'->>'benchmark') is not null;  -- older scores name no set
+      and coalesce(manifest->'parameters'->>'benchmark_version', '') <> '';  -- older scores do not name their set
 comment on view benchmark_summary is 'Error rates of players on benchmarks, imported or made here: 1000 x mean loss over all decisions';
 comment on column benchmark_summary.player is 'Player';
 comment on column benchmark_summary.ply is 'Plies looked ahead, 0 for the static evaluation';
-comment on column benchmark_summary.player_version is 'Version of the player as he says it';
+comment on column benchmark_summary.player_version is 'Version of the player as it says it';
 comment on column benchmark_summary.benchmark is 'The set of decisions: kind/variant';
-comment on column benchmark_summary.class is 'Class of its positions: contact, crashed or race';
+comment on column benchmark_summary.benchmark_version is 'The version of it that was scored on';
+comment on column benchmark_summary.class is 'Classes of its positions, such as contact';
 comment on column benchmark_summary.decisions is 'Decisions';
 comment on column benchmark_summary.error_rate is '1000 x mean loss [thousandths of a point a decision]';
 comment on column benchmark_summary.error_rate_low is 'Lower end of the 95 % confidence interval [thousandths of a point a decision]';

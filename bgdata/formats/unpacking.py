@@ -1,0 +1,233 @@
+"""Files read once: unpacked in a stream, within limits, and hashed on the way, packed and unpacked.
+
+Five kilobytes can unpack to gigabytes, so pieces are bounded, and their sum is limited: by size, and, beyond what any
+machine has room for, by its ratio to the file. Environment variables, which errors name, lift the limits.
+"""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from bgdata.errors import BgdataError, CorruptFileError, StorageError, TooLargeError, UsageError
+
+CHUNK_BYTES = 1 << 18
+FREE_BYTES = 1 << 24  # content that a file of any size may have: short texts that repeat themselves pack well
+MOST_BYTES = 1 << 32  # of content; the published training files have hundreds of megabytes
+MOST_RATIO = 200  # of content to file; published files have 3 to 10
+BYTES_VARIABLE, RATIO_VARIABLE = "BGDATA_MOST_UNPACKED_BYTES", "BGDATA_MOST_UNPACKED_RATIO"
+HEAD_BYTES = 512  # that tell archives apart
+
+_GZIP, _BZIP2 = "gzip", "bzip2"
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what follows the level: a block, or the end of an empty file
+_ARCHIVES = (  # what text never begins with, and where
+    (0, b"PK\x03\x04", "a zip archive"),
+    (0, b"PK\x05\x06", "an empty zip archive"),
+    (257, b"ustar", "a tar archive"),
+    (0, b"\xfd7zXZ\0", "xz"),
+    (0, b"\x28\xb5\x2f\xfd", "zstd"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (0, b"Rar!\x1a\x07", "a rar archive"),
+)
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What a file is: its size, the SHA-256 of its bytes and of its unpacked content, and the day it was changed."""
+
+    bytes: int
+    sha256: str
+    content_sha256: str
+    date: str
+
+
+def read_content(path: str | os.PathLike[str]) -> tuple[bytes, FileFacts]:
+    """(content, facts) of a file that is read once, unpacked if it begins as gzip or bzip2 files do, whatever its name.
+
+    Raises StorageError for a file that is missing or cannot be read, CorruptFileError for packed data that are
+    truncated, damaged or followed by something else, and for archives and files packed twice, TooLargeError for more
+    content than is allowed, and UsageError for a limit that is no number.
+    """
+    buffer = io.BytesIO()
+    facts = unpack(path, buffer.write)
+    return buffer.getvalue(), facts  # shares the buffer
+
+
+def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> FileFacts:
+    """Hand the content of a file to `take`, piece by piece; errors as in `read_content`."""
+    with _reading(path), Path(path).open("rb") as file:
+        source, content = _Source(file, path), hashlib.sha256()
+        for piece in _limited(_pieces(source), source):
+            content.update(piece)
+            take(piece)
+        date = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).date().isoformat()
+    return FileFacts(source.count, source.sha256.hexdigest(), content.hexdigest(), date)
+
+
+@contextmanager
+def _reading(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors of the system become StorageErrors."""
+    try:
+        yield
+    except BgdataError:
+        raise
+    except OSError as error:
+        raise StorageError(f"expected a file at {path}, found: {cause(error)}; check the path") from error
+
+
+class _Source:
+    """A file that is hashed and counted as it is read."""
+
+    def __init__(self, file: BinaryIO, path: str | os.PathLike[str]) -> None:
+        self._file, self.path = file, path
+        self.sha256 = hashlib.sha256()
+        self.count = 0
+
+    def chunk(self) -> bytes:
+        """The next bytes, none at the end."""
+        with _reading(self.path):
+            data = self._file.read(CHUNK_BYTES)
+        self.sha256.update(data)
+        self.count += len(data)
+        return data
+
+
+class _Unpacker(Protocol):
+    """One packed stream, as `bz2.BZ2Decompressor` has it."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _GzipUnpacker:
+    """One gzip stream, with checksum and length."""
+
+    def __init__(self) -> None:
+        self._unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self._is_full = False  # the last piece was as long as allowed: more may be waiting inside
+
+    @property
+    def eof(self) -> bool:
+        return self._unpacker.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self.eof and not self._is_full and not self._unpacker.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._unpacker.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        piece = self._unpacker.decompress(self._unpacker.unconsumed_tail + data, max_length)
+        self._is_full = len(piece) == max_length
+        return piece
+
+
+def _pieces(source: _Source) -> Iterator[bytes]:
+    """The content, in pieces of at most CHUNK_BYTES. Raises CorruptFileError."""
+    data = source.chunk()
+    packing = packing_of(data)
+    head = b""
+    for piece in _plain(source, data) if packing is None else _streams(source, data, packing):
+        if len(head) < HEAD_BYTES:
+            head = (head + piece)[:HEAD_BYTES]
+            check_head(head, packing, source.path)
+        yield piece
+
+
+def _plain(source: _Source, data: bytes) -> Iterator[bytes]:
+    while data:
+        yield data
+        data = source.chunk()
+
+
+def _streams(source: _Source, data: bytes, packing: str) -> Iterator[bytes]:
+    """Of all packed streams, one after the other; nothing else may follow but zeros behind gzip, which pad tapes."""
+    try:
+        while data:
+            unpacker: _Unpacker = _GzipUnpacker() if packing == _GZIP else bz2.BZ2Decompressor()
+            while not unpacker.eof:
+                if unpacker.needs_input:
+                    data = data or source.chunk()
+                    if not data:
+                        raise EOFError("the file is truncated")
+                if piece := unpacker.decompress(data, CHUNK_BYTES):
+                    yield piece
+                data = b""
+            data = unpacker.unused_data or source.chunk()
+            while packing == _GZIP and data and not data.strip(b"\0"):
+                data = source.chunk()
+            data = data.lstrip(b"\0") if packing == _GZIP else data
+    except BgdataError:
+        raise
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        found = cause(error)
+        raise CorruptFileError(f"expected packed data in {source.path}, found: {found}; fetch it again") from error
+
+
+def packing_of(head: bytes) -> str | None:
+    """What the file is packed with whose first bytes these are; None for anything else."""
+    if head.startswith(b"\x1f\x8b\x08"):
+        return _GZIP
+    return _BZIP2 if head.startswith(b"BZh") and head[4:10] in _BZIP2_BLOCKS else None
+
+
+def check_head(head: bytes, packing: str | None, path: str | os.PathLike[str]) -> None:
+    """Raise CorruptFileError where content begins as no text does: an archive, or something packed twice."""
+    found = packing_of(head) if packing else None
+    for place, mark, name in _ARCHIVES:
+        if head[place : place + len(mark)] == mark:
+            found = name
+    if found:
+        where = f" in {packing}" if packing else ""
+        raise CorruptFileError(
+            f"expected text in {path}, plain or packed once with gzip or bzip2, found {found}{where}; unpack it first"
+        )
+
+
+def _limited(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
+    """The pieces, as long as they are no more than is allowed. Raises TooLargeError."""
+    most, ratio = limit(BYTES_VARIABLE, MOST_BYTES), limit(RATIO_VARIABLE, MOST_RATIO)
+    count = 0
+    for piece in pieces:
+        count += len(piece)
+        if count > most:
+            raise TooLargeError(
+                f"expected at most {most:,} bytes of content in {source.path}, found more; "
+                f"if that is meant, set {BYTES_VARIABLE} to what it may have"
+            )
+        if count > max(FREE_BYTES, ratio * source.count):
+            raise TooLargeError(
+                f"expected at most {ratio:,} times as much content as file in {source.path}, found {count:,} bytes and "
+                f"more in {source.count:,}; if that is meant, set {RATIO_VARIABLE} to how many times it may be"
+            )
+        yield piece
+
+
+def limit(variable: str, default: int) -> int:
+    """A limit, as an environment variable says it. Raises UsageError."""
+    text = os.environ.get(variable, str(default))
+    try:
+        return int(float(text))
+    except (ValueError, OverflowError):
+        raise UsageError(f"expected a number in the environment variable {variable}, got {text!r}") from None
+
+
+def cause(error: Exception) -> str:
+    """What the system or a library says, in small letters."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
