@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from bgdata.errors import BgdataError, CorruptFileError, StorageError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, CorruptFileError, StorageError
 from bgdata.store.checks import SQL, select_columns
 from bgdata.store.dataset import Column, Dataset, TableShape
 from bgdata.store.locked_sql import Limits, keep_to, lock, open_memory
-from bgdata.store.names import identifier, quoted
-from bgdata.store.storage import locked, storage_errors
+from bgdata.store.names import identifier, quoted, shown
+from bgdata.store.storage import locked, open_regular, storage_errors
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -36,24 +37,37 @@ STORAGE_VERSION = "v1.2.0"
 def write_catalog(warehouse: Warehouse) -> None:
     """Write catalog.duckdb anew from the manifests, one process at a time."""
     partial = warehouse.root / ".catalog.partial"
-    written = [partial, *(partial.with_name(partial.name + end) for end in (".wal", ".wal.checkpoint"))]
     with storage_errors("write", warehouse.catalog), locked(warehouse.staging / "catalog.lock"):
-        for path in written:
-            path.unlink(missing_ok=True)
-        tables = list(warehouse.versions())
         try:
-            with open_memory() as connection:
-                keep_to(connection, [*parquet_files(warehouse, tables), *(path.absolute() for path in written)])
-                connection.execute(f"attach {quoted(str(partial))} as catalog (storage_version '{STORAGE_VERSION}')")
-                connection.execute("use catalog; begin transaction")  # each alone would wait for the disk
-                fill_catalog(connection, warehouse, tables, is_file=True)
-                connection.execute("commit; use memory; detach catalog")
+            write_catalog_to(partial, warehouse)
             partial.replace(warehouse.catalog)
         except duckdb.Error as error:
             raise StorageError(f"cannot write {warehouse.catalog}: {str(error).splitlines()[0]}") from error
         finally:
-            for path in written:
-                path.unlink(missing_ok=True)
+            remove_database(partial)
+
+
+def write_catalog_to(path: Path, warehouse: Warehouse) -> None:
+    """Write a catalog of the warehouse to a new file. Raises duckdb.Error."""
+    remove_database(path)
+    tables = list(warehouse.versions())
+    with open_memory() as connection:
+        keep_to(connection, [*parquet_files(warehouse, tables), *database_files(path.absolute())])
+        connection.execute(f"attach {quoted(str(path))} as catalog (storage_version '{STORAGE_VERSION}')")
+        connection.execute("use catalog; begin transaction")  # each alone would wait for the disk
+        fill_catalog(connection, warehouse, tables, is_file=True)
+        connection.execute("commit; use memory; detach catalog")
+
+
+def database_files(path: Path) -> list[Path]:
+    """The files that DuckDB keeps for a database while it is written."""
+    return [path, *(path.with_name(path.name + end) for end in (".wal", ".wal.checkpoint"))]
+
+
+def remove_database(path: Path) -> None:
+    """Delete a database, and what a killed process left beside it."""
+    for file in database_files(path):
+        file.unlink(missing_ok=True)
 
 
 def parquet_files(warehouse: Warehouse, tables: Iterable[Table]) -> Iterator[Path]:
@@ -272,3 +286,55 @@ def is_stale(warehouse: Warehouse) -> bool:
     folders = [SQL / name for name in ("macros", "lookups", "views")]
     scripts = [path for folder in folders for path in (folder, *folder.glob("*.sql"))]
     return any(path.stat().st_mtime_ns >= written for path in (*kinds, *variants, *declared, *scripts) if path.exists())
+
+
+WRITE_ANEW = "try: bgdata catalog"
+DEFINED = {  # everything that a catalog defines, by what holds it
+    "views": "select view_name, sql, comment from duckdb_views() where not internal and",
+    "tables": "select table_name, sql, comment from duckdb_tables() where not internal and",
+    "macros": "select function_name, parameters::varchar || macro_definition, comment from duckdb_functions() where not internal and",
+    "types": "select type_name, logical_type, comment from duckdb_types() where not internal and",
+    "schemas": "select schema_name, '', comment from duckdb_schemas() where not internal and",
+    "sequences": "select sequence_name, '', comment from duckdb_sequences() where",
+    "columns": "select table_name || '.' || column_name, data_type, comment from duckdb_columns() where not internal and",
+}
+
+
+def check_catalog(warehouse: Warehouse) -> None:
+    """catalog.duckdb, which other clients open, says what the manifests say and nothing else.
+
+    Raises CheckFailedError naming what differs, CorruptFileError for what is no catalog, and CheckSkippedError where
+    there is none, or an old one. In a copy its views still name the folder where it was written.
+    """
+    if not warehouse.catalog.is_symlink() and is_stale(warehouse):
+        raise CheckSkippedError("there is none that is up to date; the next query writes it")
+    with storage_errors("read", warehouse.catalog), open_regular(warehouse.catalog):
+        pass
+    with tempfile.TemporaryDirectory() as folder, open_memory() as connection:
+        paths = {"expected": Path(folder).resolve() / "catalog.duckdb", "found": warehouse.catalog.resolve()}
+        write_catalog_to(paths["expected"], warehouse)
+        keep_to(connection, [file for path in paths.values() for file in database_files(path)])
+        try:
+            for name, path in paths.items():
+                connection.execute(f"attach {quoted(str(path))} as {name} (read_only)")
+            for what, query in DEFINED.items():
+                owned = f"{query} database_name = $1"
+                expected, found = (set(connection.execute(owned, [name]).fetchall()) for name in paths)
+                if expected == found or (what == "views" and is_moved(expected, found)):
+                    continue
+                names = shown(", ".join(sorted({str(name) for name, *_ in expected ^ found})))
+                raise CheckFailedError(f"expected its {what} as the manifests say, differing: {names}; {WRITE_ANEW}")
+            expected, found = (set(connection.execute(f"from {name}.manifests").fetchall()) for name in paths)
+            if expected != found:
+                raise CheckFailedError(f"expected the manifests as they are, found others in it; {WRITE_ANEW}")
+        except duckdb.Error as error:
+            raise CorruptFileError(
+                f"expected a DuckDB catalog, found: {str(error).splitlines()[0]}; {WRITE_ANEW}"
+            ) from error
+
+
+def is_moved(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]) -> bool:
+    """Whether views differ by nothing but the folder of the warehouse, which a copy of it has from before."""
+    place = r"getvariable\('warehouse'\), '(?:[^']|'')*'"
+    sides = ({(name, re.sub(place, "", sql), comment) for name, sql, comment in side} for side in (expected, found))
+    return next(sides) == next(sides)

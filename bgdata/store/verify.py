@@ -80,6 +80,15 @@ def verify(
                 break
 
 
+def verify_files(warehouse: Warehouse) -> Iterator[Finding]:
+    """Check what a warehouse has beside its versions: the catalog, which other clients open, and the lock."""
+    from bgdata.store.catalog import check_catalog
+
+    yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
+    if warehouse.lock.is_symlink() or warehouse.lock.exists():
+        yield finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
+
+
 def checks_of(
     warehouse: Warehouse, table: Table, sample_rows: int, seed: int, progress: Progress
 ) -> Iterator[tuple[str, Check]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -14,9 +15,9 @@ from bgdata.store.catalog import connect, write_catalog
 from bgdata.store.locked_sql import Limits, reading_query
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
-from bgdata.store.verify import verify
+from bgdata.store.verify import Status, verify, verify_files
 from bgdata.store.warehouse import Warehouse
-from tests.store.toy import Count
+from tests.store.toy import Count, toy_warehouse
 
 TEN = Count(10)
 
@@ -26,9 +27,10 @@ def test_a_variant_that_holds_sql(toys: Warehouse, tmp_path: Path) -> None:
     table = toys.build("squares", TEN)
     evil = tmp_path / "evil"
     sql = f"10; copy (select 1) to '{evil}'; create view x as select 1"
+    manifest = table.manifest
     for changes in ({"variant": sql}, {"variant": "10' union all from read_text('/etc/passwd')--"}, {"dataset": sql}):
         (table.folder / "manifest.json").unlink()
-        dataclasses.replace(table.manifest, **changes).save(table.folder)  # type: ignore[arg-type]
+        dataclasses.replace(manifest, **changes).save(table.folder)  # type: ignore[arg-type]
         write_catalog(toys)
         statuses = [finding.problem for finding in verify(toys, [Table(table.folder)], **SAMPLE)]
         assert any("expected the name of a" in problem for problem in statuses)
@@ -47,8 +49,9 @@ SAMPLE = {"sample_rows": 5, "seed": 0, "progress": Silence()}
 
 def test_parameters_that_hold_sql(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
+    manifest = table.manifest
     (table.folder / "manifest.json").unlink()
-    dataclasses.replace(table.manifest, parameters={"count": "10'; drop view x; --"}).save(table.folder)
+    dataclasses.replace(manifest, parameters={"count": "10'; drop view x; --"}).save(table.folder)
     with toys.connect() as connection, pytest.raises(duckdb.Error, match="expected count of type int"):
         connection.sql("from squares").fetchall()
 
@@ -238,3 +241,41 @@ def test_no_temporary_folder_is_left(toys: Warehouse, tmp_path: Path, monkeypatc
     with toys.connect() as connection:
         connection.sql("from squares order by all").fetchall()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("create or replace view squares as select 1", "its views"),
+        ("create or replace macro epc(x) as 7", "its macros"),
+        ("create macro evil(x) as x", "its macros"),
+        ("create table evil(x int)", "its tables"),
+        ("create schema evil", "its schemas"),
+        ("insert into manifests values ('r1-00000000', true, '{}')", "the manifests"),
+    ],
+)
+def test_verify_covers_the_catalog(toys: Warehouse, sql: str, what: str) -> None:
+    toys.build("squares", TEN)
+    assert [finding.status for finding in verify_files(toys)] == [Status.PASSED]
+    with duckdb.connect(str(toys.catalog)) as connection:
+        connection.execute(sql)
+    (finding,) = verify_files(toys)
+    assert (finding.subject, finding.status) == ("catalog.duckdb", Status.FAILED)
+    assert f"expected {what} as" in finding.problem
+
+
+def test_verify_covers_whole_catalogs_and_locks(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    toys.lock.write_text("junk")
+    toys.catalog.write_bytes(b"junk" * 1000)
+    assert ["expected a " in finding.problem for finding in verify_files(toys)] == [True, True]
+    toys.catalog.unlink()
+    toys.lock.unlink()
+    assert [finding.status for finding in verify_files(toys)] == [Status.SKIPPED]
+
+
+def test_a_copy_is_well(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    shutil.copytree(toys.root, toys.root.with_name("copy"))
+    statuses = {finding.status for finding in verify_files(toy_warehouse(toys.root.with_name("copy")))}
+    assert statuses <= {Status.PASSED, Status.SKIPPED}
