@@ -289,14 +289,15 @@ def is_stale(warehouse: Warehouse) -> bool:
 
 
 WRITE_ANEW = "try: bgdata catalog"
+SHOWN = "not internal and"
 DEFINED = {  # everything that a catalog defines, by what holds it
-    "views": "select view_name, sql, comment from duckdb_views() where not internal and",
-    "tables": "select table_name, sql, comment from duckdb_tables() where not internal and",
-    "macros": "select function_name, parameters::varchar || macro_definition, comment from duckdb_functions() where not internal and",
-    "types": "select type_name, logical_type, comment from duckdb_types() where not internal and",
-    "schemas": "select schema_name, '', comment from duckdb_schemas() where not internal and",
+    "views": f"select view_name, sql, comment from duckdb_views() where {SHOWN}",
+    "tables": f"select table_name, sql, comment from duckdb_tables() where {SHOWN}",
+    "macros": f"select function_name, concat(parameters, macro_definition), comment from duckdb_functions() where {SHOWN}",
+    "types": f"select type_name, logical_type, comment from duckdb_types() where {SHOWN}",
+    "schemas": f"select schema_name, '', comment from duckdb_schemas() where {SHOWN}",
     "sequences": "select sequence_name, '', comment from duckdb_sequences() where",
-    "columns": "select table_name || '.' || column_name, data_type, comment from duckdb_columns() where not internal and",
+    "columns": f"select concat(table_name, '.', column_name), data_type, comment from duckdb_columns() where {SHOWN}",
 }
 
 
