@@ -12,21 +12,15 @@ Evaluation(win=0.52..., ..., source=<Source.CONTACT_NETWORK: 5>, ply=0, accuracy
 >>> warehouse.batches("rollout_labels", split="train", seed=1)  # doctest: +SKIP
 Feed(rollout_labels/...: 8,012 rows of train, 3 left out for benchmarks)
 
-Importing this and opening tables loads NumPy alone; DuckDB, PyArrow and Numba come with the first build or query, and
-Numba with `open_player`.
+Importing this loads nothing else, opening tables NumPy alone; DuckDB, PyArrow and Numba come with the first build or
+query, and Numba with `open_player`.
 """
 
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from bgdata.bearoff.index import layout_at, layout_count, position_index
-from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
-from bgdata.datasets import all_kinds
-from bgdata.game.plays import Play, legal_plays
-from bgdata.game.position import Position
-from bgdata.warehouse import Warehouse
 
 __all__ = [
     "Equities",
@@ -48,40 +42,62 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from bgdata.bearoff.index import layout_at, layout_count, position_index
+    from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
+    from bgdata.datasets import all_kinds
+    from bgdata.game.plays import Play, legal_plays
+    from bgdata.game.position import Position
     from bgdata.players import open_player
+    from bgdata.warehouse import Warehouse
 
 Folder = str | os.PathLike[str]
-_KINDS = all_kinds()
+_HOMES = {
+    "bgdata.bearoff.index": ("layout_at", "layout_count", "position_index"),
+    "bgdata.bearoff.tables": ("Equities", "RaceTable", "TwoSidedTable"),
+    "bgdata.datasets": ("all_kinds",),
+    "bgdata.game.plays": ("Play", "legal_plays"),
+    "bgdata.game.position": ("Position",),
+    "bgdata.players": ("open_player",),
+    "bgdata.warehouse": ("Warehouse",),
+}
 
 
 def open_warehouse(root: Folder = "warehouse") -> Warehouse:
     """The warehouse in a folder, which need not exist yet."""
-    return Warehouse(root, _KINDS)
+    from bgdata.datasets import all_kinds
+    from bgdata.warehouse import Warehouse
+
+    return Warehouse(root, all_kinds())
 
 
 def open_one_sided(root: Folder, points: int) -> RaceTable:
     """Map the one-sided bearoff table of 15 checkers on `points` points. Raises MissingTableError."""
+    from bgdata.bearoff.tables import RaceTable
+
     return RaceTable(open_warehouse(root).open("bearoff_one_sided", f"{points}x15"))
 
 
 def open_gammon(root: Folder, points: int) -> RaceTable:
     """Map the table of saving the gammon with 15 checkers on `points` points. Raises MissingTableError."""
+    from bgdata.bearoff.tables import RaceTable
+
     return RaceTable(open_warehouse(root).open("bearoff_gammon", f"{points}x15"))
 
 
 def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
     """Map the exact two-sided table of up to `checkers` on `points` points. Raises MissingTableError."""
+    from bgdata.bearoff.tables import TwoSidedTable
+
     return TwoSidedTable(open_warehouse(root).open("bearoff_two_sided", f"{points}x{checkers}"))
 
 
 def __getattr__(name: str) -> Any:
-    """`open_player`, loaded when it is first named: what it needs takes half a second, and only players need it."""
-    if name != "open_player":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from bgdata.players import open_player
-
-    globals()[name] = open_player
-    return open_player
+    """Whatever is loaded when it is first named: commands hear signals before, and half of this is for players only."""
+    for home, names in _HOMES.items():
+        if name in names:
+            globals()[name] = getattr(import_module(home), name)
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -9,12 +9,13 @@ from typing import Any, NoReturn
 
 import click
 
-from bgdata import cli_bearoff, cli_claims, cli_corpora, cli_met, cli_players
+from bgdata import cli_bearoff, cli_claims, cli_corpora, cli_housekeeping, cli_met, cli_players
 from bgdata.commands import report
 from bgdata.commands.options import executor_option, gnubg_option, threads_option
 from bgdata.commands.train import train
 from bgdata.datasets import all_kinds
 from bgdata.errors import BgdataError, UsageError
+from bgdata.process import BROKEN_PIPE, is_stopping, say_stopped
 from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.warehouse import Warehouse
 
@@ -26,17 +27,26 @@ PARAMETER_NAMES = sorted({name for kind in SIZED for name in kind.parameters.nam
 
 
 class Commands(click.Group):
-    """Prints expected errors as one line: exit code 2 for wrong usage, 1 for failure, 130 when interrupted."""
+    """Prints expected errors as one line: exit code 2 for wrong usage, 1 for failure, 130 when interrupted, 141 when
+    nobody reads the output."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return super().main(*arguments, **options)
+        except SystemExit:
+            if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):  # so does Click end where a pipe breaks
+                sys.exit(BROKEN_PIPE)
+            raise
 
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
-        except BgdataError as error:
-            if context.params.get("debug"):
-                raise
-            fail(str(error), 2 if isinstance(error, UsageError) else 1)
-        except KeyboardInterrupt:
-            fail("interrupted; nothing is lost, the same command goes on from here", 130)
+        except BaseException as error:
+            if is_stopping(error):
+                sys.exit(say_stopped())
+            if isinstance(error, BgdataError) and not context.params.get("debug"):
+                fail(str(error), 2 if isinstance(error, UsageError) else 1)
+            raise
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -357,12 +367,10 @@ def gnubg_bd(threads: int | None, **options: Any) -> None:
 @click.option("-o", "--output", required=True, type=OUTPUT, help="File to write.")
 @click.pass_obj
 def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
-    """Write a table, such as bearoff_two_sided/6x6, with the columns that SQL shows."""
-    from bgdata.commands.query import run_query
+    """Write a table, such as bearoff_two_sided/6x6 or one version of it, with the columns that SQL shows."""
+    from bgdata.commands.query import export_version
 
-    kind, _, variant = table.partition("/")
-    warehouse.open(kind, variant)
-    run_query(warehouse, f"select * from {kind}_{variant.replace('-', '_')}", form, output)
+    export_version(warehouse, table, form, output)
 
 
 @export.command(name="text")
@@ -374,12 +382,11 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
     """Write a table of positions, a benchmark or matches as other programs read them."""
     from bgdata.commands.export_text import write_text
 
-    kind, _, variant = table.partition("/")
-    click.echo(write_text(warehouse.open(kind, variant), form, output))
+    click.echo(write_text(warehouse.open_reference(table), form, output))
 
 
 export.add_command(cli_met.export)
-for module in (cli_players, cli_bearoff, cli_corpora, cli_met, cli_claims):
+for module in (cli_players, cli_bearoff, cli_corpora, cli_met, cli_claims, cli_housekeeping):
     for command in module.COMMANDS:
         main.add_command(command)
 

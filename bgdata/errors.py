@@ -41,6 +41,10 @@ class InvalidParameterError(UsageError):
     """A dataset parameter outside its range."""
 
 
+class InvalidNameError(UsageError):
+    """A name that no kind, variant, version or file has: it could be part of a path or of SQL."""
+
+
 class UnknownEncoderError(UsageError, KeyError):
     """No encoder of network inputs has this name."""
 
@@ -63,6 +67,10 @@ class MissingExtraError(BgdataError, ImportError):
 
 class MissingTableError(BgdataError, KeyError):
     """The warehouse holds no such dataset, variant or version."""
+
+
+class VersionInUseError(BgdataError, RuntimeError):
+    """A version that is to be deleted while others are made from it, or may be."""
 
 
 class MissingWarehouseError(BgdataError, FileNotFoundError):
@@ -103,6 +111,10 @@ class ManifestFormatError(BgdataError, OSError):
 
 class CheckFailedError(BgdataError, AssertionError):
     """A table breaks one of its own checks."""
+
+
+class CheckSkippedError(BgdataError, NotImplementedError):
+    """A check that cannot be made here, and why: neither passed nor failed."""
 
 
 class NoRowsError(BgdataError, ValueError):

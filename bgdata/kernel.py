@@ -17,12 +17,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event as numba_event
 from numpy.typing import NDArray
+
+from bgdata.process import compilation
 
 F = TypeVar("F", bound=Callable[..., Any])
 Array = NDArray[Any]
 prange = numba.prange
 config: Any = numba.config
+events: Any = numba_event
 _PACKAGE = Path(__file__).parent
 
 
@@ -70,6 +74,19 @@ def _cache_folder() -> Iterator[None]:
         yield
     finally:
         config.CACHE_DIR = before
+
+
+class _Listener(events.Listener):  # type: ignore[misc]
+    """Tells `process.compilation` when Numba compiles; of kernels that come from the cache it hears nothing."""
+
+    def on_start(self, event: Any) -> None:  # noqa: ARG002
+        compilation.begin(kernel_cache() if can_cache() else None)
+
+    def on_end(self, event: Any) -> None:  # noqa: ARG002
+        compilation.end()
+
+
+events.register("numba:compile", _Listener())
 
 
 def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = False) -> Callable[[F], F]:

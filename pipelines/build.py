@@ -5,6 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from bgdata.process import begin, is_stopping, run, shielding
+
+if __name__ == "__main__":
+    begin()  # importing Prefect takes seconds
+
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
@@ -44,7 +49,7 @@ def report(root: str, versions: list[str]) -> str:
     lines = ["| version | rows | digest |", "| - | -: | - |"]
     warehouse = open_warehouse(root)
     for name in versions:
-        manifest = warehouse.open(*name.split("/")).manifest
+        manifest = warehouse.open_reference(name).manifest
         lines.append(f"| {name} | {manifest.rows:,} | {manifest.digest[:16]} |")
     return "\n".join(lines)
 
@@ -53,11 +58,13 @@ def main(root: str = "warehouse") -> int:
     """Run the flow and compare with the lock; returns the exit code."""
     try:
         # the heartbeat thread would hold every flow for a second
-        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), shielding():
             build_warehouse(root)
         lock = open_warehouse(root).lock
         same = compare_with_lock(open_warehouse(root)) if lock.exists() else True
     except BgdataError as error:
+        if is_stopping(error):
+            raise
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(f"{Path(root)}: built" + (" and equal to its lock" if same and lock.exists() else ""))
@@ -65,4 +72,4 @@ def main(root: str = "warehouse") -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    run(lambda: main(*sys.argv[1:]))

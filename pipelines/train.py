@@ -18,6 +18,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 
+from bgdata.process import begin, is_stopping, run, shielding
+
+if __name__ == "__main__":
+    begin()  # importing Prefect takes seconds
+
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
@@ -103,14 +108,16 @@ def main(arguments: Sequence[str]) -> int:
     root, plan = parsed(arguments)
     try:
         # the heartbeat thread would hold every flow for a second
-        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), shielding():
             *_, learned, scored = train_network(root, plan)
         print(f"{learned}\n{steps.scores_text(open_warehouse(root), scored)}")
     except BgdataError as error:
+        if is_stopping(error):
+            raise
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(lambda: main(sys.argv[1:]))

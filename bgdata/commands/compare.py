@@ -9,11 +9,13 @@ import click
 
 from bgdata.commands.gnubg_files import define_gnubg_view
 from bgdata.errors import UsageError
-from bgdata.store.lockfile import load_lock
+from bgdata.store.lockfile import LockEntry, load_lock
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import duckdb
+
+SAME = "same"
 
 
 def compare_with_lock(warehouse: Warehouse) -> bool:
@@ -21,11 +23,23 @@ def compare_with_lock(warehouse: Warehouse) -> bool:
     warehouse.require()
     same = True
     for entry in load_lock(warehouse.lock):
-        digests = [table.manifest.digest for table in warehouse.versions(entry.dataset, entry.variant)]
-        verdict = "same" if entry.digest in digests else "not built" if not digests else f"DIFFERS: {digests[-1][:16]}"
-        same &= entry.digest in digests
+        verdict = verdict_on(warehouse, entry)
+        same &= verdict == SAME
         click.echo(f"{entry.dataset}/{entry.variant}: locked {entry.digest[:16]}, {verdict}")
     return same
+
+
+def verdict_on(warehouse: Warehouse, entry: LockEntry) -> str:
+    """Whether the current version of a locked variant is the locked one, in words. Raises as Warehouse.open."""
+    versions = list(warehouse.versions(entry.dataset, entry.variant))
+    if not versions:
+        return "not built"
+    current = warehouse.open(entry.dataset, entry.variant)
+    if current.manifest.digest == entry.digest:
+        return SAME
+    locked = [table for table in versions if table.folder.name.endswith(entry.digest[:8])]
+    step = f"; try: bgdata use {locked[0].name}" if locked else ""
+    return f"DIFFERS: current is {current.manifest.digest[:16]}{step}"
 
 
 def compare_tables(warehouse: Warehouse, before: str, after: str) -> bool:
@@ -57,8 +71,8 @@ def define_side(warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, vie
 
     if name.endswith(".bd"):
         return define_gnubg_view(connection, Path(name), view)
-    parts = name.split("/")
-    if len(parts) not in (2, 3):
+    if name.count("/") not in (1, 2):
         raise UsageError(f"expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got {name}")
-    define_version(connection, view, warehouse.kind(parts[0]), warehouse.open(*parts))
-    return parts[0]
+    table = warehouse.open_reference(name)
+    define_version(connection, view, warehouse.kind(table.manifest.dataset), table)
+    return table.manifest.dataset

@@ -11,7 +11,7 @@ from bgdata.commands.referee import table_size
 from bgdata.commands.report import progress_bars
 from bgdata.commands.rollout import label_positions as label_by_rollouts
 from bgdata.commands.rollout import network_parameters
-from bgdata.datasets._sources import find_source_recipe
+from bgdata.datasets._sources import find_source
 from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
 from bgdata.datasets.bearoff_labels import BearoffParameters
 from bgdata.datasets.engine_labels import DATASET as ENGINES
@@ -64,10 +64,11 @@ def check_options(engine: str, given: set[str]) -> None:
 
 def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_change: float) -> None:
     """lookahead_labels."""
+    place, recipe = find_source(warehouse, source)
     parameters = LookaheadParameters(
-        source=source,
+        source=place,
         **network_parameters(warehouse, network),
-        source_recipe=find_source_recipe(warehouse, source),
+        source_recipe=recipe,
         least_change=f"{least_change:g}" if least_change else "",
     )
     table = built(warehouse, LOOKAHEADS, parameters)
@@ -83,17 +84,17 @@ def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_ch
 
 def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any]) -> None:
     """engine_labels."""
-    ply, recipe = options["ply"] or 0, find_source_recipe(warehouse, source)
+    ply, (place, recipe) = options["ply"] or 0, find_source(warehouse, source)
     if engine == "lookahead":
         if options["least_change"]:
             raise UsageError(f"expected --least-change with --ply 1, got it with --ply {ply}")
         if ply > MOST_PLY:
             raise UsageError(f"expected --ply 0 to {MOST_PLY} for lookahead, got {ply}")
         network = network_parameters(warehouse, options["network"])
-        parameters = EngineParameters(source, "network", ply, **network, source_recipe=recipe)
+        parameters = EngineParameters(place, "network", ply, **network, source_recipe=recipe)
     else:
         version = open_player(engine, ply).version
-        parameters = EngineParameters(source, engine, ply, version, source_recipe=recipe)
+        parameters = EngineParameters(place, engine, ply, version, source_recipe=recipe)
     table = built(warehouse, ENGINES, parameters)
     who = table.array("engine").tobytes().decode()
     click.echo(f"{table.manifest.rows:,} positions by {who}, {ply}-ply")

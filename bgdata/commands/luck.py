@@ -71,7 +71,7 @@ def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
     kind, _, variant = source.partition("/")
     path = Path(source)
     if kind == MATCHES.name and variant and not path.exists():
-        return list(matches_of(warehouse.open(kind, variant).arrays()))
+        return list(matches_of(warehouse.open_reference(source).arrays()))
     file = read_matches(path)
     for line in file.quarantined:
         raise InvalidGameError(f"expected a record of whole games in {source}, found in {line}")

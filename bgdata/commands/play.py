@@ -28,6 +28,7 @@ from bgdata.game.position import START, Position
 from bgdata.game.random import random_stream
 from bgdata.kernel import threads
 from bgdata.play.games import dice_at
+from bgdata.process import go_on
 
 HELP = """\
   8/5 6/5   your play; moves in any order, bar/22, 6/off, 13/7(2)
@@ -108,6 +109,7 @@ def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str] = ask) 
                 click.echo(f"{player.label} rolls {game.roll}: {play}")
                 game.make(play)
     except KeyboardInterrupt:
+        go_on()
         game.is_left = True
         click.echo()
     if game.is_left:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import click
 
 from bgdata.commands.report import progress_bars
-from bgdata.errors import ManifestFormatError, MissingTableError
+from bgdata.errors import ManifestFormatError, MissingTableError, UsageError
+from bgdata.process import keeping_nothing, when_cut_off
+from bgdata.store.catalog import is_readable
 from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.published import is_published
-from bgdata.store.storage import remove_folder, storage_errors
+from bgdata.store.storage import locked, remove_folder, storage_errors
 from bgdata.store.table import Table
-from bgdata.store.verify import verify
+from bgdata.store.verify import Finding, Status, verify
 from bgdata.store.warehouse import Warehouse
 
 
@@ -22,20 +29,30 @@ def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int, seed: 
     if not tables:
         raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
     failed: dict[str, Table] = {}
+    counts = Counter[Status]()
     with progress_bars() as progress:
-        passed = 0
         for finding in verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress):
-            passed += not finding.problem
-            if finding.problem:
-                failed[finding.table.name] = finding.table
-                progress.note(f"FAILED {finding.table.name}: {finding.check}: {finding.problem}")
-            elif finding.check == "lock":
-                progress.note(f"ok     {finding.table.name}: {finding.table.manifest.rows:,} rows")
-    click.echo(f"{len(tables)} versions, {passed} checks passed, {len(failed)} versions failed")
+            counts[finding.status] += 1
+            if finding.status is Status.FAILED and finding.table:
+                failed[finding.subject] = finding.table
+            for line in lines_of(finding):
+                progress.note(line)
+    passed, skipped, wrong = (counts[status] for status in (Status.PASSED, Status.SKIPPED, Status.FAILED))
+    click.echo(f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed")
     if failed and repair:
         for table in sorted(failed.values(), key=lambda table: warehouse.kind(table.folder.parts[-3]).takes_files):
             repair_version(warehouse, table)
-    return not failed or repair
+    beyond_repair = wrong - len(failed)
+    return not beyond_repair and (not failed or repair)
+
+
+def lines_of(finding: Finding) -> Iterator[str]:
+    """What people should know of a finding: what failed, what was skipped, and that a version is well."""
+    if finding.status is not Status.PASSED:
+        word = "FAILED " if finding.status is Status.FAILED else "skipped"
+        yield f"{word} {finding.subject}: {finding.check}: {finding.text}"
+    elif finding.check == "lock" and finding.table:
+        yield f"ok      {finding.subject}: {finding.table.manifest.rows:,} rows"
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
@@ -61,13 +78,14 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
                 f"delete {table.folder} and build it anew"
             ) from error
         parameters = matching[0]
+    inputs = warehouse.made_from(table) if is_readable(table) else None
     aside = warehouse.staging / f"damaged-{name}-{variant}-{table.folder.name}"
     with storage_errors("move", table.folder):
         aside.parent.mkdir(exist_ok=True)
         remove_folder(aside)
         table.folder.rename(aside)
     with progress_bars() as progress:
-        built = warehouse.build(name, parameters, progress=progress)
+        built = warehouse.build(name, parameters, progress=progress, inputs=inputs)
     click.echo(f"repaired {built.name}; the damaged files are in {aside}")
 
 
@@ -76,17 +94,23 @@ def rebuild_and_compare(warehouse: Warehouse, kind: str | None, *, is_all: bool 
 
     Versions that come with the package are only copied, which compares their hashes, unless `is_all`.
     """
-    locked = [entry for entry in load_lock(warehouse.lock) if kind in (None, entry.dataset)]
-    if kind is not None and not locked:
+    entries = [entry for entry in load_lock(warehouse.lock) if kind in (None, entry.dataset)]
+    if kind is not None and not entries:
         warehouse.kind(kind)
         raise MissingTableError(f"expected {kind} in {warehouse.lock}, found none; try: bgdata lock")
     aside_root = warehouse.staging if warehouse.root.is_dir() else None
     if aside_root:
         aside_root.mkdir(exist_ok=True)
     equal = True
-    with tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder, progress_bars() as progress:
+    with (
+        tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder,
+        when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
+        keeping_nothing(),
+        locked(Path(folder).with_suffix(".lock")),  # held: `bgdata gc` leaves the folder alone
+        progress_bars() as progress,
+    ):
         aside = Warehouse(folder, warehouse.kinds)
-        for entry in locked:
+        for entry in entries:
             declared = warehouse.kind(entry.dataset)
             parameters = declared.default(entry.variant)
             is_computed = is_all and declared.published(parameters) is not None
@@ -120,7 +144,8 @@ def rebuild_in_place(warehouse: Warehouse, kind: str | None, *, is_all: bool = F
 
 
 def write_lock(warehouse: Warehouse) -> None:
-    """Write the lock of the default variants; raises MissingTableError when one is not built."""
+    """Write the lock of the default variants from their current versions. Raises MissingTableError when one is not
+    built, and UsageError where another recipe is current."""
     manifests = []
     for kind in warehouse.kinds.values():
         for parameters in kind.defaults:
@@ -128,6 +153,12 @@ def write_lock(warehouse: Warehouse) -> None:
             if table is None:
                 raise MissingTableError(
                     f"expected {kind.name}/{kind.slug(parameters)} in {warehouse.root}, found none; try: bgdata build"
+                )
+            current = warehouse.open(kind.name, kind.slug(parameters))
+            if current.folder != table.folder:
+                raise UsageError(
+                    f"expected the default recipe of {kind.name}/{kind.slug(parameters)} to be current, "
+                    f"found {current.folder.name}; try: bgdata use {table.name}"
                 )
             manifests.append(table.manifest)
     save_lock(warehouse.lock, manifests)

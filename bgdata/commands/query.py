@@ -12,7 +12,9 @@ import duckdb
 
 from bgdata.commands.gnubg_files import define_gnubg_view, view_name
 from bgdata.errors import QueryError, UsageError
+from bgdata.process import when_cut_off
 from bgdata.store.catalog import quoted
+from bgdata.store.reading import connect_tables
 from bgdata.store.storage import storage_errors
 from bgdata.store.warehouse import Warehouse
 
@@ -40,18 +42,32 @@ def run_query(
             raise QueryError(first_lines(error)) from error
 
 
+def export_version(warehouse: Warehouse, reference: str, form: str, output: Path) -> None:
+    """Write the main table of `KIND/VARIANT` or `KIND/VARIANT/VERSION`. Raises UsageError, MissingTableError and
+    QueryError."""
+    table = warehouse.open_reference(reference)
+    with connect_tables(warehouse.kinds, [table]) as connection:
+        try:
+            relation = connection.sql(f"from {warehouse.kind(table.manifest.dataset).tables[0].name}")
+            write_rows(connection, relation, form, output)
+        except duckdb.Error as error:
+            raise QueryError(first_lines(error)) from error
+
+
 def write_rows(
     connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, output: Path | None
 ) -> None:
     """Copy the rows to a file, written aside and renamed, or to standard output."""
     if output is None:
         with tempfile.NamedTemporaryFile(suffix=f".{form}") as file:  # DuckDB would truncate what stdout goes to
-            copy_rows(connection, relation, form, file.name)
-            with Path(file.name).open("rb") as rows:
-                shutil.copyfileobj(rows, sys.stdout.buffer)
+            path = Path(file.name)
+            with when_cut_off(path.unlink):
+                copy_rows(connection, relation, form, file.name)
+                with path.open("rb") as rows:
+                    shutil.copyfileobj(rows, sys.stdout.buffer)
         return
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-    with storage_errors("write", output):
+    with storage_errors("write", output), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         try:
             partial.touch()  # DuckDB's own words for a folder that cannot be written would blame the query
             copy_rows(connection, relation, form, str(partial))

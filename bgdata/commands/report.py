@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgdata.errors import BgdataError
+from bgdata.process import when_cut_off
 from bgdata.store.checks import sql_checks
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset, Input, Parameters
 from bgdata.store.progress import Progress
+from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked
 
 
 def print_kinds(warehouse: Warehouse) -> None:
-    """One line for each kind, and one for each of its versions."""
+    """One line for each kind, and one for each of its versions; a `*` marks the current one of a variant."""
     for name, kind in warehouse.kinds.items():
         defaults = ", ".join(kind.slug(parameters) for parameters in kind.defaults)
         click.echo(f"{name}  [{defaults}]\n    {kind.summary}")
@@ -32,13 +36,21 @@ def print_kinds(warehouse: Warehouse) -> None:
             try:
                 manifest = table.manifest
                 size = sum(entry.bytes for entry in manifest.files)
-                click.echo(
-                    f"    {manifest.variant:<8} {manifest.version}  {manifest.rows:>12,} rows  {size / 1e6:>8,.1f} MB"
-                )
+                mark = "*" if is_current(warehouse, table) else " "
+                name = f"{manifest.variant:<8} {manifest.version}"
+                click.echo(f"  {mark} {name}  {manifest.rows:>12,} rows  {size / 1e6:>8,.1f} MB")
             except BgdataError as error:
                 click.echo(f"    {table.name}: {error}")
     if not warehouse.root.is_dir():
         click.echo(f"\nno warehouse in {warehouse.root} yet; try: bgdata build")
+
+
+def is_current(warehouse: Warehouse, table: Table) -> bool:
+    """Whether a version answers for its variant; nothing does where `current` is damaged."""
+    try:
+        return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
+    except BgdataError:
+        return False
 
 
 def print_kind(kind: Dataset[Any], parameters: Parameters) -> None:
@@ -62,9 +74,16 @@ def print_kind(kind: Dataset[Any], parameters: Parameters) -> None:
     for shape in kind.tables:
         for claim, _ in sql_checks(shape.name):
             click.echo(f"  {claim.replace('_', ' ')}")
-    for role, (name, wanted) in kind.inputs(parameters).items():
-        click.echo(f"\ninput {role}: {name} with {', '.join(f'{key} {value}' for key, value in vars(wanted).items())}")
+    for role, wanted in kind.inputs(parameters).items():
+        click.echo(f"\ninput {role}: {input_text(wanted)}")
     click.echo(f"\na build of {kind.slug(parameters)}: {estimate_text(kind.estimate(parameters))}")
+
+
+def input_text(wanted: Input) -> str:
+    """`KIND/VARIANT/VERSION`, or a kind with its parameters."""
+    if isinstance(wanted, str):
+        return wanted
+    return f"{wanted[0]} with {', '.join(f'{key} {value}' for key, value in vars(wanted[1]).items())}"
 
 
 def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, yes: bool) -> None:
@@ -91,12 +110,17 @@ class TerminalBars:
         """Replace the bar by that of the next stage."""
         if self._task is not None:
             self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(label, total=total, unit=unit)
+        self._task = self._bars.add_task(label, total=total, unit=unit, known="")
 
     def advance(self, count: int) -> None:
         """Move the bar on."""
         if self._task is not None:
             self._bars.advance(self._task, count)
+
+    def tell(self, text: str) -> None:
+        """Show what is known so far beside the label."""
+        if self._task is not None:
+            self._bars.update(self._task, known=text)
 
     def note(self, text: str) -> None:
         """Print a line above the bar, once: a table may be the input of many."""
@@ -121,7 +145,13 @@ def progress_bars(*, notes: bool = True) -> Iterator[Progress]:
             speed = task.finished_speed or task.speed
             return Text(f"{speed:,.0f} {task.fields['unit']}/s" if speed else "")
 
-    console = Console(stderr=True, soft_wrap=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    class Lines(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    console = Lines(stderr=True, soft_wrap=True)
+    ends = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn()
+    columns = (*ends, TextColumn("{task.fields[known]}", markup=False))
+    bars = Bars(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with bars, when_cut_off(bars.stop):
         yield TerminalBars(bars, notes=notes)

@@ -9,6 +9,7 @@ import click
 
 from bgdata.commands.referee import table_size
 from bgdata.commands.report import progress_bars
+from bgdata.datasets._sources import leads_to
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.selfplay_labels import DATASET, LabelParameters
@@ -44,17 +45,17 @@ def rescore_corpus(warehouse: Warehouse, source: str, table: str, *, combined: b
 
 def found_corpus(warehouse: Warehouse, source: str) -> SelfPlayParameters:
     """The parameters of a corpus that is there, whole, and by the recipe of today: what labels name as their input."""
-    kind, _, variant = source.partition("/")
-    if kind != SELFPLAY.name or not variant or "/" in variant:
+    kind, variant, *_ = [*source.split("/"), ""]
+    if kind != SELFPLAY.name or not variant:
         raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {source!r}")
     if next(warehouse.versions(kind, variant), None) is None:
         warehouse.require()
         have = ", ".join(warehouse.variants(kind)) or "none"
         raise MissingTableError(f"no {source} in {warehouse.root} (have: {have}); try: bgdata {command_for(variant)}")
-    table = warehouse.open(kind, variant)
+    table = warehouse.open_reference(source)
     table.check_sizes()
     parameters = SelfPlayParameters.from_manifest(table.manifest.parameters)
-    if warehouse.find(SELFPLAY, parameters) is None:
+    if not leads_to(warehouse, table):
         raise MissingTableError(
             f"expected {source} as the player plays now, found {table.folder.name} by another network or tables; "
             f"try: bgdata {command_for(variant)}"

@@ -10,9 +10,10 @@ from typing import Any
 import click
 import numpy as np
 
+from bgdata.commands.kept_rollout import kept_rollout
 from bgdata.commands.report import progress_bars
 from bgdata.datasets._rollouts import RollerParameters
-from bgdata.datasets._sources import find_source_recipe
+from bgdata.datasets._sources import find_source
 from bgdata.datasets.rollout_labels import DATASET as LABELS
 from bgdata.datasets.rollout_labels import LabelParameters
 from bgdata.evaluation.chances import CHANCES
@@ -25,8 +26,8 @@ from bgdata.game.codec import flip_boards
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.play.rollout import How, Limits, RolloutResult, roll_out
-from bgdata.play.rollout_decisions import Decision, Window, roll_out_decision
+from bgdata.play.rollout import How, Limits, RolloutResult, Values, result_of, roll_out
+from bgdata.play.rollout_decisions import Decision, Window, own_blocks, roll_out_decision
 from bgdata.store.warehouse import Warehouse
 
 
@@ -38,34 +39,54 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
     how = How(options["stop"], options["truncate"], not options["no_luck"])
     limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)
     stakes = match.stakes if match else None
-    if roll is None:
-        board = np.array([position.board], np.int8)
-        until, most = limits.until, limits.most_trials
-        result = roll_out(board, player.brain, limits.trials, options["seed"], how, until=until, most_trials=most)
-        rows = [as_dictionary(result, 0, limits)]
-        lines = describe_result(result)
-    else:
-        window = Window(options["within"], min(2, options["plays"]), options["plays"])
-        board = np.array(position.board, np.int8)
-        dice = roll.high, roll.low
-        decision = roll_out_decision(board, dice, player.brain, options["seed"], how, window, limits)
-        plays = names_of(decision, position, roll)
-        rows = [play_dictionary(decision, row, limits) | {"play": play} for row, play in enumerate(plays)]
-        result, lines = decision.result, describe_decision(decision, plays)
-    if form == "json":
-        click.echo(json.dumps({"position_id": position.id, "player": player.label, "version": player.version} | (
-            rows[0] if roll is None else {"roll": str(roll), "plays": rows}
-        )))  # fmt: skip
-        return
-    click.echo(format_board_text(position, roll=roll, stakes=stakes))
-    click.echo("\n" + "\n".join([*lines, *describe_limits(result, limits)]))
+    window = Window(options["within"], min(2, options["plays"]), options["plays"])
+    board, seed, brain = np.array(position.board, np.int8), options["seed"], player.brain
+    most, until = limits.most_trials or limits.trials, limits.until
+    asked = (roll.high, roll.low, window) if roll else ()
+    with kept_rollout(player.label, player.version, position.board, seed, how, asked) as kept:
+        with progress_bars() as progress:
+            if roll is None:
+                through = kept.watched(progress, most, estimate)
+                result = roll_out(
+                    board[None], brain, limits.trials, seed, how, until=until, most_trials=limits.most_trials,
+                    through=through,
+                )  # fmt: skip
+                rows, lines = [as_dictionary(result, 0, limits)], describe_result(result)
+            else:
+                through = kept.watched(progress, most, estimate_of_best)
+                dice = roll.high, roll.low
+                decision = roll_out_decision(board, dice, brain, seed, how, window, limits, through)
+                plays = names_of(decision, position, roll)
+                rows = [play_dictionary(decision, row, limits) | {"play": play} for row, play in enumerate(plays)]
+                result, lines = decision.result, describe_decision(decision, plays)
+        if form == "json":
+            click.echo(json.dumps({"position_id": position.id, "player": player.label, "version": player.version} | (
+                rows[0] if roll is None else {"roll": str(roll), "plays": rows}
+            )))  # fmt: skip
+            return
+        click.echo(format_board_text(position, roll=roll, stakes=stakes))
+        click.echo("\n" + "\n".join([*lines, *describe_limits(result, limits)]))
+
+
+def estimate(blocks: Values) -> str:
+    """The equity after the blocks of a rollout so far, and its standard error."""
+    if blocks.shape[1] < 2:
+        return ""
+    result = result_of(blocks)
+    best = int(result.equities.argmax())
+    return f"{result.equities[best]:+.4f} +/- {result.equity_standard_errors[best]:.4f}"
+
+
+def estimate_of_best(blocks: Values) -> str:
+    """The same of the best play, from blocks that the opponent sees."""
+    return estimate(own_blocks(blocks))
 
 
 def label_positions(warehouse: Warehouse, source: str, network: str, options: dict[str, Any]) -> None:
     """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
     or a network that is not there."""
-    roller, recipe = roller_parameters(warehouse, network, options), find_source_recipe(warehouse, source)
-    parameters = LabelParameters(**roller, source=source, seed=options["seed"], source_recipe=recipe)
+    roller, (place, recipe) = roller_parameters(warehouse, network, options), find_source(warehouse, source)
+    parameters = LabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
     LABELS.check_parameters(parameters)
     with progress_bars() as progress:
         table = warehouse.build(LABELS.name, parameters, progress=progress)
@@ -90,7 +111,8 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
     if not network:
         return {"network": DEFAULT_NETWORK, "network_version": ""}
     table = find_network(f"{KIND}/{network}", warehouse)
-    return {"network": network, "network_version": "" if (SHIPPED / network).is_dir() else table.folder.name}
+    name, version = table.folder.parts[-2:]
+    return {"network": name, "network_version": "" if (SHIPPED / name / version).is_dir() else version}
 
 
 def describe_labels(rows: int, found: Mapping[str, float], parameters: LabelParameters) -> str:

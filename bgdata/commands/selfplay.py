@@ -14,7 +14,6 @@ from bgdata.datasets.selfplay import DATASET, SelfPlayParameters
 from bgdata.errors import UsageError
 from bgdata.evaluation.named_network import KIND, find_network
 from bgdata.evaluation.player import open_player
-from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
 from bgdata.store.executors import open_executor
 from bgdata.store.warehouse import Warehouse
 
@@ -76,7 +75,7 @@ def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
     if player == KIND:
         return CubePlayerParameters()
     found = find_network(player, warehouse)
-    return CubePlayerParameters(player.partition("/")[2] or DEFAULT_NETWORK, found.folder.name)
+    return CubePlayerParameters(network=found.folder.parent.name, network_version=found.folder.name)
 
 
 def cubeful_summary(found: Mapping[str, float], games: int) -> str:

@@ -12,9 +12,10 @@ import click
 from bgdata.commands import report
 from bgdata.commands.options import threads_option
 from bgdata.commands.train_sl import sl
-from bgdata.datasets._networks import pinned
+from bgdata.datasets._networks import known_network, pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters, described
+from bgdata.datasets.taught_network import DATASET as TAUGHT
 from bgdata.errors import UsageError
 from bgdata.store.warehouse import Warehouse
 
@@ -83,6 +84,9 @@ def td(warehouse: Warehouse, /, name: str, start: str, threads: int | None, forc
     from bgdata.evaluation.named_network import find_network
     from bgdata.kernel import threads as run_on
 
+    known = known_network(name)
+    if name in warehouse.variants(TAUGHT.name) or (known and known[0] != NETWORK.name):
+        raise UsageError(f"expected a name that no network has that learned from labels, got {name}")
     place = pinned(warehouse, find_network(start, warehouse)) if start else ""
     parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
     with report.progress_bars() as progress, run_on(threads):

@@ -8,7 +8,7 @@ from bgdata.commands.report import progress_bars
 from bgdata.commands.rollout import network_parameters
 from bgdata.commands.score import PUBEVAL, Amount, build_scores, opponent_of, score_lines
 from bgdata.commands.train_sl import RECIPE, chosen_parameters
-from bgdata.datasets._sources import find_source_recipe
+from bgdata.datasets._sources import find_source
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.lookahead_labels import LookaheadParameters
 from bgdata.datasets.play_sample import DATASET as PLAYS
@@ -56,16 +56,15 @@ def build_corpus(warehouse: Warehouse, plan: Plan) -> Table:
 def build_plays(warehouse: Warehouse, plan: Plan, corpus: str) -> Table:
     """Positions after the best plays of every turn of a version of games, as the start sees them: what it is to tell
     apart."""
-    games = SelfPlayParameters.from_manifest(warehouse.open(*corpus.split("/")).manifest.parameters)
+    games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     return built(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=TAUGHT, **network))
 
 
 def build_lookahead(warehouse: Warehouse, plan: Plan, plays: str) -> Table:
     """What the start sees a roll ahead in a version of positions."""
-    source = plays.rpartition("/")[0]
     network = network_parameters(warehouse, plan.start.partition("/")[2])
-    recipe = find_source_recipe(warehouse, source)
+    source, recipe = find_source(warehouse, plays)
     return built(warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe))
 
 
@@ -104,7 +103,6 @@ def built(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
 
 def scores_text(warehouse: Warehouse, version: str) -> str:
     """A version of `scores` for people. Raises UsageError for another kind."""
-    kind, *rest = version.split("/")
-    if kind != "scores":
+    if version.partition("/")[0] != "scores":
         raise UsageError(f"expected a version of scores, got {version}")
-    return "\n".join(score_lines(warehouse, warehouse.open(kind, *rest)))
+    return "\n".join(score_lines(warehouse, warehouse.open_reference(version)))

@@ -57,7 +57,7 @@ def default_network() -> tuple[str, Parameters]:
 
 def opened(place: str, table: Table | None, warehouse: Warehouse) -> Table:
     """The input, or else the version that `KIND/VARIANT/VERSION` names. Raises MissingTableError."""
-    return table or warehouse.open(*place.split("/"))
+    return table or warehouse.open_reference(place)
 
 
 def pinned(warehouse: Warehouse, table: Table) -> str:

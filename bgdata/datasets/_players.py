@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from bgdata.errors import InvalidParameterError
+from bgdata.store.warehouse import VERSION
 
 
 def check_player_name(name: str) -> None:
-    """Raise InvalidParameterError for a name that no player has: letters, digits and -, or network/NAME."""
-    if not re.fullmatch(r"(network/)?-*[A-Za-z0-9][A-Za-z0-9-]*", name):
+    """Raise InvalidParameterError for a name that no player has: letters, digits and -, network/NAME or
+    network/NAME/VERSION."""
+    if not re.fullmatch(rf"(network/)?-*[A-Za-z0-9][A-Za-z0-9-]*|network/[a-z0-9-]+/{VERSION.pattern}", name):
         raise InvalidParameterError(f"expected the name of a player, got {name!r}")
 
 

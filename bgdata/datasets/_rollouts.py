@@ -15,7 +15,7 @@ from bgdata.datasets._sources import source_input
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
-from bgdata.store.dataset import Column, FlatArray, Parameters
+from bgdata.store.dataset import Column, FlatArray, Input, Parameters
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class RolloutParameters(RollerParameters):
         self.check_roller(self.seed)
         source_input(self.source, self.source_recipe, turns=False)
 
-    def inputs(self) -> dict[str, tuple[str, Parameters]]:
+    def inputs(self) -> dict[str, Input]:
         """What the rollouts are computed from, by role."""
         return {"source": source_input(self.source, self.source_recipe, turns=False), **self.network_inputs()}
 

@@ -13,8 +13,9 @@ from bgdata.datasets._columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_text
 from bgdata.datasets._games import turn_places
 from bgdata.datasets._imports import POSITION_ARRAYS
 from bgdata.errors import InvalidParameterError, MissingTableError
-from bgdata.store.dataset import Column, Dataset, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, FlatArray, Input, Parameters
 from bgdata.store.manifest import canonical_json
+from bgdata.store.warehouse import VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,17 +56,17 @@ class Places(NamedTuple):
         return Places(*(values[which] for values in self))
 
 
-def source_input(source: str, recipe: str, *, turns: bool = True) -> tuple[str, Parameters]:
-    """(kind, parameters) of `kind/variant`: `recipe` holds the parameters, as JSON, of a variant that is neither
-    imported nor a default. Raises InvalidParameterError for one that has no positions; those of the turns of games
-    count unless `turns` is false."""
+def source_input(source: str, recipe: str, *, turns: bool = True) -> Input:
+    """The input that `kind/variant/version` names, or `kind/variant`: then `recipe` holds the parameters, as JSON, of
+    a variant that is neither imported nor a default. Raises InvalidParameterError for one that has no positions; those
+    of the turns of games count unless `turns` is false."""
     from bgdata.datasets import all_kinds
 
     name, _, variant = source.partition("/")
     kind = all_kinds().get(name)
     if kind is None or not variant or not has_positions([array.name for array in kind.arrays], turns=turns):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
-    return variant_input(kind, variant, recipe)
+    return source if "/" in variant else variant_input(kind, variant, recipe)
 
 
 def variant_input(kind: Dataset[Any], variant: str, recipe: str) -> tuple[str, Parameters]:
@@ -96,29 +97,48 @@ def has_positions(arrays: list[str], *, turns: bool) -> bool:
     return "boards" in arrays or (turns and {"turn_boards", "first_turns"} <= set(arrays))
 
 
-def find_source_recipe(warehouse: Warehouse, source: str) -> str:
-    """What `source_input` needs beside the name of a variant that is there: nothing for most.
+def find_source(warehouse: Warehouse, source: str) -> tuple[str, str]:
+    """What `source_input` takes for the version that `kind/variant/version` names, or the current one of
+    `kind/variant`: the variant and its recipe, or the version itself where a recipe would lead to another one.
 
     Raises InvalidParameterError for a name of no table of positions, and MissingTableError.
     """
-    name, _, variant = source.partition("/")
-    if name not in warehouse.kinds or not re.fullmatch(r"[a-z0-9-]+", variant):
+    name, _, rest = source.partition("/")
+    if name not in warehouse.kinds or not re.fullmatch(rf"[a-z0-9-]+(/{VERSION.pattern})?", rest):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
-    return variant_recipe(warehouse, warehouse.open(name, variant))
+    table = warehouse.open_reference(source)
+    if "/" in rest or not leads_to(warehouse, table):
+        return table.name, ""
+    return source, recipe_of(warehouse, table)
 
 
 def variant_recipe(warehouse: Warehouse, table: Table) -> str:
     """What `variant_input` needs beside the name of a variant that is there. Raises MissingTableError for a version
     whose own inputs are there no more."""
-    kind, variant = warehouse.kind(table.manifest.dataset), table.manifest.variant
-    known = [kind.slug(each) for each in (*kind.defaults, kind.smallest)]
-    parameters = kind.parameters.from_manifest(table.manifest.parameters)
-    if not kind.takes_files and warehouse.find(kind, parameters) is None:
+    if not leads_to(warehouse, table):
+        kind = table.manifest.dataset
         raise MissingTableError(
-            f"expected {kind.name}/{variant} made from what is in {warehouse.root}, found {table.folder.name} made "
-            f"from something else; try: bgdata build {kind.name}"
+            f"expected {kind}/{table.manifest.variant} made from what is in {warehouse.root}, found "
+            f"{table.folder.name} made from something else; try: bgdata build {kind}"
         )
-    return "" if kind.takes_files or variant in known else canonical_json(vars(parameters)).decode().strip()
+    return recipe_of(warehouse, table)
+
+
+def leads_to(warehouse: Warehouse, table: Table) -> bool:
+    """Whether the parameters of a version, with what is in the warehouse now, are those of this very version."""
+    kind = warehouse.kind(table.manifest.dataset)
+    found = warehouse.find(kind, kind.parameters.from_manifest(table.manifest.parameters))
+    return found is not None and found.folder == table.folder
+
+
+def recipe_of(warehouse: Warehouse, table: Table) -> str:
+    """The parameters of a version as JSON, empty where the name of its variant says them."""
+    kind = warehouse.kind(table.manifest.dataset)
+    known = [kind.slug(each) for each in (*kind.defaults, kind.smallest)]
+    if kind.takes_files or table.manifest.variant in known:
+        return ""
+    parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    return canonical_json(vars(parameters)).decode().strip()
 
 
 def places_of(source: Table) -> Places:

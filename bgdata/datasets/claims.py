@@ -223,7 +223,7 @@ def judged_claims(
     from bgdata.claims.register import judge
     from bgdata.store.reading import connect_tables, only_row
 
-    sources = [warehouse.open(*place.split("/")) for place in sources_of(parameters)]
+    sources = [warehouse.open_reference(place) for place in sources_of(parameters)]
     tables = {variant_of(table): table for table in [*inputs.values(), *sources]}
     with connect_tables(warehouse.kinds, tables.values()) as connection:
         yield from judge(claims, tables, lambda query: only_row(connection, query))

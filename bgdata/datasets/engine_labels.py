@@ -31,7 +31,7 @@ from bgdata.datasets._sources import (
 )
 from bgdata.errors import CheckFailedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class EngineLabels(Dataset[EngineParameters]):
         parameters.choice().check_network()
         source_input(parameters.source, parameters.source_recipe)
 
-    def inputs(self, parameters: EngineParameters) -> Mapping[str, tuple[str, Parameters]]:
+    def inputs(self, parameters: EngineParameters) -> Mapping[str, Input]:
         source = {"source": source_input(parameters.source, parameters.source_recipe)}
         return source | (parameters.choice().network_inputs() if parameters.engine == "network" else {})
 

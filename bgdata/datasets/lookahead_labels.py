@@ -26,7 +26,7 @@ from bgdata.datasets._sources import (
 )
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
         parameters.smallest_change()
         source_input(parameters.source, parameters.source_recipe)
 
-    def inputs(self, parameters: LookaheadParameters) -> Mapping[str, tuple[str, Parameters]]:
+    def inputs(self, parameters: LookaheadParameters) -> Mapping[str, Input]:
         source = source_input(parameters.source, parameters.source_recipe)
         return {**parameters.network_inputs(), "source": source}
 

@@ -29,7 +29,7 @@ from bgdata.datasets._rollouts import (
     warehouse_of,
 )
 from bgdata.errors import CheckFailedError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class RolloutLabels(Dataset[LabelParameters]):
     def check_parameters(self, parameters: LabelParameters) -> None:
         parameters.check()
 
-    def inputs(self, parameters: LabelParameters) -> Mapping[str, tuple[str, Parameters]]:
+    def inputs(self, parameters: LabelParameters) -> Mapping[str, Input]:
         return parameters.inputs()
 
     def estimate(self, parameters: LabelParameters) -> Estimate:  # noqa: ARG002

@@ -165,7 +165,7 @@ def rows_of(parameters: ScoresParameters, inputs: Mapping[str, Table], warehouse
     same, and MissingTableError for a version that is not there."""
     found: dict[tuple[str, str], Measure] = {}
     for place in parameters.places():
-        table = inputs.get(role_of(place)) or warehouse.open(*place.split("/"))
+        table = inputs.get(role_of(place)) or warehouse.open_reference(place)
         for measure in measures_of(table, parameters.player, parameters.ply, parameters.version):
             key = measure.measure, measure.against
             if key in found:

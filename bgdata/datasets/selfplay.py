@@ -19,7 +19,7 @@ from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, 
 from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.warehouse import VERSION, Warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
 
 PLAIN_PLAYERS = ("pubeval", "random")  # who only choose plays
-PLAYERS = re.compile(rf"network(/[a-z0-9-]+)?|{'|'.join(PLAIN_PLAYERS)}")
+PLAYERS = re.compile(rf"network(/[a-z0-9-]+(/{VERSION.pattern})?)?|{'|'.join(PLAIN_PLAYERS)}")
 SHARD_GAMES = {False: 1000, True: 50}  # by luck: some seconds of work on one core
 MOST_GAMES = 1 << 30
 MOST_REPLAYED = 50  # games that a verification plays again

@@ -241,7 +241,7 @@ def open_teacher(
     for source, weight in parameters.weighted_labels().items():
         tables = [opened(place, inputs.get(label_role(place)), warehouse) for place in source.split("+")]
         sources[source] = {"weight": weight, "versions": {table.name: table.manifest.digest for table in tables}}
-    guard = {place: warehouse.open(*place.split("/")).manifest.digest for place in parameters.guard.split()}
+    guard = {place: warehouse.open_reference(place).manifest.digest for place in parameters.guard.split()}
     feeds = [
         Feed(warehouse, FeedRecipe(sources, split, parameters.seed, LESSON_ROWS, "", {}, guard or None))
         for split in ("train", "validation")

@@ -6,6 +6,7 @@ Each answer is mostly waiting inside gnubg, about a hundred a second for each pr
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from bgdata.evaluation.evaluator import Evaluations, Source, answers_of_program
 from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version
 from bgdata.game.codec import Boards
 from bgdata.game.position import BAR, OPPONENT_BAR, Position
+from bgdata.process import when_cut_off
 
 PROCESSES = 4
 MOST_PLY = 4
@@ -78,7 +80,11 @@ class GnubgPlayer:
 
     def _ask_all(self, form: tuple[str, str], questions: Sequence[object]) -> list[Any]:
         """The answers in the order of the questions, from several processes."""
-        with tempfile.TemporaryDirectory(prefix="gnubg-") as folder, ThreadPoolExecutor(PROCESSES) as executor:
+        with (
+            tempfile.TemporaryDirectory(prefix="gnubg-") as folder,
+            when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
+            ThreadPoolExecutor(PROCESSES) as executor,
+        ):
             parts = [questions[part::PROCESSES] for part in range(PROCESSES)]
             folders = [Path(folder, str(part)) for part in range(PROCESSES)]
             answers = list(executor.map(partial(self._ask, form), parts, folders))

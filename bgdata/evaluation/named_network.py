@@ -12,35 +12,38 @@ from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.network_player import NetworkPlayer, map_network_player
 from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, KINDS, SHIPPED
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.warehouse import VERSION, Warehouse
 
 KIND = "network"  # as which all kinds of networks play
 MATCHES = "bearoff_match"  # of exact tables at match scores
 
 
 def network_name(name: str) -> str:
-    """`network/NAME` of a player that is named so, or `network`. Raises UnknownPlayerError."""
-    if not re.fullmatch(rf"{KIND}(/[a-z0-9-]+)?", name):
-        raise UnknownPlayerError(f"expected {KIND} or {KIND}/NAME, got {name}")
+    """`network/NAME` or `network/NAME/VERSION` of a player that is named so, or `network`. Raises
+    UnknownPlayerError."""
+    if not re.fullmatch(rf"{KIND}(/[a-z0-9-]+(/{VERSION.pattern})?)?", name):
+        raise UnknownPlayerError(f"expected {KIND}, {KIND}/NAME or {KIND}/NAME/VERSION, got {name}")
     return f"{KIND}/{DEFAULT_NETWORK}" if name == KIND else name
 
 
 def find_network(name: str, warehouse: Warehouse, version: str | None = None) -> Table:
-    """The newest version of `network/NAME` of any kind of network, or the one named, or where the warehouse has none
+    """The current version of `network/NAME` of any kind of network, or the one named, or where the warehouse has none
     the one that comes with bgdata.
 
     Raises UnknownPlayerError or MissingTableError.
     """
-    variant = network_name(name).partition("/")[2]
+    _, variant, *named = network_name(name).split("/")
+    version = named[0] if named else version
     tables = [table for kind in KINDS if kind in warehouse.kinds for table in warehouse.versions(kind, variant)]
-    if tables:
-        kinds = {table.folder.parts[-3] for table in tables if version in (None, table.folder.name)} or {KIND}
+    kinds = {table.folder.parts[-3] for table in tables if version in (None, table.folder.name)}
+    if kinds:
         found = [warehouse.open(kind, variant, version) for kind in sorted(kinds)]
         return found[0] if len(found) == 1 else max(found, key=_created)
     folder = next((SHIPPED / variant).glob(version or "r*-*"), None)
     if folder:
         return Table(folder)
-    have = ", ".join(sorted({variant for kind in KINDS for variant in warehouse.variants(kind)})) or "none"
+    have = ", ".join(table.folder.name for table in tables)
+    have = have or ", ".join(sorted({name for kind in KINDS for name in warehouse.variants(kind)})) or "none"
     raise MissingTableError(f"no {name} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import StorageError, TooLargeError, UsageError
 from bgdata.formats.gnubg_bearoff_header import CHANCE_SCALE, ROLLS, BearoffHeader, entry_dtype, format_header
+from bgdata.process import when_cut_off
 
 _BLOCK_VALUES = 1 << 22  # values written at a time: bounds the memory
 _MOST_COMPRESSED_VALUES = (1 << 32) - 1  # offsets have 32 bits
@@ -128,7 +129,7 @@ def _write(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iterable
     partial = path.with_name(path.name + ".partial")
     try:
         try:
-            with partial.open("wb") as file:
+            with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:
                 file.write(format_header(header))
                 file.writelines(chunks)
                 file.flush()

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import StorageError, UsageError
 from bgdata.formats.unpacking import cause, read_content
+from bgdata.process import when_cut_off
 
 BLOCK = 1 << 15  # lines of a block: some megabytes of text and arrays
 TEXT_LIMIT = 500  # characters of a quarantined line that are kept for people to read
@@ -258,7 +259,7 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     partial = path.with_name(path.name + ".partial")
     try:
         try:
-            with partial.open("wb") as file:
+            with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:
                 with _packer(file, path.suffix) as packer:
                     packer.writelines(chunks)
                 file.flush()

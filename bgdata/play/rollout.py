@@ -11,7 +11,7 @@ small on that account.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -34,6 +34,9 @@ from bgdata.play.rollout_kernels import (
 )
 
 Values = NDArray[np.float64]
+Rolled = Callable[[NDArray[np.int64], int, int], Values]
+"""float64[rows, blocks, 2, 5] of int64[rows] boards, from a first block up to the one behind the last."""
+Through = Callable[[Rolled], Rolled]
 STOPS = {"end": BearoffSource.NONE, "exact": BearoffSource.EXACT, "tables": BearoffSource.COMBINED}
 BATCH_BLOCKS = 1 << 16  # blocks held at a time: bounds the memory
 _EQUITY = np.array([2.0, 1.0, 1.0, -1.0, -1.0])
@@ -131,14 +134,15 @@ def roll_out(
     until: float = math.inf,
     most_trials: int = 0,
     items: NDArray[np.int64] | None = None,
+    through: Through = lambda rolled: rolled,
 ) -> RolloutResult:
     """Rolls int8[n, 26] boards out, each in so many trials: a multiple of 36, at least 72.
 
     With `until` there are more rounds of `trials`, up to `most_trials` in all, a multiple of them, until the equity has
     a standard error of at most so many points; what does not get there has the larger one that it got to. Board i has
     the dice of items[i] of the seed, int64[n], not below 0; of item i if none are given. The result of a position
-    depends on nothing else: not on other positions, batches or threads. Raises UsageError for numbers beyond these and
-    for a player without networks, and InvalidPositionError.
+    depends on nothing else: not on other positions, batches or threads. `through` is that of `rolled_blocks`. Raises
+    UsageError for numbers beyond these and for a player without networks, and InvalidPositionError.
     """
     numbers = numbers_of(boards, items)
     limits = Limits(trials, until, most_trials)
@@ -146,7 +150,7 @@ def roll_out(
     results = []
     for start in range(0, max(len(boards), 1), step):
         rows = slice(start, start + step)
-        blocks = rolled_blocks(boards[rows], brain, seed, how, limits, numbers[rows], numbers[rows])
+        blocks = rolled_blocks(boards[rows], brain, seed, how, limits, numbers[rows], numbers[rows], through)
         results += [result_of(found[None]) for found in blocks]
     return RolloutResult.joined(results) if results else result_of(np.empty((0, 2, 2, 5)))
 
@@ -159,10 +163,13 @@ def rolled_blocks(
     limits: Limits,
     items: NDArray[np.int64],
     groups: NDArray[np.int64],
+    through: Through = lambda rolled: rolled,
 ) -> list[Values]:
     """For each int8[n, 26] board, of a group int64[n], float64[blocks, 2, 5]: means of the chances at the end and of
     the luck in blocks of 36 trials; as many in a group as the slowest of its standard errors needs.
 
+    `through` is given what rolls blocks out and returns what is called in its place: it may ask for fewer at a time,
+    look at them, and know some from before.
     Raises UsageError for wrong limits and for a player without networks.
     """
     limits.check()
@@ -171,10 +178,15 @@ def rolled_blocks(
     settings, count = how.settings(seed), limits.trials // BLOCK
     boards, rows = np.ascontiguousarray(boards), np.arange(len(boards))
     blocks = [np.empty((0, 2, 5))] * len(boards)
+
+    def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
+        found = np.empty((len(rows), end - begin, 2, 5))
+        fill_blocks(brain, settings, boards[rows], items[rows], np.full(len(rows), begin, np.int64), found)
+        return found
+
+    roll = through(rolled)
     for number in range(max(1, limits.most_trials // limits.trials)):
-        found = np.empty((len(rows), count, 2, 5))
-        first = np.full(len(rows), number * count, np.int64)
-        fill_blocks(brain, settings, boards[rows], items[rows], first, found)
+        found = roll(rows, number * count, (number + 1) * count)
         for row, more in zip(rows.tolist(), found, strict=True):
             blocks[row] = np.concatenate([blocks[row], more])
         errors = [result_of(blocks[row][None]).equity_standard_errors[0] for row in rows.tolist()]

@@ -24,6 +24,7 @@ from bgdata.play.rollout import (
     How,
     Limits,
     RolloutResult,
+    Through,
     Values,
     equities_of,
     numbers_of,
@@ -74,9 +75,11 @@ def roll_out_decision(
     how: How = PLAIN,
     window: Window = NARROW,
     limits: Limits = ONE_ROUND,
+    through: Through = lambda rolled: rolled,
 ) -> Decision:
     """Rolls out the better plays of one int8[26] board and roll. See `roll_out_decisions`."""
-    return roll_out_decisions(board[None], np.array([roll], np.int8), brain, seed, how, window, limits)[0]
+    rolls = np.array([roll], np.int8)
+    return roll_out_decisions(board[None], rolls, brain, seed, how, window, limits, through=through)[0]
 
 
 def roll_out_decisions(
@@ -88,11 +91,13 @@ def roll_out_decisions(
     window: Window = NARROW,
     limits: Limits = ONE_ROUND,
     items: NDArray[np.int64] | None = None,
+    through: Through = lambda rolled: rolled,
 ) -> list[Decision]:
     """Rolls out the better plays of int8[n, 26] boards and integers[n, 2] rolls.
 
     All plays of decision i have the dice of items[i], of i if none are given, and as many trials as the slowest needs
-    for its standard error. Raises UsageError, InvalidPositionError and InvalidRollError.
+    for its standard error; `through` is that of `rolled_blocks`. Raises UsageError, InvalidPositionError and
+    InvalidRollError.
     """
     window.check()
     numbers = numbers_of(boards, items)
@@ -103,7 +108,7 @@ def roll_out_decisions(
     losses = static_losses(brain, after, offsets)
     chosen = within_window(losses, offsets, window)
     decision = np.repeat(np.arange(len(boards)), np.diff(offsets))[chosen]
-    blocks = rolled_blocks(after[chosen], brain, seed, how, limits, numbers[decision], decision)
+    blocks = rolled_blocks(after[chosen], brain, seed, how, limits, numbers[decision], decision, through)
     ends = np.searchsorted(decision, np.arange(len(boards) + 1))
     return [
         ranked_plays(after[chosen[begin:end]], blocks[begin:end], losses[chosen[begin:end]], int(count))

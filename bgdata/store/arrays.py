@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
+import math
+import mmap
+import os
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bgdata.errors import CorruptFileError, MissingTableError
-from bgdata.store.storage import storage_errors
+from bgdata.store.names import shown
+from bgdata.store.storage import open_regular, storage_errors
 
 Array = NDArray[Any]
 _HASHED_AT_ONCE_BYTES = 1 << 24
+_ALIGNMENT = 64  # of the values in a file, as numpy writes it
 
 
 def map_array(path: Path) -> Array:
-    """Map a .npy file read-only as a plain array; nothing is read until it is asked for.
+    """Map a .npy file read-only as a plain array; nothing is read until it is asked for, and no file is kept open.
 
-    Raises MissingTableError when there is no such file, CorruptFileError when it is truncated or no .npy file.
+    Raises MissingTableError when there is no such file, CorruptFileError when it is no regular file, or not exactly
+    the header and the values of a little-endian array of numbers or bytes, as we write it.
     """
     with storage_errors("read", path):
         try:
-            # a plain view: probing through the np.memmap subclass is six times slower
-            mapped: Array = np.lib.format.open_memmap(path, mode="r").view(np.ndarray)
-            return mapped
+            with open_regular(path) as file:
+                size = os.fstat(file.fileno()).st_size
+                shape, dtype = read_header(file, size)
+                # a plain view: probing through the np.memmap subclass is six times slower
+                values = np.frombuffer(mapped(file.fileno(), size), dtype, offset=file.tell())
+                return values.reshape(shape)
         except FileNotFoundError as error:
             raise MissingTableError(f"expected the array {path}, found no such file; try: bgdata verify") from error
         except OSError:
@@ -38,6 +49,38 @@ def map_array(path: Path) -> Array:
             raise CorruptFileError(
                 f"expected a whole .npy array in {path}, found: {found}; try: bgdata verify"
             ) from error
+
+
+def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype that the header of a .npy file of this size states; raises ValueError for others than ours."""
+    version = np.lib.format.read_magic(file)
+    if version != (1, 0):
+        raise ValueError(f"format {version}")
+    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in "biufS" or not dtype.itemsize or dtype.str[0] not in "<|":
+        raise ValueError("objects, which are never read" if dtype.hasobject else f"values of type {dtype.str}")
+    if is_fortran or not shape or not all(0 <= length <= size for length in shape) or 0 in shape[1:]:
+        raise ValueError(f"the shape {shown(shape)}" + (" by columns" if is_fortran else ""))
+    if file.tell() % _ALIGNMENT or file.tell() + math.prod(shape) * dtype.itemsize != size:
+        raise ValueError(f"{size} bytes for {dtype}{list(shape)} after a header of {file.tell()}")
+    return shape, dtype
+
+
+def mapped(handle: int, size: int) -> memoryview:
+    """The bytes of an open file, read-only, as long as anything looks at them.
+
+    Python's own `mmap` keeps a file descriptor for each map, of which a process has a thousand, and a player has ten.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, handle, 0)
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    pages = (ctypes.c_char * size).from_address(address)
+    weakref.finalize(pages, libc.munmap, address, size).atexit = False  # threads may still look at them then
+    return memoryview(pages).toreadonly()
 
 
 class ArrayWriter:

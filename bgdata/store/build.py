@@ -25,9 +25,10 @@ from typing import Any
 import psutil
 
 from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, MissingTableError, TooLargeError, UsageError
+from bgdata.process import keep, keeping
 from bgdata.store.arrays import map_array, values_digest
-from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Parameters, Source
-from bgdata.store.job import Job
+from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Parameters, Source
+from bgdata.store.job import Job, finished_part
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name
 from bgdata.store.progress import Progress
@@ -89,32 +90,61 @@ def build(
     strict: bool,
     force: bool,
     executor: Executor | None = None,
+    inputs: Mapping[str, Table] | None = None,
 ) -> Table:
-    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build."""
+    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build.
+
+    What was asked for becomes current, and so does whatever had to be made for it; inputs that are there stay as they
+    are.
+    """
     kind.check_parameters(parameters)
-    inputs = {
-        role: warehouse.build(name, wanted, progress=progress, executor=executor)
-        for role, (name, wanted) in kind.inputs(parameters).items()
-    }
+    if inputs is None:
+        inputs = {
+            role: input_table(warehouse, wanted, progress, executor) for role, wanted in kind.inputs(parameters).items()
+        }
     paths = tuple(sorted(files, key=lambda path: unpacked_name(path.name)))  # in whatever order they are given
     plan = Plan(warehouse, kind, parameters, inputs, sources_of(kind, paths), executor)
     found = None if force else warehouse.find(kind, parameters, plan.raw_files)
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
+        if warehouse.use(found):
+            refresh_catalog(warehouse)
     else:
-        published = None if force else published_version(kind, parameters, plan.key)
-        if published is None:
-            check_estimate(plan)
-        with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
-            found = None if force else warehouse.find(kind, parameters, plan.raw_files)
-            if found is None and published is not None:
-                found = install_published(plan, published, progress)
-            elif found is None:
-                found = build_alone(plan, progress, strict=strict)
-                remove_staging(plan)
+        found = make(plan, progress, strict=strict, force=force)
         refresh_catalog(warehouse)
     if strict:
         kind.check_strict(found.arrays())
+    return found
+
+
+def input_table(warehouse: Warehouse, wanted: Input, progress: Progress, executor: Executor | None) -> Table:
+    """A version that another is computed from: the one there is, or a new one."""
+    found = warehouse.find_input(wanted)
+    if found is not None:
+        return found
+    if isinstance(wanted, str):
+        return warehouse.open_reference(wanted)  # raises
+    kind, parameters = wanted
+    return warehouse.build(kind, parameters, progress=progress, executor=executor)
+
+
+def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
+    """Build the version alone, or wait for whoever builds it already, and make it the current one."""
+    warehouse, kind, parameters = plan.warehouse, plan.kind, plan.parameters
+    published = None if force else published_version(kind, parameters, plan.key)
+    if published is None:
+        check_estimate(plan)
+    with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+        found = None if force else warehouse.find(kind, parameters, plan.raw_files)
+        if found is None and published is not None:
+            found = install_published(plan, published, progress)
+        elif found is None:
+            with keeping(lambda: kept_part(plan)):
+                found = build_alone(plan, progress, strict=strict)
+            remove_staging(plan)
+            if not force:
+                keep("what is finished is kept")
+        warehouse.use(found)
     return found
 
 
@@ -153,6 +183,14 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     publish(plan.staging, target)
     progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {manifest.seconds:.1f} s")
     return Table(target)
+
+
+def kept_part(plan: Plan) -> str:
+    """What a stopped build goes on from, as a clause; nothing where it begins anew."""
+    if (plan.staging / COMPUTED).exists():
+        return f"all values of {plan.title} are kept"
+    part = finished_part(plan.staging)
+    return f"{plan.title} is kept {part}" if part else ""
 
 
 def install_published(plan: Plan, published: Table, progress: Progress) -> Table:

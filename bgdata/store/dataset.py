@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
 from bgdata.store.manifest import unpacked_name
@@ -96,6 +96,8 @@ class Parameters:
         return cls(**values)
 
 
+# an input: (kind, parameters), or a version by name, `kind/variant/version`
+Input: TypeAlias = "tuple[str, Parameters] | str"
 P = TypeVar("P", bound=Parameters)
 
 
@@ -144,8 +146,8 @@ class Dataset(ABC, Generic[P]):
         """The parameters with what a user leaves out because a warehouse knows it, such as where a name is found."""
         return parameters
 
-    def inputs(self, parameters: P) -> Mapping[str, tuple[str, Parameters]]:  # noqa: ARG002
-        """Other datasets that this one is computed from: role -> (kind, parameters)."""
+    def inputs(self, parameters: P) -> Mapping[str, Input]:  # noqa: ARG002
+        """Other datasets that this one is computed from, by role."""
         return {}
 
     def published(self, parameters: P) -> Path | None:  # noqa: ARG002

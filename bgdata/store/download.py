@@ -9,6 +9,7 @@ import urllib.request
 from pathlib import Path
 
 from bgdata.errors import DownloadError
+from bgdata.process import keep, keeping
 from bgdata.store.progress import Progress
 from bgdata.store.storage import storage_errors, sync
 
@@ -27,7 +28,11 @@ def download(address: str, path: Path, progress: Progress) -> Path:
     if path.exists():
         return path
     partial = path.with_name(f"{path.name}.partial")
-    with storage_errors("write", path):
+
+    def begun() -> str:
+        return f"{partial.stat().st_size:,} bytes of {path.name} are kept" if partial.exists() else ""
+
+    with storage_errors("write", path), keeping(begun):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             append(address, partial, progress)
@@ -41,6 +46,7 @@ def download(address: str, path: Path, progress: Progress) -> Path:
             ) from error
         sync(partial)
         partial.rename(path)
+    keep("what is finished is kept")
     return path
 
 

@@ -10,6 +10,7 @@ import importlib
 import multiprocessing
 import os
 import re
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -23,6 +24,21 @@ T = TypeVar("T")
 LOCAL = "local"
 MOST_PROCESSES = 1024
 CONNECT_SECONDS = 10
+
+
+class _Worker(multiprocessing.context.SpawnProcess):
+    """A process that Ctrl-C does not reach, from its first moment on: it ends with its parent, who answers."""
+
+    def start(self) -> None:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # is inherited
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Spawn(multiprocessing.context.SpawnContext):
+    Process = _Worker
 
 
 class InProcess(Executor):
@@ -60,7 +76,7 @@ def _processes(count: int) -> Iterator[Executor]:
     """Processes with one thread each."""
     if not 1 <= count <= MOST_PROCESSES:
         raise UsageError(f"expected 1 to {MOST_PROCESSES} processes, got {count}")
-    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=begin_worker)
+    pool = ProcessPoolExecutor(count, _Spawn(), initializer=begin_worker)
     try:
         yield pool
     finally:

@@ -122,3 +122,11 @@ class Job:
         """Delete checkpoints and shards once the arrays are saved."""
         for folder in (*self.folder.glob("checkpoint*"), self.folder / SHARDS):
             remove_folder(folder)
+
+
+def finished_part(folder: Path) -> str:
+    """How far what a killed build left in its folder reaches: `up to step 12`, `in 7 parts`, or nothing."""
+    for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
+        return f"up to step {int(checkpoint.name.removeprefix('checkpoint-'))}"
+    count = len(list((folder / SHARDS).glob("*.npz")))
+    return f"in {count} part{'s' * (count > 1)}" if count else ""

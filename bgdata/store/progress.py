@@ -14,6 +14,9 @@ class Progress(Protocol):
     def advance(self, count: int) -> None:
         """`count` more units of the current stage are done."""
 
+    def tell(self, text: str) -> None:
+        """What is known so far of what the current stage computes, such as an estimate and its error."""
+
     def note(self, text: str) -> None:
         """Something worth a line: waiting for another build, resuming, already built."""
 
@@ -25,6 +28,9 @@ class Silence:
         """Ignored."""
 
     def advance(self, count: int) -> None:
+        """Ignored."""
+
+    def tell(self, text: str) -> None:
         """Ignored."""
 
     def note(self, text: str) -> None:

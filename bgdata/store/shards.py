@@ -23,6 +23,7 @@ import numpy as np
 from bgdata.errors import CorruptFileError, WorkerError
 from bgdata.store.arrays import Array
 from bgdata.store.job import SHARDS, Job
+from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file, storage_errors, write_file
 
 _NAME = re.compile(r"(\d{9,})-(\d{9,})\.([0-9a-f]{64})\.npz")
@@ -61,7 +62,7 @@ def compute_shards(job: Job, label: str, unit: str, work: Work, parts: Sequence[
     with storage_errors("create", folder):
         folder.mkdir(exist_ok=True)
     job.progress.start(label, sum(map(len, parts)), unit)
-    found = intact_shards(job, folder)
+    found = intact_shards(job.progress, folder)
     missing = [part for part in parts if (part.start, part.stop) not in found]
     if len(missing) < len(parts):
         job.progress.note(f"going on with {label}: {len(parts) - len(missing)} of {len(parts)} parts are there")
@@ -73,7 +74,7 @@ def compute_shards(job: Job, label: str, unit: str, work: Work, parts: Sequence[
         yield read_shard(found[part.start, part.stop])
 
 
-def intact_shards(job: Job, folder: Path) -> dict[tuple[int, int], Path]:
+def intact_shards(progress: Progress, folder: Path) -> dict[tuple[int, int], Path]:
     """The whole shards of a folder by (begin, end); the others are named and deleted."""
     found = {}
     for path in sorted(folder.iterdir()):
@@ -82,7 +83,7 @@ def intact_shards(job: Job, folder: Path) -> dict[tuple[int, int], Path]:
             found[int(match[1]), int(match[2])] = path
             continue
         if match:
-            job.progress.note(f"expected SHA-256 {match[3][:16]}... of {path}, found another; computing it anew")
+            progress.note(f"expected SHA-256 {match[3][:16]}... of {path}, found another; computing it anew")
         with storage_errors("delete", path):
             path.unlink()
     return found
@@ -119,11 +120,16 @@ def write_shard(work: Work, begin: int, end: int, folder: str) -> str:
     """Compute and write one shard; returns the name of its file. Raises StorageError, and what the work raises."""
     with _ONE_AT_A_TIME:
         arrays = work.compute(begin, end)
+    return save_shard(arrays, begin, end, Path(folder))
+
+
+def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path) -> str:
+    """Write one shard; returns the name of its file. Raises StorageError."""
     packed = io.BytesIO()
     np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
     data = packed.getvalue()
     name = f"{begin:09d}-{end:09d}.{hashlib.sha256(data).hexdigest()}.npz"
-    write_file(Path(folder) / name, data)
+    write_file(folder / name, data)
     return name
 
 

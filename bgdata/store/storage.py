@@ -7,11 +7,14 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 
-from bgdata.errors import StorageError
+from bgdata.errors import BgdataError, CorruptFileError, StorageError
+from bgdata.process import when_cut_off
 
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again, finished parts are kept",
@@ -29,7 +32,7 @@ def storage_errors(action: str, path: Path) -> Iterator[None]:
     """Turn any OSError inside the block into one StorageError line: `cannot <action> <path>: <reason>`."""
     try:
         yield
-    except StorageError:
+    except BgdataError:
         raise
     except OSError as error:
         if not isinstance(error.errno, int):
@@ -38,10 +41,43 @@ def storage_errors(action: str, path: Path) -> Iterator[None]:
         raise StorageError(f"cannot {action} {path}: {reason}") from error
 
 
+def open_regular(path: Path) -> BufferedReader:
+    """Open a file of a warehouse to read, never waiting for one that is a pipe, and never following a link.
+
+    Raises FileNotFoundError, CorruptFileError for what is no regular file, or another OSError.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):  # a link, a socket
+            raise CorruptFileError(not_regular(path)) from error
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise CorruptFileError(not_regular(path))
+    return open(handle, "rb")  # noqa: PTH123 (a descriptor, no path)
+
+
+def is_regular(path: Path) -> bool:
+    """Whether there is a file that `open_regular` opens; a link to one is none."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def not_regular(path: Path) -> str:
+    """What is wrong where a file of a warehouse is something else."""
+    kinds = {stat.S_ISLNK: "link", stat.S_ISDIR: "folder", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
+    mode = path.lstat().st_mode
+    found = next((name for is_kind, name in kinds.items() if is_kind(mode)), "device")
+    return f"expected a regular file in {path}, found a {found}; try: bgdata verify"
+
+
 def write_file(path: Path, data: bytes) -> None:
     """Write a whole file beside its place, sync it, and rename it into place: readers see the old or the new one."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with storage_errors("write", path):
+    with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         try:
             with partial.open("wb") as file:
                 file.write(data)
@@ -91,9 +127,9 @@ def remove_folder(path: Path) -> None:
         shutil.rmtree(path)
 
 
-def sha256_file(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hex."""
-    with storage_errors("read", path), path.open("rb") as file:
+def sha256_file(path: Path, *, inside: bool = False) -> str:
+    """SHA-256 of a file's bytes, in hex. One that is `inside` a warehouse must be a regular file: CorruptFileError."""
+    with storage_errors("read", path), open_regular(path) if inside else path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -105,10 +141,13 @@ def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[N
     """
     handle = open_locked(path, waiting)
     try:
-        yield
+        with when_cut_off(lambda: path.unlink(missing_ok=True)):
+            yield
     finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
+        try:
+            path.unlink(missing_ok=True)
+        finally:
+            os.close(handle)  # whatever happens: the lock ends with it
 
 
 def open_locked(path: Path, waiting: Callable[[], None]) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from bgdata.errors import BgdataError, CheckFailedError, DigestMismatchError, MissingTableError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, DigestMismatchError, MissingTableError
 from bgdata.store.arrays import values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.dataset import Dataset, Parameters
@@ -20,13 +21,41 @@ from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
 
+class Status(StrEnum):
+    """What a check can come out with."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
 @dataclass(frozen=True)
 class Finding:
-    """The outcome of one check of one version; `problem` is empty when it holds."""
+    """The outcome of one check of a version, or of a file of the warehouse such as its catalog."""
 
-    table: Table
+    subject: str  # `dataset/variant/version`, or the file
     check: str
-    problem: str = ""
+    status: Status
+    text: str = ""  # what is wrong, why it was skipped, or what was looked at
+    table: Table | None = None  # the version, which a repair builds anew
+
+    @property
+    def problem(self) -> str:
+        """What is wrong; empty unless the check failed."""
+        return self.text if self.status is Status.FAILED else ""
+
+
+Check = Callable[[], str | None]  # returns what was looked at; raises what is wrong, or CheckSkippedError
+
+
+def finding_of(subject: str, name: str, check: Check, table: Table | None = None) -> Finding:
+    """Make a check: what it raises is what it found."""
+    try:
+        return Finding(subject, name, Status.PASSED, check() or "", table)
+    except CheckSkippedError as reason:
+        return Finding(subject, name, Status.SKIPPED, str(reason), table)
+    except BgdataError as error:
+        return Finding(subject, name, Status.FAILED, str(error), table)
 
 
 def verify(
@@ -38,17 +67,15 @@ def verify(
     """
     for table in tables:
         for name, check in checks_of(warehouse, table, sample_rows, seed, progress):
-            try:
-                check()
-            except BgdataError as error:
-                yield Finding(table, name, str(error))
+            finding = finding_of(table.name, name, check, table)
+            yield finding
+            if finding.status is Status.FAILED:
                 break
-            yield Finding(table, name)
 
 
 def checks_of(
     warehouse: Warehouse, table: Table, sample_rows: int, seed: int, progress: Progress
-) -> Iterator[tuple[str, Callable[[], None]]]:
+) -> Iterator[tuple[str, Check]]:
     """The checks of one version in order, cheap ones first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)

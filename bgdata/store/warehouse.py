@@ -1,6 +1,11 @@
 """A folder of versions: finds them, opens them, and builds the ones that are missing.
 
     warehouse/<dataset>/<variant>/r<revision>-<digest8>/{manifest.json, table.parquet, *.npy}
+    warehouse/<dataset>/<variant>/current
+
+`current` names the version of the variant that was last asked for, by a build, an import or `use`: the one that answers
+where nobody names a version. A variant without the file, from an older bgdata or copied by hand, has its newest version
+as current.
 
 Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built or queried.
 """
@@ -13,12 +18,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bgdata.errors import BgdataError, MissingTableError, MissingWarehouseError, UnknownKindError
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.errors import (
+    BgdataError,
+    CorruptFileError,
+    MissingTableError,
+    MissingWarehouseError,
+    UnknownKindError,
+    UsageError,
+)
+from bgdata.store.dataset import Dataset, Input, Parameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
 from bgdata.store.progress import Progress, Silence
+from bgdata.store.storage import storage_errors, write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -29,6 +42,7 @@ if TYPE_CHECKING:
 VERSION = re.compile(r"r\d+-[0-9a-f]{8}")  # other folders, such as copies made by hand, are none
 CATALOG = "catalog.duckdb"
 STAGING = ".staging"
+CURRENT = "current"  # in a variant's folder: the name of a version
 
 
 class Warehouse:
@@ -82,37 +96,78 @@ class Warehouse:
                         yield Table(path)
 
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
-        """Open a version; the current one unless named. Raises UnknownKindError or MissingTableError."""
-        tables = list(self.versions(kind, variant))
-        if version is not None:
-            tables = [table for table in tables if table.folder.name == version]
-        if not tables:
-            self.require()
-            wanted = f"{kind}/{variant}" + (f"/{version}" if version else "")
-            have = ", ".join(self.variants(kind)) or "none"
-            step = f"import {kind} FILE..." if self.kind(kind).takes_files else f"build {kind}"
-            raise MissingTableError(f"no {wanted} in {self.root} (have: {have}); try: bgdata {step}")
-        if len(tables) == 1 and (tables[0].folder / MANIFEST_NAME).exists():
-            return tables[0]
-        return max(tables, key=_age)
+        """Open a version; the current one unless named.
+
+        Raises UnknownKindError, MissingTableError, or CorruptFileError where `current` names no version.
+        """
+        tables = {table.folder.name: table for table in self.versions(kind, variant)}
+        wanted = version or (self.pointer(kind, variant) if tables else None)
+        if wanted is None and tables:
+            return newest(tables.values())
+        if wanted in tables:
+            return tables[wanted]
+        self.require()
+        if tables:
+            what = "" if version else "current version "
+            raise MissingTableError(
+                f"no {what}{kind}/{variant}/{wanted} in {self.root} (have: {', '.join(tables)}); "
+                f"try: bgdata use {kind}/{variant}/{next(reversed(tables))}"
+            )
+        have = ", ".join(self.variants(kind)) or "none"
+        step = f"import {kind} FILE..." if self.kind(kind).takes_files else f"build {kind}"
+        raise MissingTableError(f"no {kind}/{variant} in {self.root} (have: {have}); try: bgdata {step}")
+
+    def open_reference(self, reference: str) -> Table:
+        """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError, and as `open`."""
+        parts = reference.split("/")
+        if len(parts) not in (2, 3) or not all(parts):
+            raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {reference!r}")
+        return self.open(*parts)
 
     def current(self, kind: str | None = None) -> Iterator[Table]:
-        """The current version of every variant, or of those of one kind. Raises UnknownKindError."""
+        """The current version of every variant, or of those of one kind. Raises as `open`."""
         for name in sorted(self.kinds) if kind is None else [self.kind(kind).name]:
             for variant in self.variants(name):
                 if next(self.versions(name, variant), None) is not None:
                     yield self.open(name, variant)
 
-    def find(self, kind: Dataset[Any], parameters: Parameters, raw_files: Sequence[RawFile] = ()) -> Table | None:
-        """The newest version with this recipe, or None. Damaged ones are passed over.
+    def pointer(self, kind: str, variant: str) -> str | None:
+        """The version that the variant's `current` names, None where there is no such file. Raises CorruptFileError."""
+        path = self.root / kind / variant / CURRENT
+        with storage_errors("read", path):
+            try:
+                written = path.read_bytes()[:100]
+            except FileNotFoundError:
+                return None
+        name = written.decode(errors="replace").strip()
+        if not VERSION.fullmatch(name):
+            raise CorruptFileError(
+                f"expected the name of a version in {path}, found {name!r}; try: bgdata use {kind}/{variant}/VERSION"
+            )
+        return name
 
-        An imported variant without files named is the newest import of it, whatever it was imported from.
+    def use(self, table: Table) -> bool:
+        """Make a version the current one of its variant; returns whether it was not before. Raises StorageError."""
+        kind, variant, version = table.folder.parts[-3:]
+        try:
+            if self.pointer(kind, variant) == version:
+                return False
+        except CorruptFileError:
+            pass
+        write_file(table.folder.parent / CURRENT, f"{version}\n".encode())
+        return True
+
+    def find(self, kind: Dataset[Any], parameters: Parameters, raw_files: Sequence[RawFile] = ()) -> Table | None:
+        """A version with this recipe, or None: the current one if it has it, else the newest. Damaged ones are passed
+        over.
+
+        An imported variant without files named is the current import of it, whatever it was imported from.
         """
         any_recipe = kind.takes_files and not raw_files
         key = None if any_recipe else self.recipe_key(kind, parameters, raw_files)
         if key is None and not any_recipe:
             return None
-        for table in sorted(self.versions(kind.name, kind.slug(parameters)), key=_age, reverse=True):
+        for table in self._by_preference(kind.name, kind.slug(parameters)):
             try:
                 if any_recipe or table.manifest.recipe_key == key:
                     table.check_sizes()
@@ -120,6 +175,15 @@ class Warehouse:
             except BgdataError:
                 continue
         return None
+
+    def _by_preference(self, kind: str, variant: str) -> list[Table]:
+        """The versions of a variant: the current one, then the others from the newest."""
+        tables = sorted(self.versions(kind, variant), key=_age, reverse=True)
+        try:
+            pointer = self.pointer(kind, variant)
+        except BgdataError:
+            pointer = None
+        return sorted(tables, key=lambda table: table.folder.name != pointer)
 
     def recipe_key(self, kind: Dataset[Any], parameters: Parameters, raw_files: Sequence[RawFile] = ()) -> str | None:
         """The recipe key of a variant, or None while one of its inputs is not built."""
@@ -131,11 +195,28 @@ class Warehouse:
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
         """The tables that a variant is computed from, by role, or None while one is missing."""
         found: dict[str, Table] = {}
-        for role, (name, wanted) in kind.inputs(parameters).items():
-            table = self.find(self.kind(name), wanted)
+        for role, wanted in kind.inputs(parameters).items():
+            table = self.find_input(wanted)
             if table is None:
                 return None
             found[role] = table
+        return found
+
+    def find_input(self, wanted: Input) -> Table | None:
+        """The table of an input, or None where it is not built."""
+        if isinstance(wanted, str):
+            return next((table for table in self.versions(*wanted.split("/")[:2]) if table.name == wanted), None)
+        return self.find(self.kind(wanted[0]), wanted[1])
+
+    def made_from(self, table: Table) -> dict[str, Table]:
+        """The versions that one was computed from, by role, as its manifest names them. Raises MissingTableError."""
+        found = {}
+        for role, name in table.manifest.inputs.items():
+            title, _, digest = name.partition("@")
+            candidates = [each for each in self.versions(*title.split("/")) if each.folder.name.endswith(digest[:8])]
+            if not candidates:
+                raise MissingTableError(f"expected {name} in {self.root}, which {table.name} was computed from")
+            found[role] = candidates[0]
         return found
 
     def build(
@@ -148,9 +229,12 @@ class Warehouse:
         strict: bool = False,
         force: bool = False,
         executor: Executor | None = None,
+        inputs: Mapping[str, Table] | None = None,
     ) -> Table:
-        """The version with this recipe, built first where it is missing or damaged, its inputs too.
+        """The version with this recipe, built first where it is missing or damaged, its inputs too; it is the current
+        one of its variant from then on.
 
+        `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
         `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
         builds even when it is there; `executor` computes the shards of kinds that have them, this process if there is
         none: see executors.open_executor. Raises InvalidParameterError, UsageError, TooLargeError, StorageError or
@@ -163,8 +247,10 @@ class Warehouse:
             found = self.find(declared, parameters)  # imported before, and now the input of something else
             if found is not None:
                 return found
-        progress = progress or Silence()
-        return build(self, declared, parameters, progress, files=paths, strict=strict, force=force, executor=executor)
+        return build(
+            self, declared, parameters, progress or Silence(), files=paths, strict=strict, force=force,
+            executor=executor, inputs=inputs,
+        )  # fmt: skip
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A read-only DuckDB connection to the catalog, which is brought up to date first."""
@@ -181,8 +267,16 @@ def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:
     }
 
 
+def newest(tables: Iterable[Table]) -> Table:
+    """The one that is current where nothing says so: of the highest revision the newest. Raises ValueError for none."""
+    found = list(tables)
+    if len(found) == 1 and (found[0].folder / MANIFEST_NAME).exists():
+        return found[0]  # without reading its manifest
+    return max(found, key=_age)
+
+
 def _age(table: Table) -> tuple[int, str]:
-    """Sorts versions of a variant: the highest revision, then the newest, is current; damaged ones come last."""
+    """Sorts versions of a variant by revision, then by date; damaged ones come first."""
     try:
         return table.manifest.revision, table.manifest.created
     except BgdataError:

@@ -41,7 +41,7 @@ def kinds_with(warehouse: Warehouse, arrays: set[str]) -> list[str]:
 
 def open_version(warehouse: Warehouse, version: str, digest: str) -> Table:
     """The version `kind/variant/version`. Raises MissingTableError, and UsageError where it has another digest."""
-    table = warehouse.open(*version.split("/"))
+    table = warehouse.open_reference(version)
     if table.manifest.digest != digest:
         raise UsageError(f"expected {version} with the digest {digest}, found {table.manifest.digest}")
     return table

@@ -64,9 +64,7 @@ def test_sets_by_name_and_version(imports: Imports) -> None:
         shown = json.loads(succeeds(root, "benchmark", "pubeval", *options, "--format", "json"))
         return [(row["benchmark"], row["version"], row["decisions"]) for row in shown]
 
-    first, other, second = (
-        (*table.name.rsplit("/", 1), rows) for table, rows in zip(tables, (1, 2, 3), strict=True)
-    )
+    first, other, second = ((*table.name.rsplit("/", 1), rows) for table, rows in zip(tables, (1, 2, 3), strict=True))
     assert scored() == [second, other]
     assert scored("contact2") == scored("gnubg_benchmark/contact2") == [other]
     assert scored("contact") == [second]

@@ -18,7 +18,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.verify import verify
 from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run
-from tests.datasets.importing import IMPORTED, Imports, counts, rows
+from tests.datasets.importing import IMPORTED, Imports, rows
 from tests.formats import samples
 from tests.store import processes
 from tests.store.toy import Notes, whole_versions

@@ -392,7 +392,10 @@ def test_the_command(imports: Imports) -> None:
     assert warning.startswith("warning: contact.bm is none of the published contact.bm, crashed.bm, race.bm of ")
     error = error_of(run(imports.warehouse.root, "import", "gnubg_benchmark", path, "--strict", "--name", "other"), 1)
     assert error.startswith("expected no line that breaks a rule, found 2, first in contact.bm, line 14: ")
-    assert (imports.warehouse.variants("gnubg_benchmark"), list(imports.warehouse.staging.iterdir())) == (["contact"], [])
+    assert (imports.warehouse.variants("gnubg_benchmark"), list(imports.warehouse.staging.iterdir())) == (
+        ["contact"],
+        [],
+    )
     shown = succeeds(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
     assert shown.split() == ["line", "14", "15"]
 

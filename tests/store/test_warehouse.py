@@ -12,7 +12,7 @@ import pytest
 from bgdata.errors import MissingTableError, MissingWarehouseError, UnknownKindError
 from bgdata.store.storage import publish
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.warehouse import CURRENT, Warehouse
 from tests.store.toy import Count, toy_warehouse
 
 TEN = Count(10)
@@ -43,8 +43,9 @@ def test_versions_and_variants(toys: Warehouse) -> None:
     assert list(toys.versions("squares", "30")) == []
 
 
-def test_the_newest_version_of_the_highest_revision_is_current(toys: Warehouse) -> None:
+def test_without_a_pointer_the_newest_version_of_the_highest_revision_is_current(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
+    (table.folder.parent / CURRENT).unlink()
     later = add_version(table, digest="1" * 64, created="9999")
     assert toys.open("squares", "10").folder == later.folder
     assert [found.folder for found in toys.current()] == [later.folder]
@@ -53,9 +54,13 @@ def test_the_newest_version_of_the_highest_revision_is_current(toys: Warehouse) 
     assert toys.open("squares", "10", table.folder.name).folder == table.folder
 
 
-def test_the_newest_version_of_a_recipe_is_found(toys: Warehouse) -> None:
+def test_the_current_version_of_a_recipe_is_found_else_the_newest(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     later = add_version(table, digest="1" * 64, created="9999")
+    found = toys.find(toys.kind("squares"), TEN)
+    assert found is not None
+    assert found.folder == table.folder
+    (table.folder.parent / CURRENT).unlink()
     found = toys.find(toys.kind("squares"), TEN)
     assert found is not None
     assert found.folder == later.folder
@@ -108,7 +113,7 @@ def test_what_is_not_there(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     with pytest.raises(MissingTableError, match=r"no squares/7 in .* \(have: 10\); try: bgdata build squares"):
         toys.open("squares", "7")
-    with pytest.raises(MissingTableError, match=r"no squares/10/r1-00000000 in .* \(have: 10\)"):
+    with pytest.raises(MissingTableError, match=r"no squares/10/r1-00000000 in .* \(have: r1-5a44f529\)"):
         toys.open("squares", "10", "r1-00000000")
     with pytest.raises(MissingTableError, match=r"no square_sums/7 in .* \(have: none\)"):
         toys.open("square_sums", "7")

@@ -205,9 +205,7 @@ def test_no_decisions_no_score(imports: Imports) -> None:
     imports.text("gnubg_benchmark", "#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006\n")
     assert scores(imports).manifest.statistics["decisions"] == 0
     with imports.warehouse.connect() as connection:
-        assert connection.sql("select decisions, error_rate, class from benchmark_summary").fetchall() == [
-            (0, 0, None)
-        ]
+        assert connection.sql("select decisions, error_rate, class from benchmark_summary").fetchall() == [(0, 0, None)]
 
 
 def test_wrong_parameters(imports: Imports) -> None:
@@ -220,7 +218,11 @@ def test_wrong_parameters(imports: Imports) -> None:
         ("rollout_decisions/x", "", "expected the version of rollout_decisions/x, got none"),
         ("gnubg_benchmark/contact", "", "expected the version of gnubg_benchmark/contact, got none"),
         ("gnubg_benchmark/contact", "../..", r"expected the version of gnubg_benchmark/contact, got \.\./\.\."),
-        ("gnubg_benchmark/../../evil", "r1-00000000", "expected a benchmark such as .*, got gnubg_benchmark/../../evil"),
+        (
+            "gnubg_benchmark/../../evil",
+            "r1-00000000",
+            "expected a benchmark such as .*, got gnubg_benchmark/../../evil",
+        ),
     ):
         with pytest.raises(InvalidParameterError, match=message):
             imports.warehouse.build("benchmark_scores", ScoreParameters("pubeval", 0, benchmark, "2", version))

@@ -1,0 +1,179 @@
+"""Keeping house: who needs a version, deleting one, and finding and deleting what nobody needs or holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from bgdata.errors import BgdataError, VersionInUseError
+from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
+from bgdata.store.lockfile import read_lock
+from bgdata.store.storage import locked, remove_folder, storage_errors
+from bgdata.store.table import Table
+from bgdata.store.warehouse import CURRENT, VERSION, Warehouse, newest
+
+MOST_NAMED = 10  # dependents in a message
+STAGED = re.compile(r"(.+?)(-[0-9a-f]{12}-[0-9a-f]{12}|\.published|\.lock)?")  # title of a build, and what is staged
+
+
+class Rubbish(NamedTuple):
+    """What may go: a version, or something in the staging folder."""
+
+    path: Path
+    reason: str
+    bytes: int
+
+
+def needed_by(warehouse: Warehouse, table: Table) -> list[str]:
+    """Names of the versions that are made from one, and of the lock if it states its digest. Raises
+    ManifestFormatError for a damaged lock."""
+    wanted = identities(table)
+    return [who for who, needs in all_needs(warehouse).items() if needs & wanted and who != table.name]
+
+
+def all_needs(warehouse: Warehouse) -> dict[str, set[str]]:
+    """What every version that can be read, and the lock, is made from, as `kind/variant@digest` (inputs) or
+    `rN-digest8` (versions that parameters name). Raises ManifestFormatError for a damaged lock."""
+    found: dict[str, set[str]] = {}
+    for table in warehouse.versions():
+        try:
+            named = re.findall(VERSION.pattern, json.dumps(table.manifest.parameters))
+            found[table.name] = {*table.manifest.inputs.values(), *named}
+        except BgdataError:
+            continue
+    if warehouse.lock.exists():
+        entries, _ = read_lock(warehouse.lock)
+        found[LOCK_NAME] = {f"{entry.dataset}/{entry.variant}@{entry.digest}" for entry in entries}
+    return found
+
+
+def identities(table: Table) -> set[str]:
+    """What others name a version by; a damaged one is known by its folder alone."""
+    kind, variant, version = table.folder.parts[-3:]
+    try:
+        return {version, f"{kind}/{variant}@{table.manifest.digest}"}
+    except BgdataError:
+        return {version}
+
+
+def remove(warehouse: Warehouse, table: Table) -> Table | None:
+    """Delete a version; where it was current, the newest of the others is from then on.
+
+    Returns what is current now, None if nothing is left. Raises VersionInUseError while another version or the lock is
+    made from it, or while anything is built that may need it.
+    """
+    who = needed_by(warehouse, table)
+    if who:
+        named = ", ".join(who[:MOST_NAMED]) + (f" and {len(who) - MOST_NAMED} more" if len(who) > MOST_NAMED else "")
+        raise VersionInUseError(f"expected a version that nothing is made from, got {table.name}: {named} needs it")
+    check_no_builds(warehouse)
+    delete_version(warehouse, table)
+    rest = list(warehouse.versions(*table.folder.parts[-3:-1]))
+    return warehouse.open(*table.folder.parts[-3:-1]) if rest else None
+
+
+def delete_version(warehouse: Warehouse, table: Table) -> None:
+    """Move a version out of the way whole, then delete it: nobody ever sees half of one."""
+    kind, variant, version = table.folder.parts[-3:]
+    rest = [other for other in warehouse.versions(kind, variant) if other.folder != table.folder]
+    with storage_errors("delete", table.folder):
+        if rest and is_current(warehouse, table):
+            warehouse.use(newest(rest))
+        warehouse.staging.mkdir(exist_ok=True)
+        aside = warehouse.staging / f"removed-{kind}-{variant}-{version}"
+        remove_folder(aside)
+        table.folder.rename(aside)
+        remove_folder(aside)
+        if not rest:
+            (table.folder.parent / CURRENT).unlink(missing_ok=True)
+            if not any(table.folder.parent.iterdir()):
+                table.folder.parent.rmdir()
+
+
+def is_current(warehouse: Warehouse, table: Table) -> bool:
+    """Whether a version answers where its variant is named. One whose `current` is damaged counts: it may be meant."""
+    try:
+        return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
+    except BgdataError:
+        return True
+
+
+def rubbish(warehouse: Warehouse) -> list[Rubbish]:
+    """What `sweep` would delete: staging that nobody holds, and versions that are neither current nor locked, nor
+    needed by one that is. Raises ManifestFormatError for a damaged lock."""
+    staged = [path for path in sorted(warehouse.staging.glob("*")) if path.suffix != ".lock" and not is_held(path)]
+    found = [Rubbish(path, "nobody holds it", size(path)) for path in staged]
+    kept = kept_versions(warehouse)
+    unneeded = [table for table in warehouse.versions() if table.name not in kept]
+    return found + [Rubbish(table.folder, "nothing needs it", size(table.folder)) for table in unneeded]
+
+
+def kept_versions(warehouse: Warehouse) -> set[str]:
+    """Names of the versions that are current or locked, of those that these are made from, and of damaged ones."""
+    needs = all_needs(warehouse)
+    names: dict[str, set[str]] = {}  # by what others name them by: equal values give equal names
+    for table in warehouse.versions():
+        for identity in identities(table):
+            names.setdefault(identity, set()).add(table.name)
+    kept = {table.name for table in warehouse.versions() if table.name not in needs or is_current(warehouse, table)}
+    waiting = [LOCK_NAME, *kept]
+    while waiting:
+        needed = {name for each in needs.get(waiting.pop(), ()) for name in names.get(each, ())} - kept
+        waiting += needed
+        kept |= needed
+    return kept
+
+
+def sweep(warehouse: Warehouse, what: list[Rubbish]) -> None:
+    """Delete rubbish. Raises VersionInUseError while anything is built, which may need some of it, and StorageError."""
+    check_no_builds(warehouse)
+    for entry in what:
+        if not entry.path.is_relative_to(warehouse.staging):
+            delete_version(warehouse, Table(entry.path))
+            continue
+        with storage_errors("delete", entry.path):
+            if entry.path.is_dir():
+                remove_folder(entry.path)
+            else:
+                entry.path.unlink(missing_ok=True)
+    for lock in warehouse.staging.glob("*.lock"):
+        if not is_held(lock):
+            lock.unlink(missing_ok=True)
+
+
+def check_no_builds(warehouse: Warehouse) -> None:
+    """Raise VersionInUseError if anything is being built: it may need what is about to go."""
+    held = [lock.stem for lock in sorted(warehouse.staging.glob("*.lock")) if lock.stem != "catalog" and is_held(lock)]
+    if held:
+        raise VersionInUseError(
+            f"expected no running build in {warehouse.root}, found {', '.join(held)}; try again then"
+        )
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds the lock of something in the staging folder."""
+    match = STAGED.fullmatch(path.name)
+    lock = path.with_name(f"{match[1] if match else path.name}.lock")
+    if not lock.exists():
+        return False
+    try:
+        with locked(lock, _refuse):
+            return False
+    except _HeldError:
+        return True
+
+
+class _HeldError(Exception):
+    """Somebody else holds a lock."""
+
+
+def _refuse() -> None:
+    raise _HeldError
+
+
+def size(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.lstat().st_size for file in files if not file.is_dir())

@@ -1,0 +1,65 @@
+"""Names that come from outside, checked in one place: of kinds, variants, versions, tables and files.
+
+They are parts of paths and of SQL, so each is as narrow as what we write: a name that passes is a single path
+component that stays inside its folder, needs no quoting in a shell, and is the same on every file system.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bgdata.errors import InvalidNameError
+
+LONGEST = 200  # characters of a variant: folders of builds add the kind, a key and a fingerprint, within 255 bytes
+
+KIND = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")  # tables and arrays too
+VARIANT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+VERSION = re.compile(r"r[1-9][0-9]{0,8}-[0-9a-f]{8}")
+FILE = re.compile(rf"{KIND.pattern}\.(npy|parquet)")
+DIGEST = re.compile(r"[0-9a-f]{64}")
+
+_RULES = {
+    "kind": (KIND, "small letters, digits and single _"),
+    "variant": (VARIANT, f"small letters, digits and single -, at most {LONGEST} of them"),
+    "version": (VERSION, "r<revision>-<first 8 hex digits of the digest>"),
+    "file": (FILE, "small letters, digits and single _, ending in .npy or .parquet"),
+    "digest": (DIGEST, "64 hex digits"),
+}
+
+
+def is_name(what: str, text: object) -> bool:
+    """Whether a value is the name of a `kind` (or table, or array), `variant`, `version` or `file`, or a `digest`."""
+    return isinstance(text, str) and len(text) <= LONGEST and _RULES[what][0].fullmatch(text) is not None
+
+
+def check_name(what: str, text: object) -> str:
+    """The name itself; raises InvalidNameError where it is none. `what` is as for `is_name`."""
+    if not (is_name(what, text) and isinstance(text, str)):
+        raise InvalidNameError(f"expected a {what} named by {_RULES[what][1]}, got {shown(text)}")
+    return text
+
+
+def parse_reference(text: str) -> tuple[str, str, str | None]:
+    """(kind, variant, version or None) of KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidNameError."""
+    parts = text.split("/")
+    if len(parts) not in (2, 3):
+        raise InvalidNameError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {shown(text)}")
+    names = [check_name(what, part) for what, part in zip(("kind", "variant", "version"), parts, strict=False)]
+    return names[0], names[1], names[2] if len(names) == 3 else None
+
+
+def parse_input(text: object) -> tuple[str, str, str]:
+    """(kind, variant, digest) of the input of a version, `kind/variant@digest`. Raises InvalidNameError."""
+    title, sign, digest = text.partition("@") if isinstance(text, str) else ("", "", "")
+    if not sign:
+        raise InvalidNameError(f"expected kind/variant@digest, got {shown(text)}")
+    kind, variant, version = parse_reference(title)
+    if version is not None:
+        raise InvalidNameError(f"expected kind/variant@digest, got {shown(text)}")
+    return kind, variant, check_name("digest", digest)
+
+
+def shown(value: object, most: int = 80) -> str:
+    """A value from outside as a message shows it: in quotes, escaped, and cut where it is long."""
+    text = repr(value if not isinstance(value, str) else value[: most + 1])
+    return text if len(text) <= most else text[: most - 3] + "..."

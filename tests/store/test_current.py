@@ -1,0 +1,329 @@
+"""What answers is what was last asked for, whatever happened before: builds, imports, `use`, `rm`, `gc`, kills."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from bgdata.errors import CorruptFileError, MissingTableError, UsageError, VersionInUseError
+from bgdata.store import catalog, storage
+from bgdata.store.checks import SQL
+from bgdata.store.housekeeping import needed_by, remove, rubbish, sweep
+from bgdata.store.job import Job
+from bgdata.store.table import Table
+from bgdata.store.warehouse import CURRENT, Warehouse
+from tests.store.toy import Count, Squares, SquareSums, toy_warehouse
+
+TEN = Count(10)
+
+
+@dataclasses.dataclass(frozen=True)
+class Seeded(Count):
+    """Numbers of a seed that is no part of the variant's name, as with networks that are trained anew."""
+
+    seed: int = 0
+
+
+class Powers(Squares):
+    """Squares plus a seed: several recipes under one name."""
+
+    name = "powers"
+    parameters = Seeded
+    defaults = (Seeded(10),)
+    smallest = Seeded(10)
+
+    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+        assert isinstance(parameters, Seeded)
+        job.save("square", np.arange(parameters.count, dtype=np.int64) ** 2 + parameters.seed)
+
+
+class PowerSums(SquareSums):
+    """Sums of the powers of one seed."""
+
+    name = "power_sums"
+    parameters = Seeded
+    defaults = (Seeded(10),)
+    smallest = Seeded(10)
+
+    def inputs(self, parameters: Count) -> Mapping[str, tuple[str, Count]]:
+        return {"terms": ("powers", parameters)}
+
+
+def open_toys(root: Path) -> Warehouse:
+    return toy_warehouse(root, powers=Powers(), power_sums=PowerSums())
+
+
+@pytest.fixture
+def powers(memory_path: Path) -> Warehouse:
+    """An empty warehouse that knows powers and their sums."""
+    return open_toys(memory_path / "warehouse")
+
+
+def shown(warehouse: Warehouse, view: str = "powers", column: str = "square") -> int:
+    """The first value of the view: the seed that answers to SQL."""
+    with warehouse.connect() as connection:
+        return int(connection.sql(f"select {column} from {view} where number = 0").fetchall()[0][0])
+
+
+def test_what_was_asked_for_last_answers_also_when_it_was_there(powers: Warehouse) -> None:
+    """Seeds 1, 2, 1: it was 2 that answered."""
+    first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
+    assert powers.build("powers", Seeded(10, 1)).name == first.name
+    assert (powers.open("powers", "10").name, shown(powers)) == (first.name, 1)
+    assert [table.name for table in powers.current("powers")] == [first.name]
+
+
+def test_inputs_stay_as_they_are_unless_they_must_be_made(powers: Warehouse) -> None:
+    first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    powers.build("power_sums", Seeded(10, 1))
+    assert powers.open("powers", "10").name == second.name
+    powers.use(first)
+    powers.build("power_sums", Seeded(10, 2))
+    assert powers.open("powers", "10").name == first.name
+    powers.build("power_sums", Seeded(10, 3))
+    assert shown(powers) == 3
+
+
+def test_references(powers: Warehouse) -> None:
+    first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    assert powers.open_reference("powers/10").name == second.name
+    assert powers.open_reference(first.name).name == first.name
+    for wrong in ("powers", "powers/", "/10", "powers/10/", "powers/10/r1-00000000/x", "", "powers//r1-00000000"):
+        with pytest.raises(UsageError, match="expected KIND/VARIANT or KIND/VARIANT/VERSION, got "):
+            powers.open_reference(wrong)
+    with pytest.raises(MissingTableError, match=r"no powers/10/r1-00000000 in .*; try: bgdata use powers/10/r1-"):
+        powers.open_reference("powers/10/r1-00000000")
+
+
+@pytest.mark.parametrize("written", ["", "r1", "../../evil", "r1-0123456\n", "\0", "r1-5a44f529 " * 1000, "\xff"])
+def test_a_damaged_pointer_is_named_and_mended(powers: Warehouse, written: str) -> None:
+    table = powers.build("powers", Seeded(10, 1))
+    path = table.folder.parent / CURRENT
+    path.write_text(written, encoding="latin-1")
+    with pytest.raises(CorruptFileError, match=r"expected the name of a version in .*current, found .*bgdata use"):
+        powers.open("powers", "10")
+    assert powers.find(powers.kind("powers"), Seeded(10, 1)) is not None
+    assert powers.build("powers", Seeded(10, 1)).name == table.name
+    assert powers.open("powers", "10").name == table.name
+
+
+def test_a_current_version_that_is_gone_is_missed(powers: Warehouse) -> None:
+    first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    storage.remove_folder(second.folder)
+    with pytest.raises(
+        MissingTableError, match=rf"no current version {second.name} in .*; try: bgdata use {first.name}"
+    ):
+        powers.open("powers", "10")
+
+
+def test_the_pointer_is_a_line(powers: Warehouse) -> None:
+    table = powers.build("powers", Seeded(10, 1))
+    assert (table.folder.parent / CURRENT).read_text() == f"{table.folder.name}\n"
+    assert not powers.use(table)
+
+
+def test_remove(powers: Warehouse) -> None:
+    first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    sums = powers.build("power_sums", Seeded(10, 2))
+    assert needed_by(powers, second) == [sums.name]
+    with pytest.raises(VersionInUseError, match=f"got {second.name}: {sums.name} needs it"):
+        remove(powers, second)
+    assert remove(powers, sums) is None
+    assert not sums.folder.parent.exists()
+    left = remove(powers, second)
+    assert left is not None
+    assert (left.name, powers.open("powers", "10").name) == (first.name, first.name)
+    assert list(powers.staging.iterdir()) == []
+
+
+def test_what_names_a_version_in_its_parameters_needs_it(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    other = toys.build("squares", Count(20))
+    manifest = dataclasses.replace(other.manifest, parameters={"count": 20, "labels": f"{table.name}:0.5"})
+    (other.folder / "manifest.json").chmod(0o644)
+    manifest.save(other.folder)
+    assert needed_by(toys, table) == [other.name]
+
+
+def test_the_lock_needs_what_it_lists(toys: Warehouse) -> None:
+    from bgdata.store.lockfile import save_lock
+
+    table = toys.build("squares", TEN)
+    save_lock(toys.lock, [table.manifest])
+    with pytest.raises(VersionInUseError, match=r"got squares/10/.*: warehouse\.lock needs it"):
+        remove(toys, table)
+
+
+def test_nothing_is_removed_while_something_is_built(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    with storage.locked(toys.staging / "square_sums-20.lock"):
+        with pytest.raises(VersionInUseError, match=r"expected no running build in .*, found square_sums-20; "):
+            remove(toys, table)
+        with pytest.raises(VersionInUseError):
+            sweep(toys, rubbish(toys))
+    assert remove(toys, table) is None
+
+
+def test_rubbish(powers: Warehouse) -> None:
+    first, second, third = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2, 3))
+    sums = powers.build("power_sums", Seeded(10, 1))
+    staged = powers.staging / f"powers-10-{'0' * 12}-{'1' * 12}"
+    staged.mkdir(parents=True)
+    (staged / "square.npy").write_bytes(bytes(100))
+    held = powers.staging / f"powers-11-{'0' * 12}-{'1' * 12}"
+    held.mkdir()
+    with storage.locked(powers.staging / "powers-11.lock"):
+        found = rubbish(powers)
+        assert {entry.path for entry in found} == {staged, second.folder}
+    assert [entry.bytes for entry in found if entry.path == staged] == [100]
+    sweep(powers, found)
+    assert not staged.exists()
+    assert [table.name for table in powers.versions()] == sorted([sums.name, first.name, third.name])
+    assert shown(powers) == 3
+
+
+def test_damaged_versions_are_not_rubbish(powers: Warehouse) -> None:
+    first, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    (first.folder / "manifest.json").chmod(0o644)
+    (first.folder / "manifest.json").write_text("{")
+    assert rubbish(powers) == []
+
+
+def run_versions_script(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+    """Create the view of versions alone."""
+    if folder == "views":
+        connection.execute((SQL / "views" / "versions.sql").read_text())
+
+
+class Killed(BaseException):
+    """Raised in the middle of a change to the disk."""
+
+
+class Histories(RuleBasedStateMachine):
+    """Any sequence of what users do; `asked` is the version of each variant that was asked for last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
+        self.warehouse = Warehouse(
+            Path(self.folder.name) / "warehouse", {"powers": Powers(), "power_sums": PowerSums()}
+        )
+        self.asked: dict[str, str] = {}
+        self.patch = pytest.MonkeyPatch()  # the views of other kinds would take most of the time
+        self.patch.setattr(catalog, "run_scripts", run_versions_script)
+
+    def teardown(self) -> None:
+        self.patch.undo()
+        self.folder.cleanup()
+
+    def versions(self) -> list[Table]:
+        return list(self.warehouse.versions())
+
+    @rule(kind=st.sampled_from(["powers", "power_sums"]), seed=st.integers(0, 2), force=st.booleans())
+    def build(self, kind: str, seed: int, force: bool) -> None:
+        had = {table.name for table in self.versions()}
+        table = self.warehouse.build(kind, Seeded(10, seed), force=force)
+        for name in {each.name for each in self.versions()} - had:
+            self.asked[name.rpartition("/")[0]] = name  # an input that had to be made
+        self.asked[f"{kind}/10"] = table.name
+
+    @rule(kind=st.sampled_from(["powers", "power_sums"]), seed=st.integers(0, 2), moment=st.integers(0, 60))
+    def killed_build(self, kind: str, seed: int, moment: int) -> None:
+        """Killed before any one of its changes to the disk: until the pointer is moved the old answer stays."""
+        before = dict(self.asked)
+        with dying_after(moment):
+            try:
+                self.build(kind, seed, force=False)
+            except Killed:
+                self.asked = before
+                self.learn_what_was_finished()
+
+    def learn_what_was_finished(self) -> None:
+        """A killed build may have got as far as moving a pointer, of itself or of an input; to nothing but these."""
+        for variant in {table.name.rpartition("/")[0] for table in self.versions()}:
+            now = self.warehouse.open_reference(variant).name
+            pointer = self.warehouse.pointer(*variant.split("/"))
+            if variant not in self.asked or pointer is not None:
+                self.asked[variant] = now
+
+    @precondition(lambda self: self.versions())
+    @rule(data=st.data())
+    def use(self, data: st.DataObject) -> None:
+        table = data.draw(st.sampled_from(self.versions()))
+        self.warehouse.use(table)
+        self.asked[table.name.rpartition("/")[0]] = table.name
+
+    @precondition(lambda self: self.versions())
+    @rule(data=st.data())
+    def rm(self, data: st.DataObject) -> None:
+        table = data.draw(st.sampled_from(self.versions()))
+        variant = table.name.rpartition("/")[0]
+        needed = any(f"@{table.manifest.digest}" in "".join(each.manifest.inputs.values()) for each in self.versions())
+        try:
+            left = remove(self.warehouse, table)
+            assert not needed
+        except VersionInUseError:
+            assert needed
+            return
+        if left is None:
+            del self.asked[variant]
+        elif self.asked[variant] == table.name:
+            self.asked[variant] = left.name
+
+    @rule()
+    def gc(self) -> None:
+        sweep(self.warehouse, rubbish(self.warehouse))
+        kept = {table.name for table in self.versions()}
+        assert set(self.asked.values()) <= kept
+        assert not [path for path in self.warehouse.staging.glob("*") if path.is_dir()]
+
+    @invariant()
+    def what_answers_is_what_was_asked_for(self) -> None:
+        for variant, name in self.asked.items():
+            assert self.warehouse.open_reference(variant).name == name
+        assert {table.name for table in self.warehouse.current()} == set(self.asked.values())
+
+    @invariant()
+    def so_does_sql(self) -> None:
+        if self.asked:
+            with self.warehouse.connect() as connection:
+                rows = connection.sql("select dataset, variant, version from versions where is_current").fetchall()
+            assert {"/".join(row) for row in rows} == set(self.asked.values())
+
+
+class dying_after:  # noqa: N801
+    """Within the block the n-th rename, deletion or sync raises Killed, and so do all later ones."""
+
+    def __init__(self, changes: int) -> None:
+        self.left = changes
+        self.patch = pytest.MonkeyPatch()
+
+    def __enter__(self) -> None:
+        for owner, name in ((Path, "rename"), (Path, "replace"), (Path, "unlink"), (storage, "sync")):
+            self.patch.setattr(owner, name, self.counted(getattr(owner, name)))
+
+    def counted(self, change):  # type: ignore[no-untyped-def]
+        def dying(*arguments, **options):  # type: ignore[no-untyped-def]
+            self.left -= 1
+            if self.left < 0:
+                raise Killed
+            return change(*arguments, **options)
+
+        return dying
+
+    def __exit__(self, *_: object) -> None:
+        self.patch.undo()
+
+
+Histories.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+TestHistories = Histories.TestCase
