@@ -68,7 +68,7 @@ def test_pieces_of_any_size_give_the_content(parts: list[bytes], chunk: int, is_
             source = unpacking._Source(io.BytesIO(data[:cut]), "x")
             if cut in {sum(len(pack(part)) for part in parts[:n]) for n in range(len(parts))}:
                 continue  # between two streams
-            with pytest.raises(CorruptFileError, match="expected packed data in x, found: .*; fetch it again"):
+            with pytest.raises(CorruptFileError, match=r"expected packed data in x, found: .*; fetch it again"):
                 list(unpacking._streams(source, source.chunk(), "gzip" if is_gzip else "bzip2"))
 
 
@@ -128,7 +128,9 @@ def test_sizes_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack
 def test_limits_that_are_no_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     (tmp_path / "x").write_bytes(b"x")
     monkeypatch.setenv(RATIO_VARIABLE, text)
-    with pytest.raises(UsageError, match=f"expected a number in the environment variable {RATIO_VARIABLE}, got '{text}'"):
+    with pytest.raises(
+        UsageError, match=f"expected a number in the environment variable {RATIO_VARIABLE}, got '{text}'"
+    ):
         read_bytes(tmp_path / "x")
 
 

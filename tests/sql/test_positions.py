@@ -219,7 +219,7 @@ def leaking(root: Path) -> Warehouse:
         path = root / file
         path.write_text(text)
         kind: Any = warehouse.kind(name)
-        warehouse.build(name, kind.parameters_of([path], {}), files=[path])
+        warehouse.build(name, kind.parameters_of([path]), files=[path])
     return warehouse
 
 
@@ -230,7 +230,7 @@ def test_leakage(tmp_path: Path) -> None:
         found = connection.sql(query).fetchall()
         assert connection.sql("select distinct benchmark from leakage").fetchall() == [("contact",)]
     assert found == [
-        (0, False, "gnubg_training", "contact", "contact-train-data", 2, FIRST.id),
+        (0, False, "gnubg_training", "contact-train-data", "contact-train-data", 2, FIRST.id),
         (1, True, "wildbg_training", "wild", "wild.csv", 1, SECOND.flip().id),
         (2, False, "bgsage_rollouts", "sage", "sage", 1, START.id),
         (2, True, "bgsage_rollouts", "sage", "sage", 1, START.id),
