@@ -12,7 +12,7 @@ from bgdata.datasets._columns import CLASS_COLUMN, class_column, position_column
 from bgdata.datasets._players import check_player_name, player_slug
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters, sampled
 from bgdata.store.names import is_name
 
 if TYPE_CHECKING:
@@ -128,9 +128,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         low, high = score.interval
         return vars(score) | {"error_rate_low": low, "error_rate_high": high}
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         from bgdata.training.benchmark import losses_of, rank_choices
 
         decisions: Decisions = decisions_of(inputs["benchmark"])
@@ -142,6 +140,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
                     f"expected a loss of {losses[row]} for decision {row} of {table.name}, "
                     f"found {table.array('losses')[row]}"
                 )
+        return sampled(min(rows, len(ranks)), len(ranks), "decisions")
 
 
 def check_benchmark(benchmark: str) -> None:

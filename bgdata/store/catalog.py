@@ -18,6 +18,7 @@ import duckdb
 from bgdata.errors import BgdataError, StorageError
 from bgdata.store.checks import SQL, select_columns
 from bgdata.store.dataset import Column, Dataset, Parameters, TableShape
+from bgdata.store.leakage import leakage_views
 from bgdata.store.storage import locked, storage_errors
 from bgdata.store.table import Table
 
@@ -63,6 +64,8 @@ def fill_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) ->
     for kind in warehouse.kinds.values():
         for shape in kind.tables:
             create_view(connection, shape, selects.pop(shape.name, None))
+    for statement in leakage_views(warehouse.kinds.values()):
+        connection.execute(statement)
     run_scripts(connection, "lookups")  # macros that look into tables
     run_scripts(connection, "views")
 
