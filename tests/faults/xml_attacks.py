@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import encodings
 import os
 import random
 import resource
@@ -169,7 +170,9 @@ def import_alone(folder: Path) -> None:
     sys.addaudithook(note)
     path = folder / "attack.xml"
     read_met(path)
-    (folder / "opened").write_text("\n".join(set(opened) - {f"open {path}"}))
+    codecs = f"open {Path(encodings.__file__).parent}"  # Python's own, loaded when a document names one
+    found = [entry for entry in opened if entry != f"open {path}" and not entry.startswith(codecs)]
+    (folder / "opened").write_text("\n".join(found))
     opened = None
     try:
         table = imports.build("met_xml", [path])
