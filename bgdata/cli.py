@@ -271,13 +271,19 @@ def query(
 @main.command(short_help="Prove the warehouse: hashes, values, checks, samples.")
 @click.argument("kind", required=False)
 @click.option(
-    "--sample", default=1000, show_default=True, type=click.IntRange(0), metavar="ROWS", help="Rows to recompute."
+    "--sample",
+    type=click.IntRange(0),
+    metavar="ROWS",
+    help="Rows of each table to recompute. Default: whole tables where that takes seconds, else what the kind says.",
 )
 @click.option("--seed", default=0, show_default=True, help="Chooses the sample.")
 @click.option("--repair", is_flag=True, help="Build the versions that fail anew.")
 @click.pass_obj
-def verify(warehouse: Warehouse, kind: str | None, sample: int, seed: int, repair: bool) -> None:
-    """Prove the warehouse: hashes, values, SQL checks, and a sample of rows recomputed from their successors."""
+def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, repair: bool) -> None:
+    """Prove the warehouse: hashes, values, SQL checks, and tables or samples of their rows computed again.
+
+    Says for each version what was recomputed and what that finds, and what was skipped and why.
+    """
     from bgdata.commands.prove import verify_warehouse
 
     warehouse.require()

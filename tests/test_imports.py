@@ -36,8 +36,10 @@ MAY_IMPORT = {
         "bgdata.open_warehouse",
         "bgdata.evaluation",
     },  # loaded with `bgdata.open_player`
+    "bgdata.__main__": {"bgdata"},
     "bgdata.errors": set(),
-    "bgdata.kernel": set(),
+    "bgdata.process": set(),  # loaded before all others
+    "bgdata.kernel": {"bgdata.process"},
     "bgdata.game": {"bgdata.errors", "bgdata.kernel"},
     "bgdata.bearoff": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.store.table"},
     "bgdata.equity": {
@@ -53,6 +55,7 @@ MAY_IMPORT = {
         "bgdata.kernel",
         "bgdata.game",
         "bgdata.bearoff",
+        "bgdata.process",
         "bgdata.store.table",
         "bgdata.store.warehouse",
     },
@@ -69,8 +72,8 @@ MAY_IMPORT = {
         "bgdata.store.table",
         "bgdata.store.warehouse",
     },
-    "bgdata.formats": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.bearoff.index"},
-    "bgdata.store": {"bgdata.errors"},  # knows no backgammon
+    "bgdata.formats": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.bearoff.index", "bgdata.process"},
+    "bgdata.store": {"bgdata.errors", "bgdata.process"},  # knows no backgammon
     "bgdata.sql": {"bgdata.bearoff.index", "bgdata.game"},
     "bgdata.datasets": {
         "bgdata.errors",
@@ -100,6 +103,7 @@ MAY_IMPORT = {
     "bgdata.cli_bearoff": {"bgdata"},
     "bgdata.cli_claims": {"bgdata"},
     "bgdata.cli_corpora": {"bgdata"},
+    "bgdata.cli_housekeeping": {"bgdata"},
     "bgdata.cli_met": {"bgdata"},
     "bgdata.cli_players": {"bgdata"},
     "pipelines": {"bgdata"},
@@ -121,13 +125,14 @@ ONLY_IN = {
         "bgdata.cli_bearoff",
         "bgdata.cli_claims",
         "bgdata.cli_corpora",
+        "bgdata.cli_housekeeping",
         "bgdata.cli_met",
         "bgdata.cli_players",
         "bgdata.commands",
     },
     "matplotlib": {"bgdata.commands"},
     "rich": {"bgdata.commands"},
-    "psutil": {"bgdata.store"},
+    "psutil": {"bgdata.process", "bgdata.store"},
     "torch": {"bgdata.training.feed_torch", "bgdata.training.supervised_torch"},
 }
 

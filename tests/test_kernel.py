@@ -44,6 +44,10 @@ RUN = """
 import json, sys
 import numpy as np
 import bgdata.kernel
+from bgdata.process import compilation
+
+lines = []
+compilation.tell = lines.append
 from bgdata import outer
 
 doubles = np.zeros((2, 5), np.int64)
@@ -52,6 +56,10 @@ outer.fill_doubles_in_parallel(np.arange(5), doubles[1])
 kernels = (outer.fill_doubles, outer.fill_doubles_in_parallel)
 counts = [[sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values())] for kernel in kernels]
 assert bgdata.kernel.kernel_sources()[0].is_relative_to(sys.argv[1])
+assert len(lines) == bool(compilation.seconds) == bool(counts[0][1] + counts[1][1]), (lines, compilation.seconds)
+assert not lines or lines[0].startswith("compiling kernels, which takes a minute or two the first time; they are ")
+assert not lines or lines[0].endswith(sys.argv[2]), lines
+assert compilation.depth == 0
 print(json.dumps([counts, doubles.tolist(), str(bgdata.kernel.kernel_cache())]))
 """
 DOUBLES = [[0, 2, 4, 6, 8]] * 2
@@ -59,11 +67,13 @@ TRIPLES = [[0, 3, 6, 9, 12]] * 2
 
 
 def run(package: Path, cache: Path) -> tuple[list[list[int]], list[list[int]], Path]:
-    """Run kernels of a package in a new process: their (hits, misses) in the cache, their results, and its folder."""
+    """Run kernels of a package in a new process: their (hits, misses) in the cache, their results, and its folder. It
+    says that it compiles, once, where it does, and whether that is kept."""
     variables = os.environ | {"BGDATA_CACHE": str(cache), "PYTHONPATH": str(package.parent)}
+    kept = "a folder that can be written" if cache.is_file() else "kernels-" + fingerprint()
     variables["PYTHONDONTWRITEBYTECODE"] = "1"  # it would be taken for that of a source of the same size and second
     done = subprocess.run(
-        [sys.executable, "-c", RUN, str(package)],
+        [sys.executable, "-c", RUN, str(package), kept],
         capture_output=True,
         text=True,
         timeout=600,

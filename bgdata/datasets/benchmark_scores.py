@@ -14,7 +14,7 @@ from bgdata.datasets._players import check_player_name, player_slug
 from bgdata.datasets._rollouts import warehouse_of
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 from bgdata.store.warehouse import VERSION, Warehouse
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         inputs: Mapping[str, Table],  # noqa: ARG002
         rows: int,
         generator: np.random.Generator,
-    ) -> None:
+    ) -> str:
         from bgdata.datasets import all_kinds
         from bgdata.training.benchmark import losses_of, rank_choices
 
@@ -149,6 +149,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
                     f"expected a loss of {losses[row]} for decision {row} of {table.name}, "
                     f"found {table.array('losses')[row]}"
                 )
+        return sampled(min(rows, len(ranks)), len(ranks), "decisions")
 
 
 def check_benchmark(benchmark: str) -> None:

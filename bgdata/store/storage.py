@@ -102,7 +102,7 @@ def publish(staging: Path, target: Path) -> None:
             path.chmod(0o444)
             sync(path)
         sync(staging)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         if target.exists():
             for path in files:
                 path.replace(target / path.name)
@@ -111,6 +111,14 @@ def publish(staging: Path, target: Path) -> None:
         else:
             staging.rename(target)
         sync(target.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and those above it that are missing, durable one after the other."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync(path.parent)
 
 
 def remove_folder(path: Path) -> None:

@@ -104,5 +104,6 @@ def test_large_builds_say_what_they_need(tmp_path: Path) -> None:
     result = run(tmp_path, "build", "bearoff_two_sided", "--points", "18", "--checkers", "15", "--yes")
     assert result.exit_code == 1
     assert re.match(
-        r"bearoff_two_sided/18x15: .* rows, about .* TB on disk and .* TB of memory\nerror: ", result.stderr
+        r"bearoff_two_sided/18x15: .* rows, about .* TB on disk, .* TB while it is built, and .* TB of memory\nerror: ",
+        result.stderr,
     )

@@ -18,7 +18,7 @@ from tests.pipelines.conftest import Run
 
 OUR_NOTES = (
     r"error: cannot |[a-z_]+/[\w-]+: (built|already built) |[24]00 games: .* against PubEval; |"
-    r"epoch \d, |kept epochs: "
+    r"epoch \d, |kept epochs: |compiling kernels"
 )
 
 

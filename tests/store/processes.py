@@ -22,9 +22,12 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
         "pytest",
+        "pandas",  # PyArrow loads it where it is installed
         "tests.store.toy",
+        "tests.datasets.importing",
         "bgdata.bearoff.race",
         "bgdata.bearoff.two_sided",
+        "bgdata.game.board_kernels",
         "bgdata.sql.functions",
         "bgdata.store.build",
         "bgdata.store.catalog",
@@ -56,7 +59,7 @@ def barrier(parties: int) -> Any:
 def bgdata_command(*arguments: str | Path, bare: bool = False) -> list[str]:
     """The command line of `bgdata`; `bare` takes root's rights away first, so that permissions count."""
     drop = "from tests.store.processes import drop_root_rights; drop_root_rights(); " if bare else ""
-    return [sys.executable, "-c", f"{drop}from bgdata.cli import main; main()", *map(str, arguments)]
+    return [sys.executable, "-c", f"{drop}from bgdata.__main__ import main; main()", *map(str, arguments)]
 
 
 def bgdata(*arguments: str | Path, bare: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -80,14 +83,23 @@ def bare_thread() -> ThreadPoolExecutor:
 
 def die_at_change(root: Path, number: int) -> None:
     """Kill this process right before its change number `number` (from 0) to a file below `root`."""
+
+    def die(done: int) -> None:
+        if done == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    before_changes(root, die)
+
+
+def before_changes(root: Path, call: Callable[[int], None]) -> None:
+    """Call with the number (from 0) of each change to a file below `root`, right before this process makes it."""
     done = 0
 
     def count(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal done
         is_change = event in _CHANGES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR))
         if is_change and str(arguments[0]).startswith(str(root)):
-            if done == number:
-                os.kill(os.getpid(), signal.SIGKILL)
+            call(done)
             done += 1
 
     sys.addaudithook(count)

@@ -108,7 +108,9 @@ def test_interrupted(tmp_path: Path) -> None:
     wait_for_checkpoint(lambda: process.poll() is None, warehouse, 0)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=600)
-    assert errors == "error: interrupted; nothing is lost, the same command goes on from here\n"
+    (*notes, line) = [line for line in errors.splitlines() if "compil" not in line]
+    kept = r"bearoff_two_sided/6x6 is kept up to step \d+, the same command goes on from there"
+    assert (notes, bool(re.fullmatch(f"error: interrupted; {kept}", line))) == ([], True), errors
     assert process.returncode == 130
     assert checkpoint(warehouse) > 0
     assert list(warehouse.versions()) == []

@@ -1,0 +1,234 @@
+"""Ctrl-C, SIGTERM and output that nobody takes, at any stage: one line, the exit code, and nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+import bgdata
+from bgdata import process
+from bgdata.process import keep, keeping, keeping_nothing, kept_by, say_stopped
+from bgdata.store.warehouse import Warehouse
+from tests.pipelines.conftest import environment
+from tests.store.processes import bgdata_command
+
+NOTHING = "error: interrupted; nothing was kept"
+HANGS_SECONDS = 300
+
+
+class Started:
+    """A command line in a session of its own, as a terminal starts it, and what it says."""
+
+    def __init__(self, command: list[str], errors: Path, **options: object) -> None:
+        self.path = errors
+        with errors.open("w") as file:
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=file, start_new_session=True, **options,  # type: ignore[call-overload]
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in what runs in background
+            )  # fmt: skip
+        self.family = psutil.Process(self.process.pid)
+
+    @property
+    def said(self) -> str:
+        return self.path.read_text()
+
+    def wait_until(self, is_so: Callable[[], object]) -> None:
+        end = time.monotonic() + HANGS_SECONDS
+        while not is_so():
+            assert self.process.poll() is None, self.said
+            assert time.monotonic() < end, "hangs"
+            time.sleep(0.01)
+
+    def busy(self, seconds: float) -> None:
+        """Wait until it has computed so long from now on."""
+        before = sum(self.family.cpu_times()[:2])
+        self.wait_until(lambda: sum(self.family.cpu_times()[:2]) - before > seconds)
+
+    def stop(self, *numbers: signal.Signals, with_children: bool = True) -> list[str]:
+        """Send signals, as a terminal does to all its processes, and return what was said; nothing may stay behind."""
+        children = self.family.children(recursive=True)
+        for number in numbers:
+            if with_children:
+                os.killpg(self.process.pid, number)
+            else:
+                self.process.send_signal(number)
+        assert self.process.wait(HANGS_SECONDS) == 128 + numbers[0], self.said
+        _, alive = psutil.wait_procs(children, timeout=60)
+        assert alive == []
+        return [line for line in self.said.splitlines() if not line.startswith("compil")]
+
+
+@contextmanager
+def started(command: list[str], tmp_path: Path, **options: object) -> Iterator[Started]:
+    """One that is killed when the test fails."""
+    run = Started(command, tmp_path / "errors", **options)
+    try:
+        yield run
+    finally:
+        if run.process.poll() is None:
+            os.killpg(run.process.pid, signal.SIGKILL)
+            run.process.wait()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "word"),
+    [
+        ((signal.SIGINT,), "interrupted"),
+        ((signal.SIGTERM,), "terminated"),
+        ((signal.SIGINT, signal.SIGINT), "interrupted"),
+    ],
+    ids=["Ctrl-C", "SIGTERM", "twice"],
+)
+def test_while_kernels_are_compiled(tmp_path: Path, numbers: tuple[signal.Signals, ...], word: str) -> None:
+    root = tmp_path / "warehouse"
+    command = bgdata_command("--warehouse", root, "build", "bearoff_one_sided", "--points", "4")
+    with started(command, tmp_path, env=os.environ | {"BGDATA_CACHE": str(tmp_path / "cache")}) as run:
+        run.wait_until(lambda: "compiling kernels" in run.said)
+        assert run.stop(*numbers) == [f"error: {word}; nothing was kept"]
+    assert list(bgdata.open_warehouse(root).versions()) == []
+
+
+def test_in_a_kernel_that_runs_for_hours(warehouse: Warehouse, tmp_path: Path) -> None:
+    """The main thread never gets back to Python: all trials of four positions are one call."""
+    long = ("label", "positions/sample", "--network", "tiny", "--trials", "3600000", "--stop", "end")
+    with started(bgdata_command("--warehouse", warehouse.root, *long), tmp_path) as run:
+        run.wait_until(lambda: [*warehouse.staging.glob("rollout_labels-*.lock")])
+        run.busy(4)
+        assert run.stop(signal.SIGINT) == [NOTHING]
+    assert warehouse.variants("rollout_labels") == ["positions-sample-by-tiny-72-seed-0"]
+    assert not [*warehouse.staging.glob("*.lock")]
+
+
+@pytest.mark.parametrize("with_children", [True, False], ids=["from a terminal", "to the parent alone"])
+def test_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
+    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
+    play = ("selfplay", "--player", "pubeval", "--games", "400000", "--executor", "processes:2")
+    with started(bgdata_command("--warehouse", warehouse.root, *play), tmp_path) as run:
+        run.wait_until(lambda: len([*warehouse.staging.glob("*/shards/*.npz")]) > 1)
+        assert len(run.family.children()) >= 2
+        said = run.stop(signal.SIGINT, with_children=with_children)
+    assert len(said) == 1, said
+    kept = r"selfplay/[\w-]+ is kept in (\d+) parts, the same command goes on from there"
+    found = re.fullmatch(f"error: interrupted; {kept}", said[0])
+    assert found, said
+    assert len([*warehouse.staging.glob("*/shards/*.npz")]) >= int(found[1]) > 1
+    assert not (warehouse.root / "selfplay").exists()
+
+
+@pytest.mark.prefect
+def test_a_flow_and_its_server(tmp_path: Path) -> None:
+    root = tmp_path / "warehouse"
+    with started(
+        [sys.executable, "-m", "pipelines.build", str(root)], tmp_path, cwd=tmp_path, env=environment(tmp_path)
+    ) as run:
+        run.wait_until((root / ".staging").exists)
+        assert run.family.children(), "expected Prefect's server to be a process of its own"
+        said = run.stop(signal.SIGINT)
+    assert re.match(r"error: interrupted; ", said[-1])
+    assert [line for line in said[:-1] if not re.match(r"[a-z_]+/[\w-]+: ", line)] == []
+
+
+@pytest.mark.prefect
+def test_before_a_flow_begins(tmp_path: Path) -> None:
+    """Importing Prefect takes seconds."""
+    with started(
+        [sys.executable, "-v", "-m", "pipelines.build", "x"], tmp_path, cwd=tmp_path, env=environment(tmp_path)
+    ) as run:
+        run.wait_until(lambda: "import 'prefect._" in run.said)
+        said = run.stop(signal.SIGINT)
+    assert [line for line in said if "error: " in line] == [NOTHING]
+    assert not [line for line in said if line.startswith("Traceback")]
+
+
+READERS = [
+    ["list"],
+    ["--help"],
+    ["build", "--help"],
+    ["explain", "bearoff_error"],
+    ["query", "select * from range(100000)"],
+    ["query", "select * from range(100000)", "--format", "csv"],
+    ["query", "select * from range(100000)", "--format", "json"],
+    ["show", "4HPwATDgc/ABMA", "--roll", "31"],
+    ["met", "show"],
+]
+
+
+@pytest.mark.parametrize("arguments", READERS, ids=" ".join)
+def test_pipes_that_break(small_root: Path, arguments: list[str]) -> None:
+    """As `| head -1` breaks them: silence, and the exit code of a program that a broken pipe ends."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = bgdata_command("--warehouse", small_root, *arguments)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=HANGS_SECONDS, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", READERS, ids=" ".join)
+def test_devices_that_are_full(small_root: Path, arguments: list[str]) -> None:
+    command = bgdata_command("--warehouse", small_root, *arguments)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=HANGS_SECONDS, check=False)
+    said = b"error: cannot write what is printed: no space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_outputs_that_are_closed(small_root: Path, closed: int) -> None:
+    command = bgdata_command("--warehouse", small_root, "query", "select 1", "--format", "csv")
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *command], capture_output=True, timeout=HANGS_SECONDS, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == (b"" if closed == 1 else b"1\n1\n")
+
+
+def said_when_stopped(inside: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> str:
+    """What is said when Ctrl-C comes at the end of a function."""
+    try:
+        inside()
+    except KeyboardInterrupt:
+        assert say_stopped() == 130
+    return capsys.readouterr().err
+
+
+def test_what_is_said_is_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    def nothing() -> None:
+        raise KeyboardInterrupt
+
+    def some() -> None:
+        with keeping(lambda: "all is kept"), keeping(lambda: "step 3 is kept"):
+            raise KeyboardInterrupt
+
+    def none_yet() -> None:
+        keep("what is finished is kept")
+        with keeping(lambda: ""):
+            raise KeyboardInterrupt
+
+    def aside() -> None:
+        with keeping_nothing(), keeping(lambda: "step 3 is kept"):
+            keep("what is finished is kept")
+            raise KeyboardInterrupt
+
+    def uncertain() -> None:
+        with keeping(lambda: str(1 // 0)):
+            raise KeyboardInterrupt
+
+    assert said_when_stopped(nothing, capsys) == f"{NOTHING}\n"
+    goes_on = "the same command goes on from there\n"
+    assert said_when_stopped(some, capsys) == f"error: interrupted; step 3 is kept, {goes_on}"
+    assert said_when_stopped(none_yet, capsys) == f"error: interrupted; what is finished is kept, {goes_on}"
+    assert said_when_stopped(aside, capsys) == f"{NOTHING}\n"
+    assert said_when_stopped(uncertain, capsys) == f"{NOTHING}\n"
+    assert kept_by(process._stop.statements) == "", "statements end with their blocks"
