@@ -297,7 +297,7 @@ SHOWN = "not internal and"
 DEFINED = {  # everything that a catalog defines, by what holds it
     "views": f"select view_name, sql, comment from duckdb_views() where {SHOWN}",
     "tables": f"select table_name, sql, comment from duckdb_tables() where {SHOWN}",
-    "macros": f"select function_name, concat(parameters, macro_definition), comment from duckdb_functions()"
+    "macros": f"select function_name, concat(parameters::varchar, macro_definition), comment from duckdb_functions()"
     f" where {SHOWN}",
     "types": f"select type_name, logical_type, comment from duckdb_types() where {SHOWN}",
     "schemas": f"select schema_name, '', comment from duckdb_schemas() where {SHOWN}",
