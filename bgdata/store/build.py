@@ -124,13 +124,13 @@ def build(
     found = None if force else warehouse.find(kind, parameters, plan.raw_files)
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
+        if strict:
+            kind.check_strict(found.arrays())
         if warehouse.use(found):
             refresh_catalog(warehouse)
     else:
         found = make(plan, progress, strict=strict, force=force)
         refresh_catalog(warehouse)
-    if strict:
-        kind.check_strict(found.arrays())
     return found
 
 
@@ -161,6 +161,8 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
             remove_staging(plan)
             if not force:
                 keep("what is finished is kept")
+        elif strict:
+            kind.check_strict(found.arrays())
         warehouse.use(found)
     return found
 

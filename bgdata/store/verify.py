@@ -177,8 +177,7 @@ def check_recomputed(warehouse: Warehouse, table: Table, rows: int | None, seed:
         raise CheckSkippedError("no rows were asked for")
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
     if rows is None and table.manifest.rows <= kind.whole_rows:
-        parameters = kind.parameters.from_manifest(table.manifest.parameters)
-        kind.compute(parameters, inputs, Comparison(table, progress, warehouse))
+        kind.compute(kind.recorded(table.manifest), inputs, Comparison(table, progress, warehouse))
         return sampled(table.manifest.rows, table.manifest.rows)
     return kind.check_sample(table, inputs, kind.sample_rows if rows is None else rows, np.random.default_rng(seed))
 

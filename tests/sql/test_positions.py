@@ -219,7 +219,7 @@ def leaking(root: Path) -> Warehouse:
         path = root / file
         path.write_text(text)
         kind: Any = warehouse.kind(name)
-        warehouse.build(name, kind.parameters_of([path], {}), files=[path])
+        warehouse.build(name, kind.parameters_of([path]), files=[path])
     return warehouse
 
 
@@ -232,7 +232,7 @@ def test_leakage(tmp_path: Path) -> None:
     benchmarks = ["gnubg_benchmark/contact"]
     assert found == [
         ("bgsage_rollouts", "sage", "sage", 1, START.id, benchmarks),
-        ("gnubg_training", "contact", "contact-train-data", 2, FIRST.id, benchmarks),
+        ("gnubg_training", "contact-train-data", "contact-train-data", 2, FIRST.id, benchmarks),
         ("wildbg_training", "wild", "wild.csv", 1, SECOND.flip().id, benchmarks),
     ]
     shutil.copy(warehouse.catalog, tmp_path / "plain.duckdb")
