@@ -19,7 +19,7 @@ from bgdata.errors import MissingTableError
 from bgdata.evaluation.named_network import KIND as NETWORK
 from bgdata.evaluation.named_network import network_name
 from bgdata.evaluation.player import open_player
-from bgdata.store.catalog import quoted
+from bgdata.store.names import quoted
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections import Counter
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -18,7 +19,7 @@ from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.published import is_published
 from bgdata.store.storage import locked, remove_folder, storage_errors
 from bgdata.store.table import Table
-from bgdata.store.verify import RECOMPUTED, Status, verify
+from bgdata.store.verify import RECOMPUTED, Status, verify, verify_files
 from bgdata.store.warehouse import Warehouse
 
 
@@ -31,7 +32,8 @@ def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int | None,
     counts = Counter[Status]()
     recomputed: dict[str, str] = {}
     with progress_bars() as progress:
-        for finding in verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress):
+        findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
+        for finding in chain(findings, verify_files(warehouse) if kind is None else ()):
             counts[finding.status] += 1
             if finding.status is Status.FAILED:
                 progress.note(f"FAILED {finding.subject}: {finding.check}: {finding.text}")

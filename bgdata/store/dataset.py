@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar, get_type_hints
 
 from bgdata.errors import CheckSkippedError, InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
 from bgdata.store.manifest import unpacked_name
+from bgdata.store.names import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
-    from bgdata.store.manifest import RawFile
+    from bgdata.store.manifest import Manifest, RawFile
     from bgdata.store.table import Table
     from bgdata.store.warehouse import Warehouse
 
@@ -108,9 +109,14 @@ class Parameters:
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters that a manifest records. Raises ManifestFormatError when they are those of another recipe."""
+        """The parameters that a manifest records. Raises ManifestFormatError when they are those of another recipe, or
+        of other types than declared."""
         if set(values) != set(cls.names()):
-            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {dict(values)}")
+            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {shown(dict(values))}")
+        for name, declared in get_type_hints(cls).items():
+            wanted = (int, float) if declared is float else (declared,)
+            if name in values and type(values[name]) not in wanted:
+                raise ManifestFormatError(f"expected {name} of type {declared.__name__}, found {shown(values[name])}")
         return cls(**values)
 
 
@@ -164,6 +170,17 @@ class Dataset(ABC, Generic[P]):
                 return parameters
         have = ", ".join(map(self.slug, self.defaults))
         raise MissingTableError(f"expected a default variant of {self.name}: {have}, got {variant}")
+
+    def recorded(self, manifest: Manifest) -> P:
+        """The parameters of a version, held to its name. Raises ManifestFormatError, or InvalidParameterError."""
+        parameters = self.parameters.from_manifest(manifest.parameters)
+        slug = self.slug(parameters)
+        if slug != manifest.variant:
+            raise ManifestFormatError(
+                f"expected the parameters of {self.name}/{manifest.variant} in its manifest, "
+                f"found those of {shown(slug)}"
+            )
+        return parameters
 
     @abstractmethod
     def slug(self, parameters: P) -> str:

@@ -58,14 +58,6 @@ def open_regular(path: Path) -> BufferedReader:
     return open(handle, "rb")  # noqa: PTH123 (a descriptor, no path)
 
 
-def is_regular(path: Path) -> bool:
-    """Whether there is a file that `open_regular` opens; a link to one is none."""
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
 def not_regular(path: Path) -> str:
     """What is wrong where a file of a warehouse is something else."""
     kinds = {stat.S_ISLNK: "link", stat.S_ISDIR: "folder", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}

@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, DigestMismatchError
+from bgdata.errors import (
+    BgdataError,
+    CheckFailedError,
+    CheckSkippedError,
+    DigestMismatchError,
+    ManifestFormatError,
+)
 from bgdata.store.arrays import Array, ArrayWriter, values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.dataset import Dataset, Parameters, sampled
@@ -85,6 +91,15 @@ def verify(
                 future.cancel()
 
 
+def verify_files(warehouse: Warehouse) -> Iterator[Finding]:
+    """Check what a warehouse has beside its versions: the catalog, which other clients open, and the lock."""
+    from bgdata.store.catalog import check_catalog
+
+    yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
+    if warehouse.lock.is_symlink() or warehouse.lock.exists():
+        yield finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
+
+
 def findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Finding]:
     """Make the checks of a version up to the first that fails."""
     found: list[Finding] = []
@@ -99,7 +114,7 @@ def checks_of_files(warehouse: Warehouse, table: Table) -> Iterator[tuple[str, C
     """The checks of what is stored, in order, cheap ones first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
-    parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    parameters = kind.recorded(table.manifest)
     yield "file sizes", table.check_sizes
     yield "file hashes", lambda: check_hashes(table)
     yield "values", lambda: check_values(table)
@@ -116,18 +131,23 @@ def checks_of_values(
 
 
 def check_manifest(warehouse: Warehouse, table: Table) -> None:
-    """The manifest is readable, describes a known kind, and the folder bears its kind, parameters and digest."""
-    manifest = table.manifest
-    kind = warehouse.kind(manifest.dataset)
-    name = f"{kind.name}/{kind.slug(kind.parameters.from_manifest(manifest.parameters))}/{manifest.version}"
-    if name != table.name:
-        raise DigestMismatchError(f"expected the folder {name}, found {table.folder}")
+    """The manifest is readable, describes a known kind, its parameters are those of the variant, and it lists the files
+    that the kind declares."""
+    kind = warehouse.kind(table.manifest.dataset)
+    kind.recorded(table.manifest)
+    declared = {shape.file for shape in kind.tables} | {f"{array.name}.npy" for array in kind.arrays}
+    listed = {entry.name for entry in table.manifest.files}
+    if listed != declared:
+        wrong = ", ".join(sorted(listed ^ declared))
+        raise ManifestFormatError(
+            f"expected the files of {kind.name} in the manifest of {table.name}, differing: {wrong}"
+        )
 
 
 def check_hashes(table: Table) -> None:
     """Every file has the SHA-256 of the manifest."""
     for entry in table.manifest.files:
-        found = sha256_file(table.folder / entry.name)
+        found = sha256_file(table.folder / entry.name, inside=True)
         if found != entry.sha256:
             raise DigestMismatchError(
                 f"expected SHA-256 {entry.sha256[:16]}... of {table.folder / entry.name}, found {found[:16]}...: "
@@ -157,8 +177,7 @@ def check_recomputed(warehouse: Warehouse, table: Table, rows: int | None, seed:
         raise CheckSkippedError("no rows were asked for")
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
     if rows is None and table.manifest.rows <= kind.whole_rows:
-        parameters = kind.parameters.from_manifest(table.manifest.parameters)
-        kind.compute(parameters, inputs, Comparison(table, progress, warehouse))
+        kind.compute(kind.recorded(table.manifest), inputs, Comparison(table, progress, warehouse))
         return sampled(table.manifest.rows, table.manifest.rows)
     return kind.check_sample(table, inputs, kind.sample_rows if rows is None else rows, np.random.default_rng(seed))
 

@@ -132,7 +132,8 @@ class Hostile(Campaign):
         assert SECRET not in said, f"expected no other file to be read with {what}, found its text"
         assert "\x1b[2J" not in said, f"expected no command to the terminal with {what}"
         if target == FILE_NAME and place[0] in IDENTITY:
-            assert verified.code == 1, f"expected verify to fail with {what}, found {verified.output}"
+            is_there = verified.output.startswith(f"{len(manifests(self.whole))} versions")  # else it is none any more
+            assert verified.code == 1 or not is_there, f"expected verify to fail with {what}, found {verified.output}"
         return [f"in {target}"]
 
 

@@ -151,12 +151,14 @@ def test_parquet_with_a_manifest_to_match(toys: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"dataset": "cubes"}, "expected a dataset among"),
-        ({"dataset": "square_sums"}, "expected the folder square_sums/10/"),
-        ({"parameters": {"count": 11}}, "expected the folder squares/11/"),
+        ({"dataset": "cubes"}, "found that of cubes/10/"),
+        ({"dataset": "square_sums"}, "found that of square_sums/10/"),
+        ({"parameters": {"count": 11}}, "in its manifest, found those of '11'"),
         ({"parameters": {"size": 11}}, r"expected the parameters count, found {'size': 11}"),
-        ({"revision": 2}, "expected the folder squares/10/r2-"),
-        ({"digest": "0" * 64}, "expected the folder squares/10/r1-00000000"),
+        ({"revision": 2}, "found that of squares/10/r2-"),
+        ({"digest": "0" * 64}, "found that of squares/10/r1-00000000"),
+        ({"parameters": {"count": 10.0}}, "expected count of type int, found 10.0"),
+        ({"parameters": {"count": "10"}}, "expected count of type int, found '10'"),
     ],
 )
 def test_manifests_of_another_table(toys: Warehouse, changes: dict[str, object], message: str) -> None:
@@ -269,7 +271,7 @@ def test_a_missing_input_is_named(toys: Warehouse) -> None:
 
 def test_another_digest_than_the_lock_states(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
-    save_lock(toys.lock, [table.manifest, dataclasses.replace(table.manifest, recipe_key="0", digest="1")])
+    save_lock(toys.lock, [table.manifest, dataclasses.replace(table.manifest, recipe_key="0" * 64, digest="1" * 64)])
     assert {finding.problem for finding in findings(toys)} == {""}
     save_lock(toys.lock, [dataclasses.replace(table.manifest, digest="ab" * 32)])
     found = problem(toys)
