@@ -23,6 +23,7 @@ _CONTEXT.set_forkserver_preload(
     [
         "pytest",
         "tests.store.toy",
+        "bgdata.cli",
         "bgdata.bearoff.race",
         "bgdata.bearoff.two_sided",
         "bgdata.sql.functions",
