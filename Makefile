@@ -15,10 +15,10 @@ install = if [ -x $(BIN)/uv ] && $(BIN)/uv pip install --quiet --python $(BIN)/p
           else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); fi
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test bench check lock clean
+.PHONY: help env build test test-all bench check lock clean
 
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 10
 
 env: $(READY)  ## set up .venv from requirements.lock
 
@@ -37,8 +37,13 @@ $(DEV): $(READY) $(DEV_LOCK)
 build: $(READY)  ## build the default warehouse with the Prefect flow, and prove it against warehouse.lock
 	@$(BIN)/python -m pipelines.build
 
+PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
 test: $(DEV)  ## run the tests
-	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	@$(PYTEST) -m "not faults"
+
+test-all: $(DEV)  ## run the tests and, at a small size, the campaigns of faults: python -m tests.faults --all has the full size
+	@$(PYTEST)
 
 bench: $(DEV)  ## measure every row of the README's speed tables (makebearoff beside it where installed)
 	@$(BIN)/python -m tests.benchmarks

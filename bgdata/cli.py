@@ -229,7 +229,8 @@ def show(position: str, roll: str | None, svg: Path | None) -> None:
 
 
 @main.command()
-@click.argument("sql")
+@click.argument("sql", required=False)
+@click.option("--file", type=click.Path(path_type=Path, dir_okay=False), help="Read the query from a file.")
 @click.option(
     "--format",
     "form",
@@ -240,27 +241,50 @@ def show(position: str, roll: str | None, svg: Path | None) -> None:
 )
 @click.option("-o", "--output", type=OUTPUT, help="Write to a file (needed for parquet).")
 @gnubg_option
+@click.option("--allow-files", is_flag=True, help="Any statements, which may read and write any files.")
+@click.option("--seconds", default=600.0, show_default=True, type=click.FloatRange(0.01), help="Stop it after so long.")
+@click.option("--memory", type=click.FloatRange(0.1), metavar="GB", help="Most memory.  [default: half of all]")
 @click.pass_obj
-def query(warehouse: Warehouse, sql: str, form: str, output: Path | None, gnubg_files: tuple[Path, ...]) -> None:
-    """Run one SQL query on the catalog.
+def query(
+    warehouse: Warehouse,
+    sql: str | None,
+    file: Path | None,
+    form: str,
+    output: Path | None,
+    gnubg_files: tuple[Path, ...],
+    allow_files: bool,
+    seconds: float,
+    memory: float | None,
+) -> None:
+    """Run one SQL query on the catalog; SQL - reads it from standard input.
 
-    A gnubg file given with --bd is a view named like the file: gnubg_ts0.bd is gnubg_ts0.
+    It can read the tables of the warehouse and nothing else, unless --allow-files. A gnubg file given with --bd is a
+    view named like the file: gnubg_ts0.bd is gnubg_ts0. In JSON, what is no number is null.
     """
-    from bgdata.commands.query import run_query
+    from bgdata.commands.query import query_text, run_query
+    from bgdata.store.locked_sql import Limits
 
-    run_query(warehouse, sql, form, output, gnubg_files)
+    limits = Limits(seconds, round((memory or 0) * 1e9))
+    text = query_text(sql, file)
+    run_query(warehouse, text, form, output, gnubg_files, allow_files=allow_files, limits=limits)
 
 
 @main.command(short_help="Prove the warehouse: hashes, values, checks, samples.")
 @click.argument("kind", required=False)
 @click.option(
-    "--sample", default=1000, show_default=True, type=click.IntRange(0), metavar="ROWS", help="Rows to recompute."
+    "--sample",
+    type=click.IntRange(0),
+    metavar="ROWS",
+    help="Rows of each table to recompute. Default: whole tables where that takes seconds, else what the kind says.",
 )
 @click.option("--seed", default=0, show_default=True, help="Chooses the sample.")
 @click.option("--repair", is_flag=True, help="Build the versions that fail anew.")
 @click.pass_obj
-def verify(warehouse: Warehouse, kind: str | None, sample: int, seed: int, repair: bool) -> None:
-    """Prove the warehouse: hashes, values, SQL checks, and a sample of rows recomputed from their successors."""
+def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, repair: bool) -> None:
+    """Prove the warehouse: hashes, values, SQL checks, and tables or samples of their rows computed again.
+
+    Says for each version what was recomputed and what that finds, and what was skipped and why.
+    """
     from bgdata.commands.prove import verify_warehouse
 
     warehouse.require()

@@ -19,7 +19,7 @@ from bgdata.errors import MissingTableError
 from bgdata.evaluation.named_network import KIND as NETWORK
 from bgdata.evaluation.named_network import network_name
 from bgdata.evaluation.player import open_player
-from bgdata.store.catalog import quoted
+from bgdata.store.names import quoted
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
@@ -80,10 +80,9 @@ def open_set(warehouse: Warehouse, text: str) -> Table:
 
     Raises InvalidParameterError for what is no benchmark, and MissingTableError.
     """
-    kind, _, rest = (text if "/" in text else f"{BENCHMARK.name}/{text}").partition("/")
-    variant, _, version = rest.partition("/")
-    check_benchmark(f"{kind}/{variant}")
-    return warehouse.open(kind, variant, version or None)
+    reference = text if "/" in text else f"{BENCHMARK.name}/{text}"
+    check_benchmark("/".join(reference.split("/")[:2]))
+    return warehouse.open_reference(reference)
 
 
 def play_series(

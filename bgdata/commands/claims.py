@@ -11,7 +11,7 @@ import click
 from bgdata.claims.definitions import STATUSES
 from bgdata.commands.report import progress_bars
 from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
-from bgdata.errors import UsageError
+from bgdata.errors import MissingTableError, UsageError
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
@@ -25,14 +25,18 @@ SHOWN = (  # of a claim that is explained
 
 
 def open_register(warehouse: Warehouse, *, is_recomputed: bool) -> Table:
-    """The newest whole register by the definitions that are here, built where there is none; recomputed with all that
-    the warehouse has where that is wanted. Raises what building does."""
-    found = [] if is_recomputed else list(registers(warehouse))
-    if found:
+    """The newest whole register by the definitions that are here; recomputed with all that the warehouse has where that
+    is wanted. Raises MissingTableError where there is none, and what building does."""
+    if not is_recomputed:
+        warehouse.require()
+        found = list(registers(warehouse))
+        if not found:
+            raise MissingTableError(
+                f"expected the register of claims in {warehouse.root}, found none; try: bgdata build {DATASET.name}"
+            )
         return max(found, key=lambda table: table.manifest.created)
-    parameters = DATASET.completed(WHOLE, warehouse) if is_recomputed else WHOLE
     with progress_bars() as progress:
-        return warehouse.build(DATASET.name, parameters, progress=progress, force=is_recomputed)
+        return warehouse.build(DATASET.name, DATASET.completed(WHOLE, warehouse), progress=progress, force=True)
 
 
 def registers(warehouse: Warehouse) -> Iterator[Table]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -19,24 +19,34 @@ from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.published import is_published
 from bgdata.store.storage import locked, remove_folder, storage_errors
 from bgdata.store.table import Table
-from bgdata.store.verify import Finding, Status, verify
+from bgdata.store.verify import RECOMPUTED, Status, verify, verify_files
 from bgdata.store.warehouse import Warehouse
 
 
-def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int, seed: int, *, repair: bool) -> bool:
+def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, *, repair: bool) -> bool:
     """Check every version (of one kind), print what was found, and repair when asked; returns whether all hold."""
     tables = list(warehouse.versions(kind))
     if not tables:
         raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
     failed: dict[str, Table] = {}
     counts = Counter[Status]()
+    recomputed: dict[str, str] = {}
     with progress_bars() as progress:
-        for finding in verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress):
+        findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
+        for finding in chain(findings, verify_files(warehouse) if kind is None else ()):
             counts[finding.status] += 1
-            if finding.status is Status.FAILED and finding.table:
-                failed[finding.subject] = finding.table
-            for line in lines_of(finding):
-                progress.note(line)
+            if finding.status is Status.FAILED:
+                progress.note(f"FAILED {finding.subject}: {finding.check}: {finding.text}")
+                if finding.table:
+                    failed[finding.subject] = finding.table
+            elif finding.check == RECOMPUTED:
+                recomputed[finding.subject] = (
+                    "recomputing skipped: " if finding.status is Status.SKIPPED else ""
+                ) + finding.text
+            elif finding.status is Status.SKIPPED:
+                progress.note(f"skipped {finding.subject}: {finding.check}: {finding.text}")
+            elif finding.check == "lock" and finding.table:
+                progress.note(f"ok     {finding.subject}: {recomputed[finding.subject]}")
     passed, skipped, wrong = (counts[status] for status in (Status.PASSED, Status.SKIPPED, Status.FAILED))
     click.echo(f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed")
     if failed and repair:
@@ -44,15 +54,6 @@ def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int, seed: 
             repair_version(warehouse, table)
     beyond_repair = wrong - len(failed)
     return not beyond_repair and (not failed or repair)
-
-
-def lines_of(finding: Finding) -> Iterator[str]:
-    """What people should know of a finding: what failed, what was skipped, and that a version is well."""
-    if finding.status is not Status.PASSED:
-        word = "FAILED " if finding.status is Status.FAILED else "skipped"
-        yield f"{word} {finding.subject}: {finding.check}: {finding.text}"
-    elif finding.check == "lock" and finding.table:
-        yield f"ok      {finding.subject}: {finding.table.manifest.rows:,} rows"
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:

@@ -17,7 +17,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.store.catalog import quoted
+from bgdata.store.names import quoted
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 

@@ -91,7 +91,7 @@ def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Paramete
     from bgdata.store.build import estimate_text
 
     estimate = kind.estimate(parameters)
-    if max(estimate.disk_bytes, estimate.memory_bytes) < LARGE_BYTES or warehouse.find(kind, parameters):
+    if max(estimate.building_bytes, estimate.memory_bytes) < LARGE_BYTES or warehouse.find(kind, parameters):
         return
     click.echo(f"{kind.name}/{kind.slug(parameters)}: {estimate_text(estimate)}", err=True)
     if not yes and sys.stdin.isatty():

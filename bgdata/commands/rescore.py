@@ -15,7 +15,7 @@ from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.selfplay_labels import DATASET, LabelParameters
 from bgdata.errors import MissingTableError, UsageError
 from bgdata.evaluation.bearoff import sizes
-from bgdata.store.catalog import quoted
+from bgdata.store.names import quoted
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 

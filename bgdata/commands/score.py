@@ -27,8 +27,8 @@ from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
 from bgdata.evaluation.named_network import KIND as NETWORK
 from bgdata.evaluation.player import open_player
-from bgdata.store.catalog import quoted
 from bgdata.store.dataset import Parameters
+from bgdata.store.names import quoted
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse

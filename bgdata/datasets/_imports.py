@@ -34,6 +34,7 @@ from bgdata.formats.lines import Quarantined
 from bgdata.formats.unpacking import read_content
 from bgdata.store.dataset import Column, Estimate, FlatArray, ImportedDataset, Parameters, Source, TableShape
 from bgdata.store.manifest import RawFile, unpacked_name
+from bgdata.store.names import is_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,7 +94,7 @@ class ImportParameters(Parameters):
 
     def check(self) -> None:
         """A name is part of paths and views. Raises InvalidParameterError."""
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name) or len(self.name) > LONGEST_NAME:
+        if not is_name("variant", self.name) or len(self.name) > LONGEST_NAME:
             raise InvalidParameterError(
                 f"expected a name of at most {LONGEST_NAME} small letters, digits and single - between them, "
                 f"got {self.name!r}"

@@ -13,7 +13,7 @@ import numpy as np
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
 from bgdata.datasets._columns import fixed_lists
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
+STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # of a row in a checkpoint: see bearoff.race.Race
 CHANCE_ERROR = 6e-8  # rounding once a roll in units of 2^-30, and once to float32
 MOMENT_ERROR = 1e-5  # of the mean and the variance that float32 chances give
 TIE_ROLLS = 1e-7  # plays this close may have been chosen the other way round
@@ -46,6 +47,7 @@ class RaceDataset(Dataset[RaceParameters]):
         FlatArray("sd_rolls", "float32", "row", "Standard deviation of the rolls"),
     )
     key: ClassVar[tuple[str, ...]] = ("position_index",)
+    whole_rows = 5_000_000
     rolls_estimate: ClassVar[float]  # stored chances a row, for the estimate
 
     @abstractmethod
@@ -66,6 +68,7 @@ class RaceDataset(Dataset[RaceParameters]):
             rows=rows,
             disk_bytes=int(rows * (17 + 4 * self.rolls_estimate) * 2),
             memory_bytes=int(positions * (4 + parameters.points) + rows * (314 + 17 + 4 * self.rolls_estimate)) + 2**27,
+            checkpoint_bytes=(rows + 1) * STATE_BYTES,
         )
 
     def compute(self, parameters: RaceParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
@@ -116,7 +119,7 @@ class RaceDataset(Dataset[RaceParameters]):
         inputs: Mapping[str, Table],  # noqa: ARG002
         rows: int,
         generator: np.random.Generator,
-    ) -> None:
+    ) -> str:
         from bgdata.bearoff.layouts import all_layouts
         from bgdata.bearoff.tables import RaceTable
 
@@ -125,6 +128,7 @@ class RaceDataset(Dataset[RaceParameters]):
         for index in generator.integers(max(reader.first_index, 1), len(layouts), rows).tolist():
             check_row(reader, index, layouts)
             check_moments(reader, index)
+        return sampled(rows, len(layouts) - reader.first_index)
 
 
 def check_row(reader: Any, index: int, layouts: Array) -> None:

@@ -13,7 +13,7 @@ from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,6 +52,7 @@ class BearoffError(Dataset[ErrorParameters]):
         Column("difference", "FLOAT", "points", "one_sided_equity - exact_equity"),
     )
     key = ("on_roll_index", "opponent_index")
+    whole_rows = 30_000_000
     arrays = (
         FlatArray("difference", "float32", "on-roll index - 1, opponent index - 1", "One-sided minus exact equity"),
         FlatArray(
@@ -130,9 +131,7 @@ class BearoffError(Dataset[ErrorParameters]):
             "difference_error_bound": error_bound(parameters.points, parameters.checkers) + 1e-6,
         }
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         from bgdata.bearoff.combine import win_chance
 
         one_sided, exact = RaceTable(inputs["one_sided"]), TwoSidedTable(inputs["two_sided"])
@@ -153,6 +152,7 @@ class BearoffError(Dataset[ErrorParameters]):
                     f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "
                     f"found {found:.7f}"
                 )
+        return sampled(rows, table.manifest.rows)
 
 
 DATASET = BearoffError()

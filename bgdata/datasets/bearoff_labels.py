@@ -25,7 +25,7 @@ from bgdata.datasets.bearoff_one_sided import DATASET as ONE_SIDED
 from bgdata.datasets.bearoff_two_sided import DATASET as TWO_SIDED
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -155,9 +155,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
         bound = {"exact_equity_error_bound": error_bound(two_sided.points, two_sided.checkers)} if two_sided else {}
         return {**found, "with_gammons": float(with_gammons.sum()), **bound}
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Draw the pairs again, answer some again, and those that are combined by another way as well."""
         boards = boards_of(BearoffParameters.from_manifest(table.manifest.parameters))
         if len(boards) != len(table.array("boards")):
@@ -172,6 +170,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
                 )
         for row in chosen[table.array("sources")[chosen] == SOURCES.index("combined")].tolist():
             check_win(table, inputs["one_sided"], row)
+        return sampled(len(chosen), len(boards))
 
 
 def boards_of(parameters: BearoffParameters) -> Array:

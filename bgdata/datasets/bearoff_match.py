@@ -18,7 +18,7 @@ from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -174,6 +174,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             rows=count * count,
             disk_bytes=count * count * 2 * columns * item + count * count,
             memory_bytes=count * (count + 8) * 8 * (states + 4) + count * 21 * 6 * parameters.points * 8 + 2**28,
+            checkpoint_bytes=count * (count + 8) * 8 * (states + 1),
         )
 
     def compute(self, parameters: MatchBearoffParameters, inputs: Mapping[str, Table], job: Job) -> None:
@@ -239,7 +240,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         inputs: Mapping[str, Table],
         rows: int,  # noqa: ARG002
         generator: np.random.Generator,  # noqa: ARG002
-    ) -> None:
+    ) -> str:
         """The whole table again: a row follows from rows of other cubes, and of the score seen by the opponent."""
         from bgdata.bearoff.match_two_sided import solve_match_total
 
@@ -255,6 +256,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
                 raise CheckFailedError(
                     f"expected {name} {expected[place]} at {list(place)} in {table.name}, found {found[place]}"
                 )
+        return sampled(table.manifest.rows, table.manifest.rows)
 
 
 def started(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> tuple[MatchCube, MatchPairs]:

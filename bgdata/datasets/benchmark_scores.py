@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -11,11 +10,10 @@ import numpy as np
 
 from bgdata.datasets._columns import CLASS_COLUMN, class_column, position_columns
 from bgdata.datasets._players import check_player_name, player_slug
-from bgdata.datasets._rollouts import warehouse_of
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
-from bgdata.store.warehouse import VERSION, Warehouse
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters, sampled
+from bgdata.store.names import is_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from bgdata.training.benchmark import Decisions
 
 ROLLED_OUT = "rollout_decisions"
-VARIANT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -83,19 +80,22 @@ class BenchmarkScores(Dataset[ScoreParameters]):
 
     def check_parameters(self, parameters: ScoreParameters) -> None:
         check_benchmark(parameters.benchmark)
-        if not VERSION.fullmatch(parameters.benchmark_version):
+        if not is_name("version", parameters.benchmark_version):
             got = parameters.benchmark_version or "none"
             raise InvalidParameterError(f"expected the version of {parameters.benchmark}, got {got}")
         check_player_name(parameters.player)
 
+    def inputs(self, parameters: ScoreParameters) -> Mapping[str, Input]:
+        return {"benchmark": f"{parameters.benchmark}/{parameters.benchmark_version}"}
+
     def estimate(self, parameters: ScoreParameters) -> Estimate:  # noqa: ARG002
         return Estimate(0, 0, 0)
 
-    def compute(self, parameters: ScoreParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+    def compute(self, parameters: ScoreParameters, inputs: Mapping[str, Table], job: Job) -> None:
         from bgdata.evaluation.player import open_player
         from bgdata.training.benchmark import losses_of, rank_choices
 
-        table = open_benchmark(parameters, warehouse_of(job))
+        table = inputs["benchmark"]
         decisions = decisions_of(table)
         job.progress.start(f"{self.name}/{self.slug(parameters)}", len(decisions.boards), "decisions")
         player = open_player(parameters.player, parameters.ply, job.warehouse)
@@ -128,19 +128,10 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         low, high = score.interval
         return vars(score) | {"error_rate_low": low, "error_rate_high": high}
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],  # noqa: ARG002
-        rows: int,
-        generator: np.random.Generator,
-    ) -> None:
-        from bgdata.datasets import all_kinds
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         from bgdata.training.benchmark import losses_of, rank_choices
 
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
-        warehouse = Warehouse(table.folder.parents[2], all_kinds())
-        decisions: Decisions = decisions_of(open_benchmark(parameters, warehouse))
+        decisions: Decisions = decisions_of(inputs["benchmark"])
         ranks = rank_choices(decisions, np.asarray(table.array("chosen")))
         losses = losses_of(decisions, ranks)
         for row in generator.permutation(len(ranks))[:rows].tolist():
@@ -149,21 +140,16 @@ class BenchmarkScores(Dataset[ScoreParameters]):
                     f"expected a loss of {losses[row]} for decision {row} of {table.name}, "
                     f"found {table.array('losses')[row]}"
                 )
+        return sampled(min(rows, len(ranks)), len(ranks), "decisions")
 
 
 def check_benchmark(benchmark: str) -> None:
     """Raise InvalidParameterError unless this can be a benchmark."""
     kind, _, variant = benchmark.partition("/")
-    if kind not in (IMPORTED.name, ROLLED_OUT) or not VARIANT.fullmatch(variant):
+    if kind not in (IMPORTED.name, ROLLED_OUT) or not is_name("variant", variant):
         raise InvalidParameterError(
             f"expected a benchmark such as {IMPORTED.name}/contact or {ROLLED_OUT}/NAME, got {benchmark}"
         )
-
-
-def open_benchmark(parameters: ScoreParameters, warehouse: Warehouse) -> Table:
-    """The decisions that are scored on. Raises MissingTableError for a version that is not there."""
-    kind, _, variant = parameters.benchmark.partition("/")
-    return warehouse.open(kind, variant, parameters.benchmark_version)
 
 
 def decisions_of(table: Table) -> Decisions:

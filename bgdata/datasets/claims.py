@@ -21,8 +21,15 @@ from bgdata.claims.definitions import (
 )
 from bgdata.datasets._columns import text_arrays, text_column, text_declarations
 from bgdata.datasets._rollouts import warehouse_of
-from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, InvalidParameterError, MissingTableError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.errors import (
+    BgdataError,
+    CheckFailedError,
+    CheckSkippedError,
+    CorruptFileError,
+    InvalidParameterError,
+    MissingTableError,
+)
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -103,6 +110,7 @@ class Claims(Dataset[ClaimsParameters]):
         "manuals and shipped files of GNU Backgammon, and others; our answers are computed from tables here"
     )
     columns = tuple(COLUMNS[name] for name in ORDER)
+    sample_rows = 100  # claims: all of them take half a minute
     key = ("claim",)
     arrays = (
         *(entry for column in TEXTS for entry in text_declarations(f"{column.name}_texts", "claim", column.meaning)),
@@ -179,13 +187,11 @@ class Claims(Dataset[ClaimsParameters]):
             "errata": float(np.asarray(arrays["is_erratum"]).sum())
         }
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Answer a sample of the claims again, where the definitions and all sources are still there."""
         parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
         if parameters.definitions != definitions_digest():
-            return
+            raise CheckSkippedError("the definitions of the claims are others by now; try: bgdata claims")
         claims = parameters.chosen()
         chosen = sorted(generator.choice(len(claims), min(rows, len(claims)), replace=False).tolist())
         order = [claim.claim for claim in sorted(claims, key=lambda claim: claim.claim)]
@@ -194,10 +200,11 @@ class Claims(Dataset[ClaimsParameters]):
         warehouse = Warehouse(table.folder.parents[2], all_kinds())
         try:
             found = list(judged_claims(parameters, [claims[number] for number in chosen], inputs, warehouse))
-        except MissingTableError:
-            return
+        except MissingTableError as error:
+            raise CheckSkippedError(f"a source of the answers is gone: {error}") from error
         expected = {name: (kept, table.array(name)) for name, kept in arrays_of(found).items()}
         check_rows(table, [order.index(each.claim.claim) for each in sorted_rows(found)], expected)
+        return sampled(len(chosen), len(claims), "claims")
 
 
 def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[Array, Array]]) -> None:

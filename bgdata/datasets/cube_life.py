@@ -14,7 +14,7 @@ from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
 from bgdata.equity.cube_life import CERTAINTY, CUBES, NoIndex, cube_life_indexes, decision_losses, margins
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,6 +79,7 @@ class CubeLife(Dataset[CubeLifeParameters]):
         Column("one_sided_take_loss", "FLOAT", POINTS, "As janowski_take_loss, by one-sided chances"),
     )
     key = ("on_roll_index", "opponent_index")
+    whole_rows = 10_000_000
     arrays = (
         FlatArray("chances", "float32", "on-roll index - 1, opponent index - 1, (exact, one-sided)", "Chances to win"),
         FlatArray(
@@ -181,9 +182,7 @@ class CubeLife(Dataset[CubeLifeParameters]):
             figures[f"{cube}_sd_index"] = float(found.std()) if len(found) else 0.0
         return figures | {f"largest_{name}": float(arrays["losses"][:, :, n].max()) for n, name in enumerate(LOSSES)}
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         from bgdata.bearoff.combine import win_chance
 
         one_sided, exact = RaceTable(inputs["one_sided"]), TwoSidedTable(inputs["two_sided"])
@@ -198,6 +197,7 @@ class CubeLife(Dataset[CubeLifeParameters]):
                         f"expected {name} {expected[0].round(6).tolist()} at {on_roll} against {opponent} in "
                         f"{table.name}, found {found.round(6).tolist()}"
                     )
+        return sampled(rows, table.manifest.rows)
 
 
 def atlas_row(stored: Array, one_sided: Array, bound: float) -> dict[str, Array]:

@@ -14,7 +14,7 @@ from bgdata.datasets._columns import text_arrays, text_column, text_declarations
 from bgdata.datasets._cube_arms import CUBES, ENDINGS, Arm, arms_of
 from bgdata.datasets._cube_players import CubePlayerParameters, folders_of, met_inputs, open_played, sides_of
 from bgdata.datasets._rollouts import warehouse_of
-from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.published import published_versions
 from bgdata.store.shards import Settings, Work, compute_shards
@@ -94,6 +94,7 @@ class CubeStudies(Dataset[StudyParameters]):
         Column("sample_size", "BIGINT", "", "Money games, or matches"),
         Column("published_value", "DOUBLE", "as its row says", "What was published, null where nothing was"),
     )
+    sample_rows = 100  # games: an arm of more takes up to a minute
     key = ("match_length", "setting", "measure")
     arrays = (
         FlatArray("lengths", "int16", "row", "Match length, 0 for money"),
@@ -167,9 +168,7 @@ class CubeStudies(Dataset[StudyParameters]):
             }
         )
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """The figures again from the sums, and in a study of few games one arm from its games."""
         from bgdata.datasets import all_kinds
 
@@ -177,17 +176,24 @@ class CubeStudies(Dataset[StudyParameters]):
         sums, arms = np.asarray(table.array("sums")), parameters.arms()
         places = np.cumsum([0, *(len(measures_of(parameters, arm)) for arm in arms)]).tolist()
         by_arm = [sums[start:end] for start, end in pairwise(places)]
-        if parameters.games <= rows:
+        is_played = parameters.games <= rows
+        if is_played:
             number = int(generator.integers(len(arms)))
             try:
                 folders = folders_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
-            except BgdataError:
-                return  # a network that is not there any more
+            except BgdataError as error:
+                raise CheckSkippedError(f"no game can be played again: {error}") from error
             first = number * parameters.games
             by_arm[number] = studied(settings_of(parameters, folders), first, first + parameters.games)["sums"]
         for name, values in rows_of(parameters, by_arm).items():
             if np.asarray(table.array(name)).tobytes() != values.tobytes():
                 raise CheckFailedError(f"expected the {name} of {table.name} as they are computed again, found others")
+        if not is_played:
+            raise CheckSkippedError(
+                f"its figures follow from its sums, but no game was played again; try: --sample {parameters.games}, "
+                f"which plays one of its {len(arms)} arms"
+            )
+        return f"one of {len(arms)} arms played again, and all figures from the sums"
 
 
 def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Settings:

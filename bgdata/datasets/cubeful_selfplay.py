@@ -32,8 +32,8 @@ from bgdata.datasets._games import (
 )
 from bgdata.datasets._rollouts import warehouse_of
 from bgdata.datasets.selfplay import SESSION_GAMES, opened, play_texts
-from bgdata.errors import BgdataError, CheckFailedError
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape, sampled
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
 from bgdata.store.warehouse import Warehouse
 
@@ -106,7 +106,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
 
     def estimate(self, parameters: CubefulParameters) -> Estimate:
         games = parameters.games * max(1, round(0.8 * parameters.length))
-        return Estimate(games, 110 * 45 * games, (1 << 28) + 250 * 45 * games)
+        return Estimate(games, 110 * 45 * games, (1 << 28) + 250 * 45 * games, 75 * 45 * games)
 
     def compute(self, parameters: CubefulParameters, inputs: Mapping[str, Table], job: Job) -> None:
         settings = settings_of(parameters, folders_of(parameters, inputs, warehouse_of(job)))
@@ -168,17 +168,15 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
             "standard_error": float(won.std(ddof=1) / len(won) ** 0.5) if len(won) > 1 else 0.0,
         }
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Play some matches again, where the network is still there."""
         from bgdata.datasets import all_kinds
 
         parameters = self.parameters.from_manifest(table.manifest.parameters)
         try:
             folders = folders_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
-        except BgdataError:
-            return  # a network that is not there any more
+        except BgdataError as error:
+            raise CheckSkippedError(f"no match can be played again: {error}") from error
         settings, first_turns = settings_of(parameters, folders), np.asarray(table.array("first_turns"))
         places = match_places(parameters, np.asarray(table.array("games")))
         for match in generator.permutation(parameters.games)[: min(rows, MOST_REPLAYED)].tolist():
@@ -191,6 +189,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
                     raise CheckFailedError(
                         f"expected the {name} of match {match} of {table.name} as it is played again, found others"
                     )
+        return sampled(min(rows, MOST_REPLAYED, parameters.games), parameters.games, "matches")
 
 
 def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Settings:

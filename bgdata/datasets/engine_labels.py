@@ -29,9 +29,9 @@ from bgdata.datasets._sources import (
     source_input,
     split_column,
 )
-from bgdata.errors import CheckFailedError, InvalidParameterError, UnknownPlayerError
+from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters, sampled
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -165,9 +165,7 @@ class EngineLabels(Dataset[EngineParameters]):
                 }
             )
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Find the places again, and ask for some of them where the program of that version is installed."""
         from bgdata.datasets import all_kinds
 
@@ -178,8 +176,10 @@ class EngineLabels(Dataset[EngineParameters]):
                 raise CheckFailedError(f"expected {name} of the source in {table.name}, found others")
         try:
             engine = open_engine(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
-        except (UnknownPlayerError, InvalidParameterError):
-            return  # not here, or in another version by now
+        except (UnknownPlayerError, InvalidParameterError) as error:
+            raise CheckSkippedError(
+                f"the positions are those of the source, but nobody can be asked: {error}"
+            ) from error
         chosen = np.sort(generator.permutation(len(places.rows))[: min(rows, 10 * SAMPLE_ROWS)])
         found, expected = table.array("chances")[chosen], asked(engine, parameters, places.boards[chosen])
         for place in np.flatnonzero(~(np.abs(found - expected) <= TOLERANCE).all(axis=1))[:1]:
@@ -187,6 +187,7 @@ class EngineLabels(Dataset[EngineParameters]):
                 f"expected chances of {expected[place].tolist()} in row {chosen[place]} of {table.name}, found "
                 f"{found[place].tolist()}"
             )
+        return sampled(len(chosen), len(places.rows))
 
 
 def open_engine(parameters: EngineParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> Evaluator:

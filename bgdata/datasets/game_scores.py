@@ -11,8 +11,8 @@ import numpy as np
 from bgdata.datasets._networks import default_network
 from bgdata.datasets._players import check_player_name, player_slug
 from bgdata.datasets.selfplay import TABLES
-from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -92,7 +92,9 @@ class GameScores(Dataset[GameParameters]):
         return {"network": default_network(), **TABLES} if parameters.luck else {}
 
     def estimate(self, parameters: GameParameters) -> Estimate:
-        return Estimate(parameters.games, 40 * parameters.games, (1 << 28) + 16 * parameters.games)
+        return Estimate(
+            parameters.games, 40 * parameters.games, (1 << 28) + 16 * parameters.games, 13 * parameters.games
+        )
 
     def compute(self, parameters: GameParameters, inputs: Mapping[str, Table], job: Job) -> None:
         players, judge = open_players(parameters, job.warehouse), open_judge(inputs)
@@ -143,9 +145,7 @@ class GameScores(Dataset[GameParameters]):
             found["hedged_standard_error"] = pair_error(games.numbers, hedged)
         return found | {"turns_per_game": result.mean_turns}
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Play some games again, where both players are as they were and quick."""
         from bgdata.datasets import all_kinds
         from bgdata.evaluation.choices import KernelPlayer
@@ -153,10 +153,11 @@ class GameScores(Dataset[GameParameters]):
         parameters = GameParameters.from_manifest(table.manifest.parameters)
         try:
             players = open_players(parameters, Warehouse(table.folder.parents[2], all_kinds()))
-        except InvalidParameterError:
-            return  # another version plays by now
-        if not all(isinstance(player, KernelPlayer) for player in players):
-            return
+        except InvalidParameterError as error:
+            raise CheckSkippedError(f"no game can be played again: {error}") from error
+        slow = [player.label for player in players if not isinstance(player, KernelPlayer)]
+        if slow:
+            raise CheckSkippedError(f"games of {slow[0]} take too long to play again")
         judge = open_judge(inputs)
         count = min(rows, MOST_JUDGED) if judge else rows
         for number in generator.permutation(parameters.games)[:count].tolist():
@@ -169,6 +170,7 @@ class GameScores(Dataset[GameParameters]):
             )
             if found != expected:
                 raise CheckFailedError(f"expected {expected} in game {number} of {table.name}, found {found}")
+        return sampled(min(count, parameters.games), parameters.games, "games")
 
 
 def played(players: tuple[Player, Player], judge: Brain | None, count: int, seed: int, first: int) -> dict[str, Array]:

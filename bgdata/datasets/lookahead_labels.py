@@ -26,7 +26,7 @@ from bgdata.datasets._sources import (
 )
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -163,9 +163,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
             "largest_absolute_change": float(sizes.max()),
         }
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Look into some positions of the source again, and find their places."""
         from bgdata.datasets import all_kinds
 
@@ -188,6 +186,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
                     f"expected {name} of {values[wrong[0]].tolist()} in row {where[wrong[0]]} of {table.name}, "
                     f"found {found[wrong[0]].tolist()}"
                 )
+        return sampled(len(places.rows), len(inputs["source"].array("boards")), "positions")
 
 
 def looked_into(player: NetworkPlayer, boards: Array) -> dict[str, Array]:

@@ -189,7 +189,7 @@ class Network(Dataset[NetworkParameters]):
         inputs: Mapping[str, Table],
         rows: int,
         generator: np.random.Generator,  # noqa: ARG002
-    ) -> None:
+    ) -> str:
         """The last row follows from the networks: their error on the bearoff positions, and their games against
         PubEval, of which up to `rows` are played again."""
         from bgdata.bearoff.tables import TwoSidedTable
@@ -213,6 +213,7 @@ class Network(Dataset[NetworkParameters]):
                 f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first {count} "
                 f"test games, in the last row of {table.name}, found {points:+.4f}"
             )
+        return f"{count:,} of {parameters.test_games:,} test games, and the error on bearoffs; it was not trained again"
 
 
 def teaching_tables(inputs: Mapping[str, Table]) -> BearoffArrays:

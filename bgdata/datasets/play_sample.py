@@ -15,7 +15,7 @@ from bgdata.datasets.position_sample import chosen_rows, corpus_of, file_classes
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -178,9 +178,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         named = {name: float(count) for name, count in zip(SPLITS, splits, strict=True)}
         return {**named, "turns": float((np.asarray(arrays["ranks"]) == 1).sum())}
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Rank the plays of some turns again."""
         from bgdata.datasets import all_kinds
 
@@ -200,6 +198,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
             found, values = np.asarray(table.array(name))[here], getattr(expected, name)
             if not np.array_equal(found, values):
                 raise CheckFailedError(f"expected the {name} of the best plays in {table.name}, found others")
+        return sampled(len(chosen), len(begins), "turns")
 
 
 def plays_of(brain: Brain, boards: Array, dice: Array, window: Window) -> Rows:

@@ -13,7 +13,7 @@ from bgdata.datasets._games import slices, turn_places
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,7 +117,7 @@ class PositionSample(Dataset[SampleParameters]):
         inputs: Mapping[str, Table],
         rows: int,
         generator: np.random.Generator,
-    ) -> None:
+    ) -> str:
         """Every row is the position of its game and turn, and no earlier turn has the same."""
         from bgdata.play.splits import splits_of_games
 
@@ -138,6 +138,7 @@ class PositionSample(Dataset[SampleParameters]):
             if len(wrong):
                 row = int(chosen[wrong[0]])
                 raise CheckFailedError(f"expected {name} of the game's turn in row {row} of {table.name}, found others")
+        return sampled(len(chosen), len(games))
 
 
 def corpus_of(parameters: SelfPlayParameters) -> SelfPlayParameters:

@@ -12,7 +12,7 @@ from bgdata.datasets._columns import POSITION_COLUMNS, position_columns
 from bgdata.datasets._players import check_player_name, player_slug
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -144,9 +144,7 @@ class RefereeScores(Dataset[RefereeParameters]):
             "loss_error_bound": tolerance(parameters.points, parameters.checkers),
         }
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Judge the choices again, in the decisions of the seed."""
         from bgdata.play.referee import exact_decisions
 
@@ -161,6 +159,7 @@ class RefereeScores(Dataset[RefereeParameters]):
                         f"expected {name} of {values[row].tolist()} for decision {row} of {table.name}, "
                         f"found {table.array(name)[row].tolist()}"
                     )
+        return sampled(min(rows, parameters.decisions), parameters.decisions, "decisions")
 
 
 def tables_of(two_sided: Table) -> BearoffArrays:

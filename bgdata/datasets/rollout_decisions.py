@@ -214,17 +214,13 @@ class RolloutDecisions(Dataset[DecisionParameters]):
             "games": float(np.asarray(arrays["plays_trials"]).sum()),
         }
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Decisions are turns of the corpus; of some, the one with the fewest games is rolled out again."""
         from bgdata.datasets import all_kinds
 
         arrays = table.arrays()
         chosen = generator.permutation(len(arrays["decisions_seeds"]))[: min(rows, CANDIDATES)].tolist()
         check_turns(table, inputs["games"], chosen)
-        if not chosen:
-            return
         parameters = self.parameters.from_manifest(table.manifest.parameters)
         brain = open_roller(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds())).brain
         first, counts = arrays["decisions_first_plays"], arrays["decisions_n_plays"]
@@ -237,6 +233,9 @@ class RolloutDecisions(Dataset[DecisionParameters]):
                     f"expected {name} of {values.tolist()} in decision {row} of {table.name}, "
                     f"found {arrays[f'plays_{name}'][plays].tolist()}"
                 )
+        return (
+            f"1 of {len(arrays['decisions_seeds'])} decisions rolled out again, and {len(chosen)} found in the corpus"
+        )
 
 
 def sample_of(parameters: DecisionParameters, corpus: Table, brain: Brain) -> Turns:

@@ -29,7 +29,7 @@ from bgdata.datasets._rollouts import (
     warehouse_of,
 )
 from bgdata.errors import CheckFailedError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -149,9 +149,7 @@ class RolloutLabels(Dataset[LabelParameters]):
             "games": float(np.asarray(arrays["trials"]).sum()),
         }
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Roll some positions out again."""
         from bgdata.datasets import all_kinds
 
@@ -165,6 +163,7 @@ class RolloutLabels(Dataset[LabelParameters]):
                     raise CheckFailedError(
                         f"expected {name} of {values[0].tolist()} in row {row} of {table.name}, found {found.tolist()}"
                     )
+        return sampled(min(rows, SAMPLE_ROWS, len(boards)), len(boards), "rollouts")
 
 
 def rolled_out(parameters: RolloutParameters, brain: Any, boards: Array, start: int, count: int) -> dict[str, Array]:

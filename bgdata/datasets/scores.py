@@ -15,8 +15,8 @@ from bgdata.datasets._players import check_player_name, player_slug
 from bgdata.datasets._rollouts import warehouse_of
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.selfplay import DATASET as SELF_PLAY
-from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -146,18 +146,19 @@ class Scores(Dataset[ScoresParameters]):
         inputs: Mapping[str, Table],
         rows: int,  # noqa: ARG002
         generator: np.random.Generator,  # noqa: ARG002
-    ) -> None:
+    ) -> str:
         """Read every figure again, where all its sources are still there."""
         from bgdata.datasets import all_kinds
 
         parameters = ScoresParameters.from_manifest(table.manifest.parameters)
         try:
             expected = arrays_of(rows_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds())))
-        except MissingTableError:
-            return
+        except MissingTableError as error:
+            raise CheckSkippedError(f"a source of the figures is gone: {error}") from error
         for name, values in expected.items():
             if not np.array_equal(values, table.array(name)):
                 raise CheckFailedError(f"expected the {name} of {table.name} as its sources have them, found others")
+        return sampled(table.manifest.rows, table.manifest.rows, "figures")
 
 
 def rows_of(parameters: ScoresParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> list[Measure]:

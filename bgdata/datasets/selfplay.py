@@ -15,8 +15,8 @@ from bgdata.datasets._games import GAMES, TURNS, GameRows, TurnRows, slices, tur
 from bgdata.datasets._networks import default_network
 from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, WorkerError
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError, WorkerError
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape, sampled
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 from bgdata.store.warehouse import VERSION, Warehouse
@@ -114,7 +114,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
 
     def estimate(self, parameters: SelfPlayParameters) -> Estimate:
         turns = (120 if parameters.player == "random" else 55) * parameters.games
-        return Estimate(parameters.games, 90 * turns, (1 << 28) + 200 * turns)
+        return Estimate(parameters.games, 90 * turns, (1 << 28) + 200 * turns, 60 * turns)
 
     def compute(self, parameters: SelfPlayParameters, inputs: Mapping[str, Table], job: Job) -> None:
         seat = Seat.of(parameters, inputs, job.warehouse)
@@ -177,19 +177,18 @@ class SelfPlay(Dataset[SelfPlayParameters]):
             found |= mean_and_error(outcomes - net_lucks_of(arrays), "hedged_")
         return found
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Play some games again, where the player is as he was."""
         from bgdata.datasets import all_kinds
 
         parameters = self.parameters.from_manifest(table.manifest.parameters)
         try:
             seat = Seat.of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
-        except BgdataError:
-            return  # a network that is not there any more
-        if seat.title != text_column(table.arrays(), "players")[0].as_py():
-            return  # another version plays by now
+        except BgdataError as error:
+            raise CheckSkippedError(f"no game can be played again: {error}") from error
+        played_by = text_column(table.arrays(), "players")[0].as_py()
+        if seat.title != played_by:
+            raise CheckSkippedError(f"no game can be played again: {played_by} has played, {seat.title} is here")
         settings, first_turns = seat.settings(parameters), np.asarray(table.array("first_turns"))
         for game in generator.permutation(parameters.games)[: min(rows, MOST_REPLAYED)].tolist():
             expected = played(settings, game, game + 1)
@@ -201,6 +200,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
                     raise CheckFailedError(
                         f"expected the {name} of game {game} of {table.name} as it is played again, found others"
                     )
+        return sampled(min(rows, MOST_REPLAYED, parameters.games), parameters.games, "games")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, CorruptFileError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -154,9 +154,7 @@ class SelfPlayLabels(Dataset[LabelParameters]):
             found["variance_hedged"] = float(hedged.var())
         return found | {"exact_equity_error_bound": error_bound(parameters.points, parameters.checkers)}
 
-    def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
+    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Label some games again, alone."""
         parameters = LabelParameters.from_manifest(table.manifest.parameters)
         n_turns = np.diff(inputs["games"].array("first_turns"))
@@ -168,6 +166,7 @@ class SelfPlayLabels(Dataset[LabelParameters]):
                 raise CheckFailedError(
                     f"expected {name} of the game's turn, labelled again, in row {row} of {table.name}, found others"
                 )
+        return sampled(len(chosen), parameters.games, "games")
 
 
 def corpus_of(parameters: LabelParameters) -> SelfPlayParameters:

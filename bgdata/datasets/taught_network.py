@@ -204,7 +204,7 @@ class TaughtNetwork(Dataset[TaughtParameters]):
         inputs: Mapping[str, Table],
         rows: int,
         generator: np.random.Generator,  # noqa: ARG002
-    ) -> None:
+    ) -> str:
         """The networks play the first of their test games again, up to `rows` of them."""
         from bgdata.evaluation.network import open_networks
         from bgdata.training.learning_curve import result_against_pubeval
@@ -219,6 +219,7 @@ class TaughtNetwork(Dataset[TaughtParameters]):
                 f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first {count} "
                 f"test games, for {table.name}, found {points:+.4f}"
             )
+        return f"{count:,} of {parameters.test_games:,} test games; it was not taught again"
 
 
 def label_role(place: str) -> str:

@@ -22,6 +22,8 @@ Node = dict[str, list[str]]  # the values of every property, in the order writte
 
 _VALUE = rb"\[(?:[^\]\\]|\\.)*+\]"
 _PIECE = re.compile(rb"(?P<value>" + _VALUE + rb")|(?P<other>[^()\[\s]++)|[()\[]", re.DOTALL)
+_NEXT = re.compile(rb"\n\(\s*+;\s*+(?:FF|GM)\[")  # a game begins a line; variations of one begin with no such property
+_INTO_NEXT = re.compile(_NEXT.pattern + rb"[^\]]*+\]\Z")  # a value whose end belongs to the next game
 _TOKEN = re.compile(
     rb"[\s(]++|(?P<node>;)|(?P<end>\))|(?P<name>[A-Za-z]++)(?P<values>(?:\s*+" + _VALUE + rb")++)", re.DOTALL
 )
@@ -67,10 +69,24 @@ def _continues(before: Match, match: Match) -> bool:
 
 
 def _split_trees(data: bytes) -> Lines:
-    """The game trees, numbered by the lines they begin on; text between them is a piece of its own."""
+    """The game trees, numbered by the lines they begin on; text between them is a piece of its own.
+
+    A tree that does not end does so where the next game begins a line, even within a value that goes on into it.
+    """
     spans: list[tuple[int, int]] = []
     depth, start = 0, 0
-    for piece in _PIECE.finditer(data, 3 if data.startswith(b"\xef\xbb\xbf") else 0):
+    place = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+    while piece := _PIECE.search(data, place):
+        place = piece.end()
+        into_next = _INTO_NEXT.search(piece["value"] or b"")
+        if into_next:
+            place = piece.start() + into_next.start()
+        elif depth and piece[0] == b"(" and _NEXT.match(data, piece.start() - 1):
+            place = piece.start()
+        if place != piece.end():
+            spans.append((start if depth else piece.start(), place))
+            depth = 0
+            continue
         if depth == 0:
             start = piece.start()
         if piece[0] == b"[":  # a value that does not end: nor does anything behind it

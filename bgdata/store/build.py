@@ -6,7 +6,6 @@ from the last checkpoint, or from the finished arrays.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import resource
@@ -24,16 +23,34 @@ from typing import Any
 
 import psutil
 
-from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, MissingTableError, TooLargeError, UsageError
+from bgdata.errors import (
+    BgdataError,
+    CheckFailedError,
+    CorruptFileError,
+    DigestMismatchError,
+    MissingTableError,
+    StorageError,
+    TooLargeError,
+    UsageError,
+)
 from bgdata.process import keep, keeping
-from bgdata.store.arrays import map_array, values_digest
+from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Parameters, Source
-from bgdata.store.job import Job, finished_part
+from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name
 from bgdata.store.progress import Progress
 from bgdata.store.published import install, published_version
-from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, sync, write_file
+from bgdata.store.storage import (
+    locked,
+    make_folder,
+    publish,
+    remove_folder,
+    sha256_file,
+    storage_errors,
+    sync,
+    write_file,
+)
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse, input_digests
 
@@ -107,13 +124,13 @@ def build(
     found = None if force else warehouse.find(kind, parameters, plan.raw_files)
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
+        if strict:
+            kind.check_strict(found.arrays())
         if warehouse.use(found):
             refresh_catalog(warehouse)
     else:
         found = make(plan, progress, strict=strict, force=force)
         refresh_catalog(warehouse)
-    if strict:
-        kind.check_strict(found.arrays())
     return found
 
 
@@ -144,6 +161,8 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
             remove_staging(plan)
             if not force:
                 keep("what is finished is kept")
+        elif strict:
+            kind.check_strict(found.arrays())
         warehouse.use(found)
     return found
 
@@ -165,17 +184,17 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     with storage_errors("create", plan.staging):
         if (plan.staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
             remove_folder(plan.staging)
-        plan.staging.mkdir(parents=True, exist_ok=True)
+        make_folder(plan.staging)
         for partial in plan.staging.glob(".*.partial"):
             partial.unlink()
     try:
-        seconds = compute_arrays(plan, progress, strict=strict)
+        computed = compute_arrays(plan, progress, strict=strict)
     except BgdataError:
         if plan.files and not (plan.staging / COMPUTED).exists():  # nothing of it is finished, and may never be
             remove_folder(plan.staging)
         raise
     try:
-        manifest = finish(plan, seconds, progress)
+        manifest = finish(plan, computed, progress)
     except (CheckFailedError, CorruptFileError, MissingTableError):
         (plan.staging / COMPUTED).unlink(missing_ok=True)  # the next build computes the arrays anew
         raise
@@ -208,9 +227,11 @@ def remove_staging(plan: Plan) -> None:
             remove_folder(folder)
 
 
-def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> float:
-    """Save every declared array in the staging folder, unless a killed build got that far; returns the seconds."""
-    marker = plan.staging / COMPUTED
+def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str, Any]:
+    """Save every declared array in the staging folder, unless a killed build got that far.
+
+    Returns `seconds`, and the SHA-256 of the file of every array as `arrays`.
+    """
     job = Job(
         plan.staging,
         progress,
@@ -220,12 +241,11 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> float:
         warehouse=plan.warehouse,
         executor=plan.executor,
     )
-    if marker.exists():
+    computed = load_computed(plan, progress)
+    if computed:
         progress.note(f"going on with {plan.title} from finished arrays")
         if strict:
-            plan.kind.check_strict(
-                {entry.name: map_array(plan.staging / f"{entry.name}.npy") for entry in plan.kind.arrays}
-            )
+            plan.kind.check_strict(arrays_of(plan))
     else:
         start = time.perf_counter()
         plan.kind.compute(plan.parameters, plan.inputs, job)
@@ -233,18 +253,40 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> float:
         with storage_errors("write", plan.staging):
             for entry in plan.kind.arrays:
                 sync(plan.staging / f"{entry.name}.npy")
-        write_file(marker, json.dumps({"seconds": seconds}).encode())
+        hashes = {entry.name: sha256_file(plan.staging / f"{entry.name}.npy") for entry in plan.kind.arrays}
+        computed = {"seconds": seconds, "arrays": hashes}
+        write_file(plan.staging / COMPUTED, sealed(computed))
     job.clear_checkpoints()
-    return float(json.loads(marker.read_text())["seconds"])
+    return computed
 
 
-def finish(plan: Plan, seconds: float, progress: Progress) -> Manifest:
+def load_computed(plan: Plan, progress: Progress) -> dict[str, Any] | None:
+    """What a build that got so far says of its finished arrays; None without one, or where they changed since."""
+    marker = plan.staging / COMPUTED
+    if not marker.exists():
+        return None
+    try:
+        computed = read_sealed(marker)
+        intact_arrays(plan.staging, computed["arrays"])
+    except (CorruptFileError, DigestMismatchError, MissingTableError, StorageError) as error:
+        progress.note(f"{error}; the finished arrays are damaged and computed again")
+        marker.unlink()
+        return None
+    return computed
+
+
+def arrays_of(plan: Plan) -> dict[str, Array]:
+    """The arrays in the staging folder."""
+    return {entry.name: map_array(plan.staging / f"{entry.name}.npy") for entry in plan.kind.arrays}
+
+
+def finish(plan: Plan, computed: Mapping[str, Any], progress: Progress) -> Manifest:
     """Hash the arrays, write the Parquet file, run the SQL checks and save the manifest; returns it."""
     from bgdata.store.checks import run_sql_checks
     from bgdata.store.parquet import write_parquet
 
     kind, staging = plan.kind, plan.staging
-    arrays = {entry.name: map_array(staging / f"{entry.name}.npy") for entry in kind.arrays}
+    arrays = arrays_of(plan)
     digest = values_digest(arrays)
     footer = {"bgdata.dataset": plan.title, "bgdata.digest": digest, "bgdata.recipe_key": plan.key}
     progress.start(f"{plan.title}: writing Parquet", kind.estimate(plan.parameters).rows, "rows")
@@ -256,18 +298,18 @@ def finish(plan: Plan, seconds: float, progress: Progress) -> Manifest:
     ]
     run_sql_checks(kind, plan.parameters, staging)
     statistics = dict(kind.statistics(plan.parameters, arrays))
-    manifest = describe(plan, digest, rows[0], statistics, seconds)
+    manifest = describe(plan, digest, rows[0], statistics, computed)
     (staging / COMPUTED).unlink()
     manifest.save(staging)
     return manifest
 
 
-def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], seconds: float) -> Manifest:
+def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], computed: Mapping[str, Any]) -> Manifest:
     """The manifest of the arrays and the Parquet file in the staging folder."""
     from bgdata.kernel import kernel_fingerprint
 
-    names = [*(shape.file for shape in plan.kind.tables), *(f"{entry.name}.npy" for entry in plan.kind.arrays)]
-    paths = [plan.staging / name for name in names]
+    hashes = {shape.file: sha256_file(plan.staging / shape.file) for shape in plan.kind.tables}
+    hashes |= {f"{name}.npy": digest for name, digest in computed["arrays"].items()}
     return Manifest(
         dataset=plan.kind.name,
         variant=plan.kind.slug(plan.parameters),
@@ -279,7 +321,7 @@ def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], s
         raw_files=list(plan.raw_files),
         warnings=plan.kind.warnings(plan.parameters, plan.raw_files),
         rows=rows,
-        files=[FileEntry(path.name, path.stat().st_size, sha256_file(path)) for path in paths],
+        files=[FileEntry(name, (plan.staging / name).stat().st_size, found) for name, found in hashes.items()],
         statistics=statistics,
         licence=plan.kind.licence,
         source=plan.kind.source,
@@ -288,21 +330,24 @@ def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], s
         | {"python": platform.python_version()},
         source_commit=source_commit(),
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
-        seconds=round(seconds, 3),
+        seconds=round(computed["seconds"], 3),
         peak_memory_bytes=peak_memory_bytes(),
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     )
 
 
 def check_estimate(plan: Plan) -> None:
-    """Raise TooLargeError when the build would fit neither into memory nor onto the disk."""
+    """Raise TooLargeError when the build would not fit into memory or onto the disk.
+
+    What a killed build of the recipe has left there is used or replaced by this one, so it counts as free.
+    """
     estimate = plan.kind.estimate(plan.parameters)
     memory = psutil.virtual_memory().available
     folder = plan.warehouse.root
     while not folder.exists():
         folder = folder.parent
-    disk = shutil.disk_usage(folder).free
-    for need, have, what in ((estimate.memory_bytes, memory, "memory"), (estimate.disk_bytes, disk, "disk space")):
+    disk = shutil.disk_usage(folder).free + folder_bytes(plan.staging)
+    for need, have, what in ((estimate.memory_bytes, memory, "memory"), (estimate.building_bytes, disk, "disk space")):
         if need > have:
             raise TooLargeError(
                 f"expected {readable_bytes(need)} of free {what} for {plan.title} ({estimate_text(estimate)}), "
@@ -311,9 +356,17 @@ def check_estimate(plan: Plan) -> None:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """`25,050,025 rows, 0.4 GB on disk, 0.5 GB of memory`."""
+    """`25,050,025 rows, about 426 MB on disk, 828 MB while it is built, and 600 MB of memory`."""
     disk, memory = readable_bytes(estimate.disk_bytes), readable_bytes(estimate.memory_bytes)
-    return f"{estimate.rows:,} rows, about {disk} on disk and {memory} of memory"
+    if not estimate.checkpoint_bytes:
+        return f"{estimate.rows:,} rows, about {disk} on disk and {memory} of memory"
+    building = readable_bytes(estimate.building_bytes)
+    return f"{estimate.rows:,} rows, about {disk} on disk, {building} while it is built, and {memory} of memory"
+
+
+def folder_bytes(folder: Path) -> int:
+    """Size of all files below a folder; 0 where there is none."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def readable_bytes(count: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from bgdata.errors import CheckFailedError
 from bgdata.store.dataset import Dataset, Parameters, TableShape
+from bgdata.store.names import identifier, quoted
 
 SQL = Path(__file__).parents[1] / "sql"
 
@@ -20,24 +21,25 @@ def sql_checks(table: str) -> Iterator[tuple[str, str]]:
 
 def select_columns(kind: Dataset[Any], parameters: Parameters, shape: TableShape) -> str:
     """The select list that shows stored Parquet columns as the declared columns, after `variant`."""
-    expressions = kind.expressions(parameters)
-    shown = [f"{expressions[c.name]} as {c.name}" if c.name in expressions else c.name for c in shape.columns]
-    owner = [f"'{kind.name}' as dataset"] if shape.shared else []
-    return ", ".join([*owner, f"'{kind.slug(parameters)}' as variant", *shown])
+    stored = {column.name: identifier(column.name) for column in shape.columns} | dict(kind.expressions(parameters))
+    shown = [f"{stored[column.name]} as {identifier(column.name)}" for column in shape.columns]
+    owner = [f"{quoted(kind.name)} as dataset"] if shape.shared else []
+    return ", ".join([*owner, f"{quoted(kind.slug(parameters))} as variant", *shown])
 
 
 def run_sql_checks(kind: Dataset[Any], parameters: Parameters, folder: Path) -> None:
     """Run every check of a kind on the tables in a folder; raises CheckFailedError naming the first offending row."""
-    import duckdb
-
     from bgdata.store.catalog import run_scripts
+    from bgdata.store.locked_sql import keep_to, open_memory
 
-    with duckdb.connect() as connection:
+    with open_memory() as connection:
+        sources = {shape: (folder / shape.file).resolve() for shape in kind.tables}
+        keep_to(connection, sources.values())
         run_scripts(connection, "macros")
-        for shape in kind.tables:
-            source = str(folder / shape.file).replace("'", "''")
+        for shape, source in sources.items():
             columns = select_columns(kind, parameters, shape)
-            connection.execute(f"create view {shape.name} as select {columns} from read_parquet('{source}')")
+            query = f"select {columns} from read_parquet({quoted(str(source))})"
+            connection.execute(f"create view {identifier(shape.name)} as {query}")
         for shape in kind.tables:
             for claim, query in sql_checks(shape.name):
                 rows = connection.sql(query).limit(1).fetchall()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar, get_type_hints
 
-from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
+from bgdata.errors import CheckSkippedError, InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
 from bgdata.store.manifest import unpacked_name
+from bgdata.store.names import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,12 +20,15 @@ if TYPE_CHECKING:
 
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
-    from bgdata.store.manifest import RawFile
+    from bgdata.store.manifest import Manifest, RawFile
     from bgdata.store.table import Table
     from bgdata.store.warehouse import Warehouse
 
 
+CONFIDENCE = 0.99  # with which a sample finds as many bad rows as it says
 PARQUET = "table.parquet"  # file of the main table
+LABELLED = {"boards", "chances", "classes"}  # arrays of every kind that can be trained on
+DECISIONS = {"decisions_boards", "plays_boards"}  # and of every kind that players are scored on
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,22 @@ class Estimate(NamedTuple):
     """What a build will need, before it starts."""
 
     rows: int
-    disk_bytes: int
+    disk_bytes: int  # of the finished version
     memory_bytes: int
+    checkpoint_bytes: int = 0  # of one saved state, or of all shards
+
+    @property
+    def building_bytes(self) -> int:
+        """Most bytes on disk at any time of a build: a checkpoint beside the next one, or beside the finished files."""
+        return self.checkpoint_bytes + max(self.disk_bytes, self.checkpoint_bytes)
+
+
+def sampled(count: int, total: int, unit: str = "rows") -> str:
+    """What recomputing `count` random ones of `total` can find, as `1,000 of 10,000 games: finds 1 bad one in 217`."""
+    if count >= total:
+        return f"all {total:,} {unit}"
+    finds = max(1, int(-1 / math.expm1(math.log(1 - CONFIDENCE) / count))) if count else 0
+    return f"{count:,} of {total:,} {unit}: finds 1 bad one in {finds:,} with {CONFIDENCE:.0%}"
 
 
 @dataclass(frozen=True)
@@ -90,9 +109,14 @@ class Parameters:
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters that a manifest records. Raises ManifestFormatError when they are those of another recipe."""
+        """The parameters that a manifest records. Raises ManifestFormatError when they are those of another recipe, or
+        of other types than declared."""
         if set(values) != set(cls.names()):
-            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {dict(values)}")
+            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {shown(dict(values))}")
+        for name, declared in get_type_hints(cls).items():
+            wanted = (int, float) if declared is float else (declared,)
+            if name in values and type(values[name]) not in wanted:
+                raise ManifestFormatError(f"expected {name} of type {declared.__name__}, found {shown(values[name])}")
         return cls(**values)
 
 
@@ -115,6 +139,8 @@ class Dataset(ABC, Generic[P]):
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
     takes_files: ClassVar[bool] = False  # whether it is imported from files rather than computed
+    sample_rows: ClassVar[int] = 1000  # what `verify` recomputes unless told, of tables that take long to compute
+    whole_rows: ClassVar[int] = 0  # tables of up to so many rows take seconds: `verify` computes them again as a whole
     row_group_rows: ClassVar[int] = 245_760  # fewer, larger groups: DuckDB spends 20 us on each it skips
 
     parameters: type[P]
@@ -127,6 +153,16 @@ class Dataset(ABC, Generic[P]):
         main = TableShape(self.main_table or self.name, PARQUET, self.summary, self.columns, self.key)
         return (main, *self.side_tables)
 
+    @property
+    def is_labelled(self) -> bool:
+        """Whether its rows can be trained on: the main table has a `board` for each row of the array `boards`."""
+        return {array.name for array in self.arrays} >= LABELLED
+
+    @property
+    def is_benchmark(self) -> bool:
+        """Whether players are scored on it: what its arrays `..._boards` hold is kept from training."""
+        return {array.name for array in self.arrays} >= DECISIONS
+
     def default(self, variant: str) -> P:
         """The default parameters with this slug. Raises MissingTableError."""
         for parameters in self.defaults:
@@ -134,6 +170,17 @@ class Dataset(ABC, Generic[P]):
                 return parameters
         have = ", ".join(map(self.slug, self.defaults))
         raise MissingTableError(f"expected a default variant of {self.name}: {have}, got {variant}")
+
+    def recorded(self, manifest: Manifest) -> P:
+        """The parameters of a version, held to its name. Raises ManifestFormatError, or InvalidParameterError."""
+        parameters = self.parameters.from_manifest(manifest.parameters)
+        slug = self.slug(parameters)
+        if slug != manifest.variant:
+            raise ManifestFormatError(
+                f"expected the parameters of {self.name}/{manifest.variant} in its manifest, "
+                f"found those of {shown(slug)}"
+            )
+        return parameters
 
     @abstractmethod
     def slug(self, parameters: P) -> str:
@@ -192,9 +239,17 @@ class Dataset(ABC, Generic[P]):
         """Raise CheckFailedError when rows of the files were set aside because they break a rule."""
 
     def check_sample(
-        self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
-    ) -> None:
-        """Recompute a random sample of rows from their successors; raise CheckFailedError naming the first bad one."""
+        self,
+        table: Table,
+        inputs: Mapping[str, Table],  # noqa: ARG002
+        rows: int,  # noqa: ARG002
+        generator: np.random.Generator,  # noqa: ARG002
+    ) -> str:
+        """Recompute a random sample of rows from their successors, and say of how many: see `sampled`.
+
+        Raises CheckFailedError naming the first bad row, and CheckSkippedError where what it takes is not here.
+        """
+        raise CheckSkippedError(f"nothing that {table.name} could be recomputed from is kept")
 
 
 class Source(NamedTuple):

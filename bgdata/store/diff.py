@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bgdata.store.catalog import quoted
 from bgdata.store.checks import select_columns
 from bgdata.store.dataset import Column, Dataset, Parameters
+from bgdata.store.names import identifier, quoted
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -29,21 +29,21 @@ class ColumnChange(NamedTuple):
 
 def define_version(connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], table: Table) -> None:
     """Create a temporary view of one version with the declared columns."""
-    parameters: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    parameters: Parameters = kind.recorded(table.manifest)
     columns = select_columns(kind, parameters, kind.tables[0])
-    source = f"read_parquet({quoted(str(table.parquet.resolve()))})"
-    connection.execute(f"create or replace temp view {name} as select {columns} from {source}")
+    source = f"read_parquet({quoted(str(table.check_file(kind.tables[0].file).resolve()))})"
+    connection.execute(f"create or replace temp view {identifier(name)} as select {columns} from {source}")
 
 
 def column_changes(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any]) -> Iterator[ColumnChange]:
     """Compare the views `before` and `after` over their common keys, for each declared column that both have."""
     common = set(connection.sql("from before").columns) & set(connection.sql("from after").columns)
-    key = ", ".join(f"before.{name}" for name in kind.key)
-    join = f"from before join after using ({', '.join(kind.key)})"
+    key = ", ".join(f"before.{identifier(name)}" for name in kind.key)
+    join = f"from before join after using ({', '.join(map(identifier, kind.key))})"
     for column in kind.columns:
         if column.name in kind.key or column.name not in common:
             continue
-        old, new = f"before.{column.name}", f"after.{column.name}"
+        old, new = (f"{side}.{identifier(column.name)}" for side in ("before", "after"))
         size = change_size(column, old, new)
         row = connection.sql(
             f"select count(*), count(*) filter ({new} is distinct from {old}), max({size}), avg({size}), "

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import DTypeLike
 
-from bgdata.errors import CorruptFileError, MissingTableError
+from bgdata.errors import CorruptFileError, DigestMismatchError
 from bgdata.store.arrays import Array, ArrayWriter, map_array, save_array
 from bgdata.store.executors import InProcess
+from bgdata.store.manifest import canonical_json
 from bgdata.store.progress import Progress
-from bgdata.store.storage import remove_folder, storage_errors, sync
+from bgdata.store.storage import remove_folder, sha256_file, storage_errors, sync, write_file
 
 if TYPE_CHECKING:
     from bgdata.store.dataset import Source
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 
 Step = TypeVar("Step")
 
-CHECKPOINT_SECONDS = float(os.environ.get("BGDATA_CHECKPOINT_SECONDS", "30"))
+CHECKPOINT_SECONDS = float(os.environ.get("BGDATA_CHECKPOINT_SECONDS", "30"))  # 0: after every step, for tests
+CHECKPOINT_SHARE = 0.05  # of the time, at most: a large state is written less often
 SHARDS = "shards"  # folder of `store.shards`
 _STATE = "state.json"
+_SEAL = "sha256"  # hash of all other fields of the state
 
 
 class Job:
@@ -65,23 +69,27 @@ class Job:
         """Yield the steps that are still to do, in order, reporting `sizes[n]` units of progress for each.
 
         The caller changes the arrays of `state` in place while it handles a step. Every CHECKPOINT_SECONDS they are
-        saved, so that a killed build goes on from there; saved arrays are loaded into `state` before the first step.
+        saved, or less often where that would take more than CHECKPOINT_SHARE of the time, so that a killed build goes
+        on from there; saved arrays are loaded into `state` before the first step.
         """
         self.progress.start(label, sum(sizes), unit)
         done = self._restore(label, state)
         if done:
             self.progress.note(f"going on with {label} after step {done} of {len(steps)}")
             self.progress.advance(sum(sizes[:done]))
-        saved = time.monotonic()
+        saved, pause = time.monotonic(), CHECKPOINT_SECONDS
         for n in range(done, len(steps)):
             yield steps[n]
             self.progress.advance(sizes[n])
-            if n + 1 < len(steps) and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+            if n + 1 < len(steps) and time.monotonic() - saved >= pause:
+                begin = time.monotonic()
                 self._checkpoint(label, n + 1, state)
                 saved = time.monotonic()
+                if CHECKPOINT_SECONDS:
+                    pause = max(CHECKPOINT_SECONDS, (saved - begin) * (1 / CHECKPOINT_SHARE - 1))
 
     def _checkpoint(self, label: str, done: int, state: Mapping[str, Array]) -> None:
-        """Save the state aside, then rename it: there is always one whole checkpoint."""
+        """Save the state aside with its hashes, then rename it: there is always one whole checkpoint on the disk."""
         partial = self.folder / "checkpoint.partial"
         target = self.folder / f"checkpoint-{done:09d}"
         with storage_errors("write a checkpoint to", partial):
@@ -90,8 +98,12 @@ class Job:
             for name, values in state.items():
                 save_array(partial / f"{name}.npy", values)
                 sync(partial / f"{name}.npy")
-            (partial / _STATE).write_text(json.dumps({"label": label, "done": done, "recipe": self.recipe}))
+            hashes = {name: sha256_file(partial / f"{name}.npy") for name in state}
+            write_file(
+                partial / _STATE, sealed({"label": label, "done": done, "recipe": self.recipe, "arrays": hashes})
+            )
             partial.rename(target)
+            sync(self.folder)  # before the older one goes
             for old in self.folder.glob("checkpoint-*"):
                 if old != target:
                     remove_folder(old)
@@ -99,20 +111,22 @@ class Job:
     def _restore(self, label: str, state: Mapping[str, Array]) -> int:
         """Load the newest usable checkpoint of this stage into `state`; returns the number of steps it has done.
 
-        One of another recipe, which only somebody's hands can have put here, is passed over and named.
+        A damaged one is named and deleted. One of another recipe, which only somebody's hands can have put here, is
+        named and passed over.
         """
         for folder in sorted(self.folder.glob("checkpoint-*"), reverse=True):
             try:
-                record = json.loads((folder / _STATE).read_text())
-                arrays = {name: map_array(folder / f"{name}.npy") for name in state}
-            except (ValueError, OSError, MissingTableError, CorruptFileError):
+                record = read_sealed(folder / _STATE)
+                is_other = record["recipe"] != self.recipe
+                arrays = {} if is_other or record["label"] != label else intact_arrays(folder, record["arrays"])
+            except (KeyError, ValueError, OSError) as error:
+                self.progress.note(f"{error}; the checkpoint is damaged and deleted")
+                with storage_errors("delete", folder):
+                    remove_folder(folder)
                 continue
-            fits = all(
-                (arrays[name].shape, arrays[name].dtype) == (state[name].shape, state[name].dtype) for name in state
-            )
-            if record.get("recipe") != self.recipe:
+            if is_other:
                 self.progress.note(f"expected a checkpoint of recipe {self.recipe[:12]}, got one of another: {folder}")
-            elif record.get("label") == label and fits:
+            elif shapes_of(arrays) == shapes_of(state):
                 for name, values in arrays.items():
                     state[name][...] = values
                 return int(record["done"])
@@ -122,6 +136,39 @@ class Job:
         """Delete checkpoints and shards once the arrays are saved."""
         for folder in (*self.folder.glob("checkpoint*"), self.folder / SHARDS):
             remove_folder(folder)
+
+
+def sealed(record: Mapping[str, object]) -> bytes:
+    """A record as JSON with a hash of its fields."""
+    return canonical_json({**record, _SEAL: hashlib.sha256(canonical_json(record)).hexdigest()})
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """A record as it was written. Raises CorruptFileError for any other bytes, OSError where there are none."""
+    data = path.read_bytes()
+    try:
+        record = json.loads(data)
+        del record[_SEAL]
+    except (ValueError, TypeError, KeyError) as error:
+        raise CorruptFileError(f"expected a sealed record in {path}, found: {error!r}") from error
+    if sealed(record) != data:
+        raise CorruptFileError(f"expected {path} as it was written, found it changed")
+    return dict(record)
+
+
+def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
+    """The arrays `<name>.npy` of a folder, mapped. Raises DigestMismatchError for one with another SHA-256."""
+    for name, expected in hashes.items():
+        found = sha256_file(folder / f"{name}.npy")
+        if found != expected:
+            path = folder / f"{name}.npy"
+            raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...")
+    return {name: map_array(folder / f"{name}.npy") for name in hashes}
+
+
+def shapes_of(arrays: Mapping[str, Array]) -> dict[str, tuple[tuple[int, ...], str]]:
+    """What arrays must share for one to be copied into the other."""
+    return {name: (values.shape, values.dtype.str) for name, values in arrays.items()}
 
 
 def finished_part(folder: Path) -> str:

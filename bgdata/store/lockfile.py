@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from bgdata.errors import ManifestFormatError, MissingTableError
-from bgdata.store.manifest import Manifest, canonical_json
-from bgdata.store.storage import storage_errors, write_file
+from bgdata.store.manifest import Manifest, canonical_json, is_count, is_text, parse_json, read_whole
+from bgdata.store.names import check_name, shown
+from bgdata.store.storage import write_file
 
 FILE_NAME = "warehouse.lock"
 FORMAT = 1
@@ -49,23 +50,39 @@ def load_pins(path: Path) -> list[PinnedFile]:
 
 def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
     """Both parts of the lock; see `load_lock`."""
-    with storage_errors("read", path):
-        try:
-            written = path.read_bytes()
-        except FileNotFoundError as error:
-            raise MissingTableError(f"expected {path}, found no such file; try: bgdata lock") from error
     try:
-        data = json.loads(written)
+        written = read_whole(path)
+    except FileNotFoundError as error:
+        raise MissingTableError(f"expected {path}, found no such file; try: bgdata lock") from error
+    try:
+        data = parse_json(written)
         if data["format"] > FORMAT:
             raise ManifestFormatError(
-                f"expected a lock of format {FORMAT} in {path}, found {data['format']}; upgrade bgdata"
+                f"expected a lock of format {FORMAT} in {path}, found {shown(data['format'])}; upgrade bgdata"
             )
-        pins = [PinnedFile(**entry) for entry in data.get("files", [])]
-        return [LockEntry(**entry) for entry in data["entries"]], pins
-    except (ValueError, KeyError, TypeError) as error:
+        return [lock_entry(entry) for entry in data["entries"]], [pinned_file(pin) for pin in data.get("files", [])]
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ManifestFormatError(
-            f"expected a lock file in {path}, found: {error!r}; restore it from version control"
+            f"expected a lock file in {path}, found: {shown(error)}; restore it from version control"
         ) from error
+
+
+def lock_entry(fields: dict[str, Any]) -> LockEntry:
+    """A locked variant as a lock has it. Raises TypeError or ValueError."""
+    entry = LockEntry(**fields)
+    names = {"kind": entry.dataset, "variant": entry.variant}
+    for what, name in (*names.items(), ("digest", entry.recipe_key), ("digest", entry.digest)):
+        check_name(what, name)
+    return entry
+
+
+def pinned_file(fields: dict[str, Any]) -> PinnedFile:
+    """A pinned file as a lock has it. Raises TypeError or ValueError."""
+    pin = PinnedFile(**fields)
+    check_name("digest", pin.sha256)
+    if not (is_text(pin.name) and is_text(pin.address) and is_count(pin.bytes)):
+        raise ValueError(f"no name, address and size in {shown(fields)}")
+    return pin
 
 
 def save_lock(path: Path, manifests: list[Manifest]) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from bgdata.errors import ManifestFormatError, MissingTableError
-from bgdata.store.storage import storage_errors, write_file
+from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError
+from bgdata.store.names import is_name, parse_input, shown
+from bgdata.store.storage import open_regular, storage_errors, write_file
 
 FORMAT = 1
 FILE_NAME = "manifest.json"
 SEAL = "manifest_sha256"  # hash of all other fields
+MOST_BYTES = 1 << 24  # of a manifest or a lock
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,21 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """The file: JSON with a hash of the fields, so that any byte that changes later shows."""
-        values = asdict(self)
-        return canonical_json({**values, SEAL: hashlib.sha256(canonical_json(values)).hexdigest()}, indent=2)
+        return sealed(self.values())
+
+    def values(self) -> dict[str, Any]:
+        """The fields as JSON has them."""
+        listed = {name: [vars(entry) for entry in getattr(self, name)] for name in ("files", "raw_files")}
+        return vars(self) | listed
 
     def save(self, folder: Path) -> None:
         """Write manifest.json into a folder."""
         write_file(folder / FILE_NAME, self.to_bytes())
+
+
+def sealed(values: dict[str, Any]) -> bytes:
+    """The manifest of these fields, with their hash."""
+    return canonical_json({**values, SEAL: hashlib.sha256(canonical_json(values)).hexdigest()}, indent=2)
 
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:
@@ -108,21 +120,20 @@ def recipe_key(
 
 
 def load_manifest(folder: Path) -> Manifest:
-    """Read and check the manifest of a version.
+    """Read and check the manifest of a version: every field has the type, and every name the form, that we write.
 
     Raises MissingTableError when there is none, ManifestFormatError when it is damaged or of a newer format.
     """
     path = folder / FILE_NAME
-    with storage_errors("read", path):
-        try:
-            written = path.read_bytes()
-        except FileNotFoundError as error:
-            raise MissingTableError(f"expected a manifest in {folder}, found none; try: bgdata verify") from error
     try:
-        data = json.loads(written)
+        written = read_whole(path)
+    except FileNotFoundError as error:
+        raise MissingTableError(f"expected a manifest in {folder}, found none; try: bgdata verify") from error
+    try:
+        data = parse_json(written)
     except ValueError as error:
         raise ManifestFormatError(f"expected JSON in {path}, found: {error}; try: bgdata verify --repair") from error
-    if not isinstance(data, dict) or not isinstance(data.get("format"), int):
+    if not isinstance(data, dict) or not is_count(data.get("format")):
         raise ManifestFormatError(f"expected a manifest of format {FORMAT} in {path}, found no format number")
     if data["format"] > FORMAT:
         raise ManifestFormatError(
@@ -130,15 +141,129 @@ def load_manifest(folder: Path) -> Manifest:
         )
     known = {entry.name for entry in fields(Manifest)} | {SEAL}
     if set(data) != known:
-        wrong = ", ".join(sorted(set(data) ^ known))
+        wrong = shown(", ".join(sorted(set(data) ^ known)))
         raise ManifestFormatError(f"expected the fields of manifest format {FORMAT} in {path}, differing: {wrong}")
-    try:
-        files = [FileEntry(**entry) for entry in data["files"]]
-        raw_files = [RawFile(**entry) for entry in data["raw_files"]]
-    except TypeError as error:
-        raise ManifestFormatError(f"expected name, bytes and sha256 for each file in {path}, found: {error}") from error
+    for name, (what, is_right) in FIELDS.items():
+        if not is_right(data[name]):
+            raise ManifestFormatError(f"expected {what} as {name} in {path}, found {shown(data[name])}")
     del data[SEAL]
-    manifest = Manifest(**{**data, "files": files, "raw_files": raw_files})
-    if manifest.to_bytes() != written:
+    if sealed(data) != written:
         raise ManifestFormatError(f"expected {path} as it was written, found it changed; try: bgdata verify --repair")
-    return manifest
+    files = [FileEntry(**entry) for entry in data["files"]]
+    raw_files = [RawFile(**entry) for entry in data["raw_files"]]
+    return Manifest(**{**data, "files": files, "raw_files": raw_files})
+
+
+def read_whole(path: Path) -> bytes:
+    """The bytes of a manifest or a lock. Raises FileNotFoundError, CorruptFileError for what is no regular file,
+    ManifestFormatError for one that is far larger than any, or StorageError."""
+    with storage_errors("read", path):
+        try:
+            with open_regular(path) as file:
+                written = file.read(MOST_BYTES + 1)
+        except FileNotFoundError:
+            written = None
+    if written is None:
+        raise FileNotFoundError(path)
+    if len(written) > MOST_BYTES:
+        raise ManifestFormatError(f"expected at most {MOST_BYTES:,} bytes in {path}, found more; try: bgdata verify")
+    return written
+
+
+def parse_json(written: bytes) -> Any:
+    """A value from strict JSON: no NaN, no infinity. Raises ValueError."""
+
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word}, which is no number in JSON")
+
+    try:
+        return json.loads(written, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("values inside values without end") from None
+
+
+def is_count(value: object) -> bool:
+    """Whether a value is an integer from 0 that fits into 64 bits; true and false are none."""
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number; true and false are none."""
+    return type(value) is int or (type(value) is float and math.isfinite(value))
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is a text."""
+    return isinstance(value, str)
+
+
+def is_parameter(value: object) -> bool:
+    """Whether a value can be a parameter: a number or a text."""
+    return is_number(value) or is_text(value)
+
+
+def is_input(value: object) -> bool:
+    """Whether a value names an input, as `kind/variant@digest`."""
+    try:
+        return bool(parse_input(value))
+    except InvalidNameError:
+        return False
+
+
+def is_mapping(value: object, is_right: Callable[[object], bool], *, named: bool = True) -> bool:
+    """Whether a value maps names (or any texts) to values that are right."""
+    return isinstance(value, dict) and all(
+        (is_name("kind", name) or not named) and is_right(entry) for name, entry in value.items()
+    )
+
+
+def is_file_list(value: object) -> bool:
+    """Whether a value lists the files of a version, each once."""
+    keys = {entry.name for entry in fields(FileEntry)}
+    if not isinstance(value, list) or not all(isinstance(entry, dict) and set(entry) == keys for entry in value):
+        return False
+    names = [entry["name"] for entry in value]
+    return all(
+        is_name("file", entry["name"]) and is_count(entry["bytes"]) and is_name("digest", entry["sha256"])
+        for entry in value
+    ) and len(names) == len(set(names))
+
+
+def is_raw_file_list(value: object) -> bool:
+    """Whether a value lists the files that a version was imported from; what they are called is up to their owner."""
+    keys = {entry.name for entry in fields(RawFile)}
+    digests = ("sha256", "content_sha256")
+    return isinstance(value, list) and all(
+        isinstance(entry, dict)
+        and set(entry) == keys
+        and is_count(entry["bytes"])
+        and all(is_name("digest", entry[name]) for name in digests)
+        and all(is_text(entry[name]) for name in keys - {"bytes"})
+        and "/" not in entry["name"]
+        for entry in value
+    )
+
+
+FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # of a manifest: what is expected, and how it is told
+    "dataset": ("the name of a kind", lambda value: is_name("kind", value)),
+    "variant": ("the name of a variant", lambda value: is_name("variant", value)),
+    "revision": ("a number", is_count),
+    "parameters": ("numbers and texts by name", lambda value: is_mapping(value, is_parameter)),
+    "recipe_key": ("64 hex digits", lambda value: is_name("digest", value)),
+    "digest": ("64 hex digits", lambda value: is_name("digest", value)),
+    "inputs": ("kind/variant@digest by role", lambda value: is_mapping(value, is_input)),
+    "raw_files": ("the files that it was imported from", is_raw_file_list),
+    "warnings": ("texts", lambda value: isinstance(value, list) and all(map(is_text, value))),
+    "rows": ("a number", is_count),
+    "files": ("name, bytes and sha256 for each file", is_file_list),
+    "statistics": ("numbers by text", lambda value: is_mapping(value, is_number, named=False)),
+    "licence": ("a text", is_text),
+    "source": ("a text", is_text),
+    "kernel_fingerprint": ("a text", is_text),
+    "software": ("texts by name", lambda value: is_mapping(value, is_text, named=False)),
+    "source_commit": ("a text", is_text),
+    "created": ("a text", is_text),
+    "seconds": ("a number", is_number),
+    "peak_memory_bytes": ("a number", is_count),
+    "machine": ("a text", is_text),
+}

@@ -1,4 +1,4 @@
-"""Names that come from outside, checked in one place: of kinds, variants, versions, tables and files.
+"""Names that come from outside, checked and quoted in one place: of kinds, variants, versions, tables and files.
 
 They are parts of paths and of SQL, so each is as narrow as what we write: a name that passes is a single path
 component that stays inside its folder, needs no quoting in a shell, and is the same on every file system.
@@ -57,6 +57,16 @@ def parse_input(text: object) -> tuple[str, str, str]:
     if version is not None:
         raise InvalidNameError(f"expected kind/variant@digest, got {shown(text)}")
     return kind, variant, check_name("digest", digest)
+
+
+def quoted(text: str) -> str:
+    """An SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """An SQL identifier, in quotes whatever it is."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def shown(value: object, most: int = 80) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgdata.errors import QueryError
 from bgdata.store.checks import select_columns
 from bgdata.store.dataset import Dataset
+from bgdata.store.names import identifier, quoted
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -16,25 +18,30 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def connect_tables(kinds: Mapping[str, Dataset[Any]], tables: Iterable[Table]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with a view for each table of these versions, over all of its variants, and with the macros."""
-    import duckdb
-
-    from bgdata.store.catalog import quoted, run_scripts
+def connect_tables(
+    kinds: Mapping[str, Dataset[Any]], tables: Iterable[Table], *, outputs: Iterable[Path] = ()
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with a view for each table of these versions, over all of its variants, and with the macros; it
+    opens their files and the `outputs`, and no others."""
+    from bgdata.store.catalog import run_scripts
+    from bgdata.store.locked_sql import keep_to, open_memory
 
     sources: dict[str, list[str]] = {}
+    files = []
     for table in tables:
         kind = kinds[table.manifest.dataset]
-        parameters = kind.parameters.from_manifest(table.manifest.parameters)
+        parameters = kind.recorded(table.manifest)
         for shape in kind.tables:
             columns = select_columns(kind, parameters, shape)
-            path = quoted(str(table.folder / shape.file))
-            sources.setdefault(shape.name, []).append(f"select {columns} from read_parquet({path})")
-    with duckdb.connect(config={"threads": 1}) as connection:  # sums come out the same
+            files.append(table.check_file(shape.file).resolve())
+            sources.setdefault(shape.name, []).append(f"select {columns} from read_parquet({quoted(str(files[-1]))})")
+    with open_memory() as connection:
+        keep_to(connection, [*files, *outputs])
+        connection.execute("set threads = 1")  # sums come out the same
         connection.execute("set enable_progress_bar = false")
         run_scripts(connection, "macros")
         for name, selects in sources.items():
-            connection.execute(f"create view {name} as {' union all '.join(selects)}")
+            connection.execute(f"create view {identifier(name)} as {' union all '.join(selects)}")
         yield connection
 
 

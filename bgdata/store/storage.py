@@ -58,14 +58,6 @@ def open_regular(path: Path) -> BufferedReader:
     return open(handle, "rb")  # noqa: PTH123 (a descriptor, no path)
 
 
-def is_regular(path: Path) -> bool:
-    """Whether there is a file that `open_regular` opens; a link to one is none."""
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
 def not_regular(path: Path) -> str:
     """What is wrong where a file of a warehouse is something else."""
     kinds = {stat.S_ISLNK: "link", stat.S_ISDIR: "folder", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
@@ -110,7 +102,7 @@ def publish(staging: Path, target: Path) -> None:
             path.chmod(0o444)
             sync(path)
         sync(staging)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         if target.exists():
             for path in files:
                 path.replace(target / path.name)
@@ -119,6 +111,14 @@ def publish(staging: Path, target: Path) -> None:
         else:
             staging.rename(target)
         sync(target.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and those above it that are missing, durable one after the other."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync(path.parent)
 
 
 def remove_folder(path: Path) -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import stat
 from functools import cached_property
 from pathlib import Path
 
-from bgdata.errors import CorruptFileError, MissingTableError
+from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError
 from bgdata.store.arrays import Array, map_array
 from bgdata.store.dataset import PARQUET
 from bgdata.store.manifest import Manifest, load_manifest
+from bgdata.store.storage import not_regular
 
 
 class Table:
-    """A published version. Opening reads nothing; the manifest and each array are read when they are used."""
+    """A published version. Opening reads nothing; the manifest and each array are read when they are used.
 
-    def __init__(self, folder: Path) -> None:
+    Its folder is <variant>/<version>, in one named by its kind where a `kind` is given: the manifest must say the same.
+    """
+
+    def __init__(self, folder: Path, kind: str = "") -> None:
         self.folder = folder
+        self._kind = kind
         self._arrays: dict[str, Array] = {}
 
     def __repr__(self) -> str:
@@ -23,8 +29,16 @@ class Table:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The manifest. Raises ManifestFormatError when it cannot be read."""
-        return load_manifest(self.folder)
+        """The manifest. Raises MissingTableError when there is none, ManifestFormatError when it cannot be read or is
+        that of another folder."""
+        found = load_manifest(self.folder)
+        names = (self._kind or found.dataset, *self.folder.parts[-2:])
+        if (found.dataset, found.variant, found.version) != names:
+            raise ManifestFormatError(
+                f"expected the manifest of {'/'.join(names)} in {self.folder}, "
+                f"found that of {found.dataset}/{found.variant}/{found.version}; try: bgdata verify"
+            )
+        return found
 
     @property
     def name(self) -> str:
@@ -50,10 +64,23 @@ class Table:
     def check_sizes(self) -> None:
         """Compare every file's size with the manifest: raises MissingTableError or CorruptFileError for the first."""
         for entry in self.manifest.files:
-            path = self.folder / entry.name
-            if not path.is_file():
-                raise MissingTableError(f"expected {path}, found no such file; try: bgdata verify --repair")
-            if path.stat().st_size != entry.bytes:
-                raise CorruptFileError(
-                    f"expected {entry.bytes} bytes in {path}, found {path.stat().st_size}; try: bgdata verify --repair"
-                )
+            self.check_file(entry.name)
+
+    def check_file(self, name: str) -> Path:
+        """The path of a file that the manifest lists. Raises MissingTableError, or CorruptFileError where it is no
+        regular file of the size that the manifest states."""
+        path = self.folder / name
+        sizes = {entry.name: entry.bytes for entry in self.manifest.files}
+        if name not in sizes:
+            raise MissingTableError(f"expected {name} in the manifest of {self.name}, found no such file")
+        try:
+            status = path.lstat()
+        except FileNotFoundError as error:
+            raise MissingTableError(f"expected {path}, found no such file; try: bgdata verify --repair") from error
+        if not stat.S_ISREG(status.st_mode):
+            raise CorruptFileError(not_regular(path))
+        if status.st_size != sizes[name]:
+            raise CorruptFileError(
+                f"expected {sizes[name]} bytes in {path}, found {status.st_size}; try: bgdata verify --repair"
+            )
+        return path

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
+from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, DigestMismatchError, MissingTableError
-from bgdata.store.arrays import values_digest
+from bgdata.errors import (
+    BgdataError,
+    CheckFailedError,
+    CheckSkippedError,
+    DigestMismatchError,
+    ManifestFormatError,
+)
+from bgdata.store.arrays import Array, ArrayWriter, values_digest
 from bgdata.store.checks import run_sql_checks
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset, Parameters, sampled
+from bgdata.store.job import Job, Step
 from bgdata.store.lockfile import read_lock
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+
+RECOMPUTED = "rows recomputed"
 
 
 class Status(StrEnum):
@@ -59,49 +71,83 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
 
 
 def verify(
-    warehouse: Warehouse, tables: list[Table], *, sample_rows: int, seed: int, progress: Progress
+    warehouse: Warehouse, tables: list[Table], *, sample_rows: int | None = None, seed: int, progress: Progress
 ) -> Iterator[Finding]:
-    """Run every check on every table, yielding findings as they come; a version's later checks stop at a broken one.
+    """Run every check on every table, yielding findings in order; a version's later checks stop at a broken one.
 
-    `sample_rows` rows of each table are recomputed from their successors, chosen by `seed`.
+    A table is computed again as a whole where that takes seconds, else as many rows as its kind says, or `sample_rows`
+    of every table; chosen by `seed`. Files are read ahead by a second thread while rows are recomputed.
     """
-    for table in tables:
-        for name, check in checks_of(warehouse, table, sample_rows, seed, progress):
-            finding = finding_of(table.name, name, check, table)
-            yield finding
-            if finding.status is Status.FAILED:
-                break
+    with ThreadPoolExecutor(1) as reader:
+        read = [reader.submit(findings_of, table, checks_of_files(warehouse, table)) for table in tables]
+        try:
+            for table, future in zip(tables, read, strict=True):
+                found = future.result()
+                yield from found
+                if found[-1].status is not Status.FAILED:
+                    yield from findings_of(table, checks_of_values(warehouse, table, sample_rows, seed, progress))
+        finally:
+            for future in read:
+                future.cancel()
 
 
-def checks_of(
-    warehouse: Warehouse, table: Table, sample_rows: int, seed: int, progress: Progress
-) -> Iterator[tuple[str, Check]]:
-    """The checks of one version in order, cheap ones first."""
+def verify_files(warehouse: Warehouse) -> Iterator[Finding]:
+    """Check what a warehouse has beside its versions: the catalog, which other clients open, and the lock."""
+    from bgdata.store.catalog import check_catalog
+
+    yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
+    if warehouse.lock.is_symlink() or warehouse.lock.exists():
+        yield finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
+
+
+def findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Finding]:
+    """Make the checks of a version up to the first that fails."""
+    found: list[Finding] = []
+    for name, check in checks:
+        found.append(finding_of(table.name, name, check, table))
+        if found[-1].status is Status.FAILED:
+            break
+    return found
+
+
+def checks_of_files(warehouse: Warehouse, table: Table) -> Iterator[tuple[str, Check]]:
+    """The checks of what is stored, in order, cheap ones first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
-    parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    parameters = kind.recorded(table.manifest)
     yield "file sizes", table.check_sizes
     yield "file hashes", lambda: check_hashes(table)
     yield "values", lambda: check_values(table)
-    yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters, progress)
+    yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters)
     yield "SQL checks", lambda: run_sql_checks(kind, parameters, table.folder)
-    yield f"{sample_rows} rows recomputed", lambda: check_sample(warehouse, table, kind, sample_rows, seed)
+
+
+def checks_of_values(
+    warehouse: Warehouse, table: Table, sample_rows: int | None, seed: int, progress: Progress
+) -> Iterator[tuple[str, Check]]:
+    """The checks of where the values come from."""
+    yield RECOMPUTED, lambda: check_recomputed(warehouse, table, sample_rows, seed, progress)
     yield "lock", lambda: check_lock(warehouse, table)
 
 
 def check_manifest(warehouse: Warehouse, table: Table) -> None:
-    """The manifest is readable, describes a known kind, and the folder bears its kind, parameters and digest."""
-    manifest = table.manifest
-    kind = warehouse.kind(manifest.dataset)
-    name = f"{kind.name}/{kind.slug(kind.parameters.from_manifest(manifest.parameters))}/{manifest.version}"
-    if name != table.name:
-        raise DigestMismatchError(f"expected the folder {name}, found {table.folder}")
+    """The manifest is readable, describes a known kind, its parameters are those of the variant, and it lists the files
+    that the kind declares."""
+    kind = warehouse.kind(table.manifest.dataset)
+    kind.recorded(table.manifest)
+    declared = {shape.file for shape in kind.tables} | {f"{array.name}.npy" for array in kind.arrays}
+    listed = {entry.name for entry in table.manifest.files}
+    if listed != declared:
+        wrong = ", ".join(sorted(listed ^ declared))
+        raise ManifestFormatError(
+            f"expected the files of {kind.name} in the manifest of {table.name}, differing: {wrong}"
+        )
 
 
 def check_hashes(table: Table) -> None:
     """Every file has the SHA-256 of the manifest."""
     for entry in table.manifest.files:
-        found = sha256_file(table.folder / entry.name)
+        found = sha256_file(table.folder / entry.name, inside=True)
         if found != entry.sha256:
             raise DigestMismatchError(
                 f"expected SHA-256 {entry.sha256[:16]}... of {table.folder / entry.name}, found {found[:16]}...: "
@@ -116,28 +162,94 @@ def check_values(table: Table) -> None:
         raise DigestMismatchError(f"expected the value digest {table.manifest.digest} in {table.name}, found {found}")
 
 
-def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters, progress: Progress) -> None:
+def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """The Parquet files hold exactly the rows that the arrays say."""
-    progress.start(f"{table.name}: comparing Parquet", table.manifest.rows, "rows")
     for shape in kind.tables:
         path = table.folder / shape.file
-        row = first_difference(path, kind.table_batches(shape.name, parameters, table.arrays()), progress)
+        row = first_difference(path, kind.table_batches(shape.name, parameters, table.arrays()))
         if row is not None:
             raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
 
-def check_sample(warehouse: Warehouse, table: Table, kind: Dataset[Any], rows: int, seed: int) -> None:
-    """Random rows follow from their successors."""
-    inputs = {}
-    for role, name in table.manifest.inputs.items():
-        title, _, digest = name.partition("@")
-        dataset, _, variant = title.partition("/")
-        candidates = [t for t in warehouse.versions(dataset, variant) if t.folder.name.endswith(digest[:8])]
-        if not candidates:
-            raise MissingTableError(f"expected {name} in {warehouse.root}, which {table.name} was computed from")
-        inputs[role] = candidates[0]
-    if rows:
-        kind.check_sample(table, inputs, rows, np.random.default_rng(seed))
+def check_recomputed(warehouse: Warehouse, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
+    """The table comes out the same when it is computed again, as a whole or in random rows; says which."""
+    if rows == 0:
+        raise CheckSkippedError("no rows were asked for")
+    kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
+    if rows is None and table.manifest.rows <= kind.whole_rows:
+        kind.compute(kind.recorded(table.manifest), inputs, Comparison(table, progress, warehouse))
+        return sampled(table.manifest.rows, table.manifest.rows)
+    return kind.check_sample(table, inputs, kind.sample_rows if rows is None else rows, np.random.default_rng(seed))
+
+
+class Comparison(Job):
+    """A job that saves nothing: it compares arrays with those of a version, and keeps no checkpoints.
+
+    Raises CheckFailedError naming the first value that differs.
+    """
+
+    def __init__(self, table: Table, progress: Progress, warehouse: Warehouse) -> None:
+        super().__init__(table.folder, progress, warehouse=warehouse)
+        self.table = table
+
+    def save(self, name: str, values: Array) -> None:
+        """Compare a whole array."""
+        self.compare(name, 0, np.ascontiguousarray(values), self.table.array(name))
+
+    def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> ArrayWriter:
+        """Compare an array row by row."""
+        found = self.table.array(name)
+        if (found.shape, found.dtype) != (shape, np.dtype(dtype)):
+            raise CheckFailedError(f"expected {name} of {shape} {dtype} in {self.table.name}, found {found.shape}")
+        return ComparingWriter(self, name)
+
+    def steps(
+        self,
+        label: str,
+        unit: str,
+        steps: Sequence[Step],
+        sizes: Sequence[int],
+        state: Mapping[str, Array],  # noqa: ARG002
+    ) -> Iterator[Step]:
+        """Yield all steps."""
+        self.progress.start(label, sum(sizes), unit)
+        for step, size in zip(steps, sizes, strict=True):
+            yield step
+            self.progress.advance(size)
+
+    def compare(self, name: str, row: int, expected: Array, found: Array) -> None:
+        """Raise CheckFailedError unless both have the same bytes; `row` is the first one's number in the array."""
+        if (expected.shape, expected.dtype) != (found.shape, found.dtype):
+            raise CheckFailedError(
+                f"expected {name} of {expected.shape} {expected.dtype} in {self.table.name}, found {found.shape} "
+                f"{found.dtype}"
+            )
+        ours, theirs = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (expected, found))
+        if not np.array_equal(ours, theirs):
+            item = int((ours != theirs).argmax()) // expected.dtype.itemsize
+            place = np.unravel_index(item, expected.shape)
+            raise CheckFailedError(
+                f"expected {name} {expected[place]} at {[row + int(place[0]), *map(int, place[1:])]} in "
+                f"{self.table.name}, as it is computed again, found {found[place]}"
+            )
+
+
+class ComparingWriter(ArrayWriter):
+    """Compares rows instead of writing them."""
+
+    def __init__(self, comparison: Comparison, name: str) -> None:
+        self._comparison, self._name = comparison, name
+        self._found = comparison.table.array(name)
+
+    def write(self, row: int, values: Array) -> None:
+        """Compare one or more whole rows from `row` on."""
+        rows = np.ascontiguousarray(values, self._found.dtype).reshape(-1, *self._found.shape[1:])
+        self._comparison.compare(self._name, row, rows, self._found[row : row + len(rows)])
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """There is nothing to close."""
 
 
 def check_lock(warehouse: Warehouse, table: Table) -> None:

@@ -13,7 +13,6 @@ Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +29,10 @@ from bgdata.store.dataset import Dataset, Input, Parameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
+from bgdata.store.names import VERSION as VERSION_NAME
+from bgdata.store.names import is_name
 from bgdata.store.progress import Progress, Silence
-from bgdata.store.storage import storage_errors, write_file
+from bgdata.store.storage import open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-VERSION = re.compile(r"r\d+-[0-9a-f]{8}")  # other folders, such as copies made by hand, are none
+VERSION = VERSION_NAME  # other folders, such as copies made by hand, are none
 CATALOG = "catalog.duckdb"
 STAGING = ".staging"
 CURRENT = "current"  # in a variant's folder: the name of a version
@@ -84,16 +85,18 @@ class Warehouse:
     def variants(self, kind: str) -> list[str]:
         """Slugs that have at least one version, sorted."""
         folder = self.root / kind
-        return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+        if not folder.is_dir():
+            return []
+        return sorted(path.name for path in folder.iterdir() if is_name("variant", path.name) and path.is_dir())
 
     def versions(self, kind: str | None = None, variant: str | None = None) -> Iterator[Table]:
         """Every version, or those of one kind or variant; a damaged manifest shows only when it is read."""
         for name in sorted(self.kinds) if kind is None else [self.kind(kind).name]:
-            for slug in self.variants(name) if variant is None else [variant]:
+            for slug in self.variants(name) if variant is None else [variant] if is_name("variant", variant) else []:
                 folder = self.root / name / slug
                 for path in sorted(folder.glob("r*-*")) if folder.is_dir() else []:
-                    if VERSION.fullmatch(path.name) and path.is_dir():
-                        yield Table(path)
+                    if is_name("version", path.name) and path.is_dir():  # copies made by hand are none
+                        yield Table(path, name)
 
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
         """Open a version; the current one unless named.
@@ -136,11 +139,12 @@ class Warehouse:
         path = self.root / kind / variant / CURRENT
         with storage_errors("read", path):
             try:
-                written = path.read_bytes()[:100]
+                with open_regular(path) as file:
+                    written = file.read(100)
             except FileNotFoundError:
                 return None
         name = written.decode(errors="replace").strip()
-        if not VERSION.fullmatch(name):
+        if not is_name("version", name):
             raise CorruptFileError(
                 f"expected the name of a version in {path}, found {name!r}; try: bgdata use {kind}/{variant}/VERSION"
             )
@@ -252,11 +256,12 @@ class Warehouse:
             executor=executor, inputs=inputs,
         )  # fmt: skip
 
-    def connect(self) -> duckdb.DuckDBPyConnection:
-        """A read-only DuckDB connection to the catalog, which is brought up to date first."""
+    def connect(self, *, allow_files: bool = False) -> duckdb.DuckDBPyConnection:
+        """A DuckDB connection to the catalog, in memory, which opens the tables of the warehouse and, unless
+        `allow_files`, no other files. Raises MissingWarehouseError."""
         from bgdata.store.catalog import connect
 
-        return connect(self)
+        return connect(self, allow_files=allow_files)
 
 
 def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:

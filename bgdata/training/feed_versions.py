@@ -9,9 +9,6 @@ from bgdata.errors import MissingTableError, UsageError
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
-LABELLED = {"boards", "chances", "classes"}  # arrays of every kind that has labels
-DECISIONS = {"decisions_boards", "plays_boards"}  # and of every kind that players are scored on
-
 
 def labelled_versions(warehouse: Warehouse, source: str) -> dict[str, str]:
     """Digests by `kind/variant/version` of a kind (the current versions of all its variants), a variant or a version.
@@ -19,8 +16,8 @@ def labelled_versions(warehouse: Warehouse, source: str) -> dict[str, str]:
     Raises UnknownKindError, UsageError for a kind without labels, and MissingTableError.
     """
     name, _, variant = source.partition("/")
-    if warehouse.kind(name).name not in kinds_with(warehouse, LABELLED):
-        labelled = ", ".join(kinds_with(warehouse, LABELLED))
+    if not warehouse.kind(name).is_labelled:
+        labelled = ", ".join(kind.name for kind in warehouse.kinds.values() if kind.is_labelled)
         raise UsageError(f"expected a kind that has positions with chances: {labelled}, got {name}")
     variants = [variant] if variant else warehouse.variants(name) or ["any"]
     tables = [warehouse.open(name, *variant.split("/", 1)) for variant in variants]
@@ -29,14 +26,9 @@ def labelled_versions(warehouse: Warehouse, source: str) -> dict[str, str]:
 
 def benchmark_versions(warehouse: Warehouse) -> dict[str, str]:
     """Digests by `kind/variant/version` of the current versions that players are scored on."""
-    kinds = kinds_with(warehouse, DECISIONS)
+    kinds = [kind.name for kind in warehouse.kinds.values() if kind.is_benchmark]
     tables = [warehouse.open(kind, variant) for kind in kinds for variant in warehouse.variants(kind)]
     return {table.name: table.manifest.digest for table in tables}
-
-
-def kinds_with(warehouse: Warehouse, arrays: set[str]) -> list[str]:
-    """Names of the kinds that declare these arrays."""
-    return [name for name, kind in warehouse.kinds.items() if arrays <= {array.name for array in kind.arrays}]
 
 
 def open_version(warehouse: Warehouse, version: str, digest: str) -> Table:

@@ -144,7 +144,9 @@ def test_wrong_games(imports: Imports) -> None:
     assert error(2, "pubeval", "--games", "0") == "expected an even number of at least 4 games, got 0"
     assert error(2, "pubeval", "--games", "4", "--seed", "-1") == "expected a seed from 0 to 2^63 - 1, got -1"
     assert error(2, "pubeval", "--against", "nobody").startswith("expected a player among random, pubeval, ")
-    assert error(2, "network/A", "--games", "4") == "expected network or network/NAME, got network/A"
+    assert error(2, "network/A", "--games", "4") == (
+        "expected network, network/NAME or network/NAME/VERSION, got network/A"
+    )
     message = f"no network/x in {root} (have: none); try: bgdata train td x"
     assert error(1, "network/x", "--games", "4") == error(1, "pubeval", "--against", "network/x") == message
     message = "expected either decisions (--set, --file) or games (--games, --against), got both"

@@ -80,7 +80,7 @@ def test_several_files_come_out_as_one(imports: Imports, form: str) -> None:
     kind, text = SAMPLES[form]
     second = text.removeprefix(TRAINING.splitlines(keepends=True)[0])
     files = [imports.file("contact-1", text.removesuffix(b"# the end\n")), imports.file("contact-2", second)]
-    imports.build(kind, files, **({} if kind == "gnubg_training" else {"name": "contact"}))
+    imports.build(kind, files, name="contact")
     assert export(imports, f"{kind}/contact", form) == text.removesuffix(b"# the end\n") + second
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 
 import bgdata
+from bgdata.cli import main
 from bgdata.store.warehouse import Warehouse
-from tests.commands.command_line import succeeds
+from tests.commands.command_line import error_of, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
 
@@ -68,6 +70,71 @@ def test_query_of_gnubg_files(small_root: Path, tmp_path: Path) -> None:
     path.write_bytes(two_sided_bytes(4))
     shown = succeeds(small_root, "query", "select count(*) as n from my_file", "--bd", path, "--format", "csv")
     assert shown == "n\n16\n"
+
+
+def test_query_of_a_file_and_of_standard_input(small_root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "q.sql"
+    path.write_text("-- a comment\nselect 1 as one;\n")
+    assert succeeds(small_root, "query", "--file", path, "--format", "csv") == "one\n1\n"
+    result = CliRunner().invoke(
+        main, ["--warehouse", str(small_root), "query", "-", "--format", "csv"], input=path.read_text()
+    )
+    assert (result.exit_code, result.stdout) == (0, "one\n1\n")
+    assert "either SQL or --file, got both" in error_of(run(small_root, "query", "select 1", "--file", path), 2)
+    assert "either SQL or --file, got neither" in error_of(run(small_root, "query"), 2)
+    path.write_bytes(b"select '\xff'")
+    assert "expected SQL as UTF-8 text" in error_of(run(small_root, "query", "--file", path), 2)
+    assert "No such file" in error_of(run(small_root, "query", "--file", tmp_path / "none"), 1)
+
+
+def test_nothing_is_cut_where_no_terminal_is(small_root: Path) -> None:
+    shown = succeeds(small_root, "query", "select range as number, repeat('x', 500) as text from range(100)")
+    assert all(f" {number} " in shown for number in range(100))
+    assert shown.count("x" * 500) == 100
+
+
+def test_json_is_strict(small_root: Path) -> None:
+    sql = (
+        "select 'nan'::double as a, '-inf'::float as b, [1.5, 'nan'::double] as c, {'d': 'inf'::double, 'e': "
+        "[{'f': 'nan'::float}]} as g, map {'h': 'nan'::double} as i, array_value('nan'::float, 1::float) as j, "
+        '1.5::double as "it\'s ""k""", null::struct(l double) as m, null::double[] as n'
+    )
+    rows = json.loads(succeeds(small_root, "query", sql, "--format", "json"), parse_constant=pytest.fail)
+    assert rows == [
+        {"a": None, "b": None, "c": [1.5, None], "g": {"d": None, "e": [{"f": None}]}, "i": {"h": None},
+         "j": [None, 1.0], 'it\'s "k"': 1.5, "m": None, "n": None}
+    ]  # fmt: skip
+
+
+def test_queries_stay_in_their_tables(small_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    for sql in (f"from '{tmp_path / 'x.csv'}'", f"from read_text('{tmp_path / 'x.csv'}')"):
+        assert error_of(run(small_root, "query", sql), 1).endswith("try: --allow-files")
+    for sql in (f"copy (select 1) to '{tmp_path / 'y.csv'}'", "install httpfs", "select 1; select 2"):
+        assert error_of(run(small_root, "query", sql), 1).startswith("expected ")
+    sql = f"copy (select max(number) from (select 7 as number)) to '{tmp_path / 'y.csv'}'"
+    succeeds(small_root, "query", sql, "--allow-files")
+    assert (tmp_path / "y.csv").read_text() == "max(number)\n7\n"
+    assert succeeds(small_root, "query", f"from '{tmp_path / 'x.csv'}'", "--allow-files", "--format", "csv") == "a\n1\n"
+
+
+def test_queries_that_take_too_much(small_root: Path) -> None:
+    sql = "select count(*) from range(1000000000000)"
+    message = error_of(run(small_root, "query", sql, "--seconds", "0.3"), 1)
+    assert message == "expected a query of at most 0.3 seconds; try: --seconds N, or fewer rows"
+
+
+def test_reading_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder without a warehouse, and in the one where it is run."""
+    place = tmp_path / "empty"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    succeeds(place, "query", "select count(*) from versions")
+    succeeds(place, "list")
+    assert "expected the register of claims" in error_of(run(place, "claims"), 1)
+    assert "expected a warehouse in" in error_of(run(tmp_path / "none", "claims"), 1)
+    assert list(place.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
 
 
 def test_readers_may_stop_reading(small_root: Path) -> None:

@@ -39,8 +39,10 @@ def test_explain(tmp_path: Path, name: str) -> None:
     for array in kind.arrays:
         assert array.meaning in shown
     assert f"a build of {kind.slug(chosen)}: {kind.estimate(chosen).rows:,} rows, about" in shown
-    for wanted, parameters in kind.inputs(chosen).values():
-        assert f"{wanted} with " + ", ".join(f"{key} {value}" for key, value in vars(parameters).items()) in shown
+    for wanted in kind.inputs(chosen).values():
+        recipe = {} if isinstance(wanted, str) else vars(wanted[1])
+        text = ", ".join(f"{key} {value}" for key, value in recipe.items())
+        assert (wanted if isinstance(wanted, str) else f"{wanted[0]} with {text}") in shown
 
 
 def test_build(tmp_path: Path) -> None:
@@ -104,5 +106,6 @@ def test_large_builds_say_what_they_need(tmp_path: Path) -> None:
     result = run(tmp_path, "build", "bearoff_two_sided", "--points", "18", "--checkers", "15", "--yes")
     assert result.exit_code == 1
     assert re.match(
-        r"bearoff_two_sided/18x15: .* rows, about .* TB on disk and .* TB of memory\nerror: ", result.stderr
+        r"bearoff_two_sided/18x15: .* rows, about .* TB on disk, .* TB while it is built, and .* TB of memory\nerror: ",
+        result.stderr,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import defaultdict
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,21 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff import two_sided
 from bgdata.cli import SIZED
 from bgdata.datasets import bearoff_two_sided
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, ManifestFormatError, MissingTableError
+from bgdata.evaluation.chances import CHANCES
 from bgdata.kernel import threads
+from bgdata.store import job
+from bgdata.store.build import folder_bytes
 from bgdata.store.checks import run_sql_checks, select_columns
 from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.progress import Silence
 from bgdata.store.table import Table
+from bgdata.store.verify import RECOMPUTED, Status, check_recomputed, finding_of, verify
 from bgdata.store.warehouse import Warehouse
 from tests.datasets.rows import ROWS
 
@@ -206,10 +215,76 @@ def test_estimate(small_root: Path, kind: Dataset[Any]) -> None:
         assert kind.estimate(smaller) <= kind.estimate(larger)
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("bearoff_one_sided", RaceParameters(5)), ("bearoff_two_sided", TwoSidedParameters(5, 5))]
+)
+def test_estimates_have_room_for_checkpoints(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parameters: Parameters
+) -> None:
+    """The most that is on the disk at any time, with a checkpoint after every step."""
+    warehouse, most = bgdata.open_warehouse(memory_path), [0]
+    remove = job.remove_folder
+
+    def measured(path: Path) -> None:
+        most[0] = max(most[0], folder_bytes(warehouse.staging))
+        remove(path)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(job, "remove_folder", measured)
+    warehouse.build(name, parameters)
+    estimate = warehouse.kind(name).estimate(parameters)
+    assert estimate.disk_bytes < most[0] <= estimate.building_bytes + 2 * HEADERS_BYTES
+    assert estimate.building_bytes < 1.5 * most[0]
+
+
+@pytest.mark.parametrize("rows", [None, 40_000])
+def test_a_table_made_from_damaged_cells_is_found(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int | None
+) -> None:
+    """What a damaged checkpoint became: some cells are wrong, and all others follow from them as they should."""
+    warehouse, solve = bgdata.open_warehouse(memory_path), two_sided.solve_total
+
+    def damaged(pairs: two_sided.Pairs, total: int) -> None:
+        solve(pairs, total)
+        if total == 20:
+            pairs.cells[60:70, 2, :, 3:9] += np.float32(0.05)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(two_sided, "solve_total", damaged)
+        table = warehouse.build("bearoff_two_sided", TwoSidedParameters(4, 5))
+    found = {
+        finding.check: finding for finding in verify(warehouse, [table], sample_rows=rows, seed=0, progress=Silence())
+    }
+    assert [check for check, finding in found.items() if finding.problem] == [RECOMPUTED]
+    assert f" {table.name}" in found[RECOMPUTED].problem
+    table = warehouse.build("bearoff_two_sided", TwoSidedParameters(4, 5), force=True)
+    assert not [f for f in verify(warehouse, [table], sample_rows=rows, seed=0, progress=Silence()) if f.problem]
+
+
 @each_kind
 def test_a_sample_of_rows_follows_from_the_others(small_root: Path, kind: Dataset[Any]) -> None:
     kind.check_sample(small(small_root, kind), inputs_of(small_root, kind), 50, np.random.default_rng(0))
     run_sql_checks(kind, kind.smallest, small(small_root, kind).folder)
+
+
+@every_kind
+def test_verify_says_what_was_recomputed_or_why_not(small_root: Path, kind: Dataset[Any]) -> None:
+    """No check returns silently."""
+    warehouse = bgdata.open_warehouse(small_root)
+    table = small(small_root, kind)
+    for rows in (None, 2, 0):
+        found = finding_of(table.name, RECOMPUTED, partial(check_recomputed, warehouse, table, rows, 0, Silence()))
+        assert found.text, found
+        assert found.status is (Status.SKIPPED if rows == 0 or kind.takes_files else Status.PASSED)
+
+
+@every_kind
+def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> None:
+    """So that the feed finds them, and the view `leakage`; benchmarks are never trained on."""
+    columns = {column.name for column in kind.columns}
+    assert kind.is_labelled == ({"board", *CHANCES} <= columns)
+    assert not (kind.is_labelled and kind.is_benchmark)
+    assert kind.is_benchmark == any(shape.name.startswith("benchmark_") for shape in kind.tables if shape.shared)
 
 
 @pytest.mark.parametrize("title", [f"{kind.name}.{array.name}" for kind in KINDS.values() for array in kind.arrays])

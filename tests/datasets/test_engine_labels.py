@@ -16,7 +16,7 @@ from bgdata.datasets._sources import places_of
 from bgdata.datasets.engine_labels import DATASET, EngineParameters, asked
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.position_sample import DATASET as SAMPLE
-from bgdata.errors import CheckFailedError, InvalidParameterError, UnknownPlayerError
+from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.gnubg_program import gnubg_version
@@ -121,7 +121,8 @@ def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: 
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row \d+ of engine_labels/"):
         DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
     monkeypatch.setattr(program, "version", "10")  # nobody is left who could tell
-    DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
+    with pytest.raises(CheckSkippedError, match=r"nobody can be asked: expected version 10 of gnubg, as it is here"):
+        DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
     (table.folder / "games.npy").chmod(0o644)
     np.save(table.folder / "games.npy", table.array("games") + 1)
     with pytest.raises(CheckFailedError, match=r"expected games of the source in engine_labels/"):

@@ -185,6 +185,30 @@ def test_packed_files_give_the_same_version(imports: Imports, kind: str, how: st
     assert (alone.digest, alone.recipe_key) == (plain.manifest.digest, plain.manifest.recipe_key)
 
 
+@each_kind
+def test_files_are_read_once(imports: Imports, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For their hashes and their rows together; again, when nothing is to do, without reading rows."""
+    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    opened: list[Path] = []
+    parsed: list[str] = []
+    open_path, parse = Path.open, IMPORTED[kind].parse  # type: ignore[attr-defined]
+
+    def watched_open(self: Path, *arguments: Any, **options: Any) -> Any:
+        opened.append(self)
+        return open_path(self, *arguments, **options)
+
+    def watched_parse(name: str, content: bytes) -> Any:
+        parsed.append(name)
+        return parse(name, content)
+
+    monkeypatch.setattr(Path, "open", watched_open)
+    monkeypatch.setattr(IMPORTED[kind], "parse", watched_parse)
+    for times in (1, 2):
+        imports.build(kind, [path])
+        assert opened.count(path) == times
+        assert parsed == [path.name]
+
+
 TWO_FILES = [kind for kind in IMPORTED if kind != "gnubg_benchmark"]
 
 
@@ -321,7 +345,7 @@ def test_files_that_give_no_name(files: list[str], message: str) -> None:
     assert IMPORTED["positions"].slug(IMPORTED["positions"].parameters_of(paths, "mine")) == "mine"
 
 
-def test_imports_from_before_variants_had_names(imports: Imports) -> None:
+def test_imports_from_before_variants_had_names() -> None:
     """They were called by their class, and are read as ever."""
     parameters = IMPORTED["gnubg_training"].parameters.from_manifest({"position_class": "race"})
     assert parameters == IMPORTED["gnubg_training"].parameters("race")

@@ -260,7 +260,7 @@ def test_scores(warehouse: Warehouse) -> None:
     assert decisions.first_plays.tolist() == [0, 4, 8, 12]
     assert scores.manifest.statistics["error_rate"] == pytest.approx(1000 * scores.array("losses").mean())
     kind = warehouse.kind("benchmark_scores")
-    kind.check_sample(scores, {}, 3, np.random.default_rng(0))
+    kind.check_sample(scores, {"benchmark": table}, 3, np.random.default_rng(0))
     with warehouse.connect() as connection:
         assert connection.sql(
             "select benchmark, class, decisions from benchmark_summary where benchmark like 'rollout_decisions/%'"

@@ -18,7 +18,7 @@ import bgdata
 from bgdata.commands.export_text import write_text
 from bgdata.datasets import selfplay
 from bgdata.datasets.selfplay import DATASET, SelfPlayParameters, play_texts, played
-from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, WorkerError
+from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.network_player import map_network_player
 from bgdata.evaluation.player import RandomPlayer, open_player
@@ -415,7 +415,8 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, mon
     table = Changed(warehouse.open(DATASET.name, DATASET.slug(SMALL)).folder)
     table.change("dice", np.array(table.array("dice")) + 1)
     monkeypatch.setattr(PubEval, "version", "3")
-    DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
+    with pytest.raises(CheckSkippedError, match="again: pubeval 2 has played, pubeval 3 is here"):
+        DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
 
 
 def test_the_record_flips_from_turn_to_turn(small_root: Path) -> None:

@@ -164,7 +164,9 @@ def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
     write_gnubg_training(path, np.asarray(labels.array("boards"))[rows], np.asarray(labels.array("chances"))[rows])
     untaught.build("gnubg_training", bgdata.all_kinds()["gnubg_training"].smallest, files=[path])
     progress = Killer(epochs=99)
-    table = untaught.build(DATASET.name, TINY.with_changes({"labels": "gnubg_training/contact"}), progress=progress)
+    table = untaught.build(
+        DATASET.name, TINY.with_changes({"labels": "gnubg_training/contact-train-data"}), progress=progress
+    )
     start, found = open_networks(next(untaught.versions("network"))), open_networks(table)
     ends = start.shapes[2, 2]
     assert np.array_equal(start.weights[:ends], found.weights[:ends])
@@ -229,7 +231,9 @@ def test_an_empty_split(untaught: Warehouse, memory_path: Path) -> None:
     """The sample file has a single position."""
     kind = bgdata.all_kinds()["gnubg_training"]
     untaught.build(kind.name, kind.smallest, files=kind.write_sample(memory_path))  # type: ignore[attr-defined]
-    refused(untaught, UsageError, "^expected rows in the split .*, found none", labels="gnubg_training/contact")
+    refused(
+        untaught, UsageError, "^expected rows in the split .*, found none", labels="gnubg_training/contact-train-data"
+    )
 
 
 def test_versions_that_are_gone(untaught: Warehouse) -> None:

@@ -23,6 +23,7 @@ from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.position_list import format_position_list, parse_position_list
 from bgdata.formats.sgf import parse_sgf
 from bgdata.formats.wildbg_csv import format_wildbg_csv, parse_wildbg_csv
+from tests.faults.spoiling import spoiled, spoiled_text
 from tests.formats import samples, test_bgsage_rollouts, test_gnubg_benchmark, test_mat, test_sgf, test_wildbg_csv
 from tests.reference.text_rows import lines_of
 
@@ -33,46 +34,6 @@ BENCHMARK = [
     b"b OAHDPAABDAOAHDPAABDA 3 1 JIGHPAABDAOAHDPAABDA 0.5 0.125 0 0.1 0\n",
 ]
 MAT = test_mat.EXAMPLE.encode().splitlines(keepends=True)
-SPICE = [
-    b"\n",
-    b"\r\n",
-    b"\0",
-    b"\xff",
-    b" ",
-    b"\t",
-    b",",
-    b"#",
-    b"-",
-    b"e",
-    b"nan",
-    b"9" * 30,
-    b"A",
-    b"\xef\xbb\xbf",
-    b":",
-    b"[",
-]
-
-
-def spoiled(line: bytes, chance: random.Random) -> bytes:
-    """The line with up to three small damages; one in four stays whole."""
-    for _ in range(chance.randrange(4)):
-        place, other = sorted((chance.randrange(len(line) + 1), chance.randrange(len(line) + 1)))
-        line = chance.choice(
-            [
-                line[:place] + chance.choice(SPICE) + line[place:],
-                line[:place] + line[place + 1 :],
-                line[:place] + bytes([chance.randrange(256)]) + line[place + 1 :],
-                line[:place] + chance.choice(b"0123456789ABCDEFGHIJKLMNOP ./").to_bytes() + line[place + 1 :],
-                line[:place] + line[other:],
-                line[:other] + line[place:],
-            ]
-        )
-    return line
-
-
-def spoiled_text(lines: list[bytes], count: int, chance: random.Random) -> bytes:
-    """At least `count` lines, each a spoiled one of these."""
-    return b"".join(spoiled(chance.choice(lines), chance) for _ in range(count))
 
 
 def check_accounts(intake: Intake, text: bytes) -> None:
@@ -176,11 +137,3 @@ def test_spoiled_trees() -> None:
         assert counts.lines == counts.rows + counts.quarantined
         assert counts.rows == sum(len(match.games) for match in file.matches)
         assert all(bad.reason.startswith("expected ") and bad.text.isprintable() for bad in file.quarantined)
-
-
-@pytest.mark.slow
-def test_a_million_spoiled_lines() -> None:
-    chance = random.Random(1)
-    check_again(spoiled_text(TRAINING, 500_000, chance), parse_gnubg_training, write_training)
-    check_benchmark(spoiled_text(BENCHMARK, 300_000, chance))
-    check_accounts(parse_mat(text := spoiled_text(MAT, 200_000, chance)), text)

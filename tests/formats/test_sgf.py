@@ -159,6 +159,24 @@ def test_a_bad_game_does_not_end_the_match() -> None:
     assert [bad.line for bad in file.quarantined] == [2]
 
 
+@pytest.mark.parametrize("cut", [")", "])", "]", "6]", "["])
+def test_a_game_that_does_not_end_takes_no_other_with_it(cut: str) -> None:
+    """Not even where its last value goes on into the next game."""
+    trees = [f"(;{ROOT.replace('game:0', f'game:{number}')}CV[16])\n" for number in range(4)]
+    trees[1] = "".join(trees[1].rsplit(cut, 1))
+    file = parse_sgf("".join(trees).encode())
+    assert [game.number for game in file.matches[0].games] == [1, 3, 4]
+    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(2, NODES)]
+
+
+def test_comments_may_quote_a_game() -> None:
+    quoted = f"(;{ROOT})\n".replace("]", r"\]")
+    for comment in (quoted, f"look:\n{quoted}", f"\n(;{ROOT[:3]}4\\]", "\n(;C["):
+        file = parse_sgf(f"(;{ROOT}C[{comment}];W[31hefe])\n(;{ROOT})".encode())
+        assert file.counts == Counts(2, 2, 0, 0)
+        assert len(file.matches[0].games[0].turns) == 1
+
+
 def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
     def check(match: Match, game: Game) -> str | None:
         return f"expected more than {len(match.games)} games" if game.number == 2 else None

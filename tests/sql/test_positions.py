@@ -219,21 +219,21 @@ def leaking(root: Path) -> Warehouse:
         path = root / file
         path.write_text(text)
         kind: Any = warehouse.kind(name)
-        warehouse.build(name, kind.parameters_of([path], {}), files=[path])
+        warehouse.build(name, kind.parameters_of([path]), files=[path])
     return warehouse
 
 
 def test_leakage(tmp_path: Path) -> None:
     warehouse = leaking(tmp_path)
-    query = "select decision, is_flipped, dataset, variant, source, line, position_id from leakage order by all"
+    query = """select dataset, variant, key->>'source', (key->>'line')::int, position_id, benchmarks
+               from leakage order by all"""
     with warehouse.connect() as connection:
         found = connection.sql(query).fetchall()
-        assert connection.sql("select distinct benchmark from leakage").fetchall() == [("contact",)]
+    benchmarks = ["gnubg_benchmark/contact"]
     assert found == [
-        (0, False, "gnubg_training", "contact", "contact-train-data", 2, FIRST.id),
-        (1, True, "wildbg_training", "wild", "wild.csv", 1, SECOND.flip().id),
-        (2, False, "bgsage_rollouts", "sage", "sage", 1, START.id),
-        (2, True, "bgsage_rollouts", "sage", "sage", 1, START.id),
+        ("bgsage_rollouts", "sage", "sage", 1, START.id, benchmarks),
+        ("gnubg_training", "contact-train-data", "contact-train-data", 2, FIRST.id, benchmarks),
+        ("wildbg_training", "wild", "wild.csv", 1, SECOND.flip().id, benchmarks),
     ]
     shutil.copy(warehouse.catalog, tmp_path / "plain.duckdb")
     with duckdb.connect(str(tmp_path / "plain.duckdb"), read_only=True) as plain:

@@ -22,10 +22,13 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
         "pytest",
+        "pandas",  # PyArrow loads it where it is installed
         "tests.store.toy",
         "bgdata.cli",
+        "tests.datasets.importing",
         "bgdata.bearoff.race",
         "bgdata.bearoff.two_sided",
+        "bgdata.game.board_kernels",
         "bgdata.sql.functions",
         "bgdata.store.build",
         "bgdata.store.catalog",
@@ -81,14 +84,23 @@ def bare_thread() -> ThreadPoolExecutor:
 
 def die_at_change(root: Path, number: int) -> None:
     """Kill this process right before its change number `number` (from 0) to a file below `root`."""
+
+    def die(done: int) -> None:
+        if done == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    before_changes(root, die)
+
+
+def before_changes(root: Path, call: Callable[[int], None]) -> None:
+    """Call with the number (from 0) of each change to a file below `root`, right before this process makes it."""
     done = 0
 
     def count(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal done
         is_change = event in _CHANGES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR))
         if is_change and str(arguments[0]).startswith(str(root)):
-            if done == number:
-                os.kill(os.getpid(), signal.SIGKILL)
+            call(done)
             done += 1
 
     sys.addaudithook(count)

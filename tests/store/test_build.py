@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,8 @@ import pytest
 
 from bgdata.errors import CheckFailedError, InvalidParameterError, StorageError, TooLargeError
 from bgdata.store import build as build_module
-from bgdata.store.build import COMPUTED, readable_bytes
+from bgdata.store import storage
+from bgdata.store.build import COMPUTED, Plan, check_estimate, readable_bytes
 from bgdata.store.job import Job
 from bgdata.store.manifest import FILE_NAME, Manifest
 from bgdata.store.table import Table
@@ -157,6 +159,48 @@ def test_a_full_disk_keeps_what_is_computed(toys: Warehouse, monkeypatch: pytest
     warehouse.build("squares", TEN, progress=notes)
     assert notes.texts[0] == "going on with squares/10 from finished arrays"
     assert kind.times == 1
+
+
+def test_finished_arrays_that_changed_are_computed_again(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a killed build has left is gone on from only as it was written."""
+    expected = toys.build("squares", TEN).manifest.digest
+    monkeypatch.setattr("bgdata.store.parquet.write_parquet", lambda *_: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        toys.build("squares", TEN, force=True)
+    monkeypatch.undo()
+    (path,) = toys.staging.rglob("square.npy")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-8] + b"\1" + whole[-7:])
+    notes = Notes()
+    assert toys.build("squares", TEN, force=True, progress=notes).manifest.digest == expected
+    assert re.fullmatch(
+        rf"expected SHA-256 \w+\.\.\. of {path}, found \w+\.\.\.; the finished arrays are damaged and computed again",
+        notes.texts[0],
+    )
+
+
+def test_what_a_killed_build_left_counts_as_free_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Going on needs no more than is there, however little else is."""
+    kind = toys.kind("squares")
+    need = kind.estimate(TEN).building_bytes
+    plan = Plan(toys, kind, TEN, {})
+    plan.staging.mkdir(parents=True)
+    (plan.staging / "checkpoint-000000003").mkdir()
+    (plan.staging / "checkpoint-000000003" / "done.npy").write_bytes(bytes(need - 5000))
+    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda _: SimpleNamespace(free=5000))
+    check_estimate(plan)
+    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda _: SimpleNamespace(free=4999))
+    with pytest.raises(TooLargeError, match="of free disk space for squares/10"):
+        check_estimate(plan)
+
+
+def test_folders_are_durable_from_the_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(storage, "sync", synced.append)
+    storage.make_folder(tmp_path / "a" / "b")
+    assert synced == [tmp_path, tmp_path / "a"]
+    storage.make_folder(tmp_path / "a" / "b")
+    assert len(synced) == 2
 
 
 def test_a_read_only_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,13 @@ import pytest
 import bgdata
 from bgdata.errors import MissingWarehouseError, StorageError
 from bgdata.store import catalog
-from bgdata.store.catalog import write_catalog
+from bgdata.store.catalog import connect, write_catalog
 from bgdata.store.checks import SQL
+from bgdata.store.locked_sql import Limits
 from bgdata.store.warehouse import Warehouse
 from tests.store import processes
-from tests.store.toy import Count, toy_warehouse
+from tests.store.test_verify import reseal
+from tests.store.toy import Count, Squares, toy_warehouse
 
 TEN = Count(10)
 LARGEST = "select max(square) from squares"
@@ -107,21 +109,88 @@ def test_deleted_versions_disappear(toys: Warehouse, parent: bool) -> None:
     assert ours(toys, "select string_agg(distinct variant, ' ') from squares") == "20"
 
 
-def test_damaged_versions_are_left_out(toys: Warehouse) -> None:
-    for count in (10, 20, 30, 40, 50):
-        table = toys.build("squares", Count(count))
-        damaged = table.folder / ("manifest.json" if count == 30 else "table.parquet")
-        damaged.chmod(0o644)
-        if count == 10:
-            damaged.write_bytes(damaged.read_bytes()[:-4] + b"junk")
-        elif count == 20:
-            damaged.unlink()
-        elif count == 30:
-            damaged.write_text("{}")
-        elif count == 40:
-            dataclasses.replace(table.manifest, parameters={"size": 40}).save(table.folder)
+DAMAGES = {
+    "longer": lambda table: changed(table.parquet, table.parquet.read_bytes() + b"x"),
+    "truncated": lambda table: changed(table.parquet, table.parquet.read_bytes()[:-4]),
+    "junk": lambda table: changed(table.parquet, table.parquet.read_bytes()[:-4] + b"junk"),
+    "missing": lambda table: table.parquet.unlink(),
+    "a link": lambda table: table.parquet.rename(table.folder / "other") and table.parquet.symlink_to("other"),
+    "a pipe": lambda table: (table.parquet.unlink(), os.mkfifo(table.parquet)),
+    "no manifest": lambda table: (table.folder / "manifest.json").unlink(),
+    "other manifest": lambda table: changed(table.folder / "manifest.json", b"{}"),
+    "other parameters": lambda table: dataclasses.replace(table.manifest, parameters={"size": 40}).save(table.folder),
+    "other variant": lambda table: dataclasses.replace(table.manifest, parameters={"count": 40}).save(table.folder),
+}
+
+
+def changed(path: Path, content: bytes) -> None:
+    path.chmod(0o644)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("is_file", [False, True])
+def test_what_is_damaged_fails_the_query_that_reads_it(toys: Warehouse, damage: str, is_file: bool) -> None:
+    """And no other: views and filters of other variants still answer."""
+    whole, table = toys.build("squares", TEN), toys.build("squares", Count(20))
+    DAMAGES[damage](table)
     write_catalog(toys)
-    assert ours(toys, "select string_agg(distinct variant, ' ') from squares") == "50"
+
+    def ask(sql: str) -> Any:
+        return answer(toys.catalog, sql) if is_file else ours(toys, sql)
+
+    for sql in (
+        "select count(*) from squares",
+        "select max(square) from squares_20",
+        LARGEST,
+        "from squares order by all",
+    ):
+        with pytest.raises(duckdb.Error, match=rf"squares/20/{table.folder.name} is damaged: .*"):
+            ask(sql)
+    assert ask("select max(square) from squares_10") == 81
+    assert ask("select count(*) from squares where variant = '10'") == 10
+    assert ask("select count(*) from square_sums") == 0
+    assert whole.folder.parent.name in ask("select string_agg(variant) from versions")
+
+
+def test_what_is_damaged_later_fails_too(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    with toys.connect() as connection:
+        assert connection.sql("select count(*) from squares_10").fetchall() == [(10,)]
+        changed(table.parquet, table.parquet.read_bytes()[:-4])
+        with pytest.raises(duckdb.Error, match=str(table.parquet)):
+            connection.sql("select sum(number) from squares_10").fetchall()
+
+
+def test_columns_that_are_not_declared(toys: Warehouse) -> None:
+    """A Parquet file of texts would turn the numbers of all variants into texts."""
+    toys.build("squares", TEN)
+    table = toys.build("squares", Count(20))
+    table.parquet.chmod(0o644)
+    with duckdb.connect() as connection:
+        connection.execute(f"copy (select 1::integer as number, 'a' as square) to '{table.parquet}'")
+    reseal(table)
+    assert ours(toys, "select typeof(max(square)) from squares where variant = '10'") == "BIGINT"
+    with pytest.raises(
+        duckdb.Error, match=r"squares/20/r1-.* is damaged: expected columns as declared .* other square"
+    ):
+        ours(toys, LARGEST)
+
+
+def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
+    """A variant `sums` of the kind `square` would have the name of another table."""
+
+    class Square(Squares):
+        name = "square"
+
+        def slug(self, parameters: Count) -> str:
+            return "sums" if parameters.count == 20 else super().slug(parameters)
+
+    warehouse = toy_warehouse(toys.root, square=Square())
+    warehouse.build("square", Count(20))
+    warehouse.build("square_sums", TEN)
+    assert ours(warehouse, "select count(total) from square_sums") == 10
+    assert ours(warehouse, "select count(*) from square") == 20
 
 
 def test_builds_at_once_are_all_in_it(toys: Warehouse) -> None:
@@ -218,16 +287,41 @@ def test_written_anew_for_kinds_that_changed(toys: Warehouse, tmp_path: Path, mo
 def test_junk_in_its_place(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     toys.catalog.write_bytes(b"junk" * 1000)
-    with pytest.raises(StorageError, match=r"expected a DuckDB catalog in .*; delete it, it is rebuilt from the manif"):
-        toys.connect()
-    toys.catalog.unlink()
     assert ours(toys, LARGEST) == 81
 
 
-def test_connections_cannot_write(toys: Warehouse) -> None:
+def test_several_connections_in_one_process(toys: Warehouse) -> None:
+    """With different settings, which DuckDB refuses for one file, and beside a plain client."""
     toys.build("squares", TEN)
-    with toys.connect() as connection, pytest.raises(duckdb.InvalidInputException, match="read-only"):
-        connection.execute("drop view squares")
+    with (
+        toys.connect() as first,
+        toys.connect(allow_files=True) as second,
+        connect(toys, limits=Limits(10)) as third,
+        duckdb.connect(str(toys.catalog), read_only=True) as plain,
+        toys.connect() as fifth,
+    ):
+        for connection in (first, second, third, plain, fifth):
+            assert connection.sql(LARGEST).fetchall() == [(81,)]
+
+
+def test_connections_cannot_write(toys: Warehouse, tmp_path: Path) -> None:
+    """What they have in memory they may change: it is nobody else's."""
+    table = toys.build("squares", TEN)
+    before = {path: path.read_bytes() for path in toys.root.rglob("*") if path.is_file()}
+    with toys.connect() as connection:
+        for path in (toys.catalog, toys.root / "new.csv", table.folder / "square.npy", tmp_path / "x.csv"):
+            with pytest.raises(duckdb.PermissionException):
+                connection.execute(f"copy (select 1) to '{path}'")
+        connection.execute("drop view squares_10")
+    assert {path: path.read_bytes() for path in toys.root.rglob("*") if path.is_file()} == before
+    assert ours(toys, "select max(square) from squares_10") == 81
+
+
+def test_connections_may_be_let_at_files(toys: Warehouse, tmp_path: Path) -> None:
+    toys.build("squares", TEN)
+    with toys.connect(allow_files=True) as connection:
+        connection.execute(f"copy (from squares) to '{tmp_path / 'x.csv'}'")
+        assert connection.sql(f"select count(*) from '{tmp_path / 'x.csv'}'").fetchall() == [(10,)]
 
 
 def test_without_permission(toys: Warehouse) -> None:
@@ -256,5 +350,16 @@ def test_no_warehouse(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_folder_is_an_empty_warehouse(tmp_path: Path) -> None:
+def test_an_empty_folder_is_an_empty_warehouse_and_stays_empty(tmp_path: Path) -> None:
     assert ours(toy_warehouse(tmp_path), "select count(*) from versions") == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_read_only_without_a_catalog(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    toys.catalog.unlink()
+    for path in (toys.root, toys.staging):
+        path.chmod(0o555)
+    with processes.bare_thread() as thread:
+        assert thread.submit(ours, toys, LARGEST).result() == 81
+    assert not toys.catalog.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from bgdata.store import job as job_module
 from bgdata.store.arrays import map_array
 from bgdata.store.job import Job
+from bgdata.store.storage import sha256_file
 from tests.store.toy import Notes
 
 
@@ -19,11 +21,18 @@ def _constant_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 0.0)
 
 
-def count_up(folder: Path, until: int, label: str = "counting", dtype: type = np.int64, size: int = 3) -> list[int]:
+def count_up(
+    folder: Path,
+    until: int,
+    label: str = "counting",
+    dtype: type = np.int64,
+    size: int = 3,
+    progress: Notes | None = None,
+) -> list[int]:
     """Do the steps up to `until` of 5, each adding one to the state; returns the steps that were done."""
     state = {"counts": np.zeros(size, dtype)}
     done = []
-    for step in Job(folder, Notes()).steps(label, "steps", range(5), [1] * 5, state):
+    for step in Job(folder, progress or Notes()).steps(label, "steps", range(5), [1] * 5, state):
         if step == until:
             break
         state["counts"] += 1
@@ -80,21 +89,79 @@ def test_checkpoints_of_another_stage_are_not_taken(tmp_path: Path, other: dict[
     assert count_up(tmp_path, 5, **other) == [0, 1, 2, 3, 4]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("damage", ["no state", "bad state", "no array", "short array", "no array file"])
-def test_damaged_checkpoints_are_passed_over(tmp_path: Path, damage: str) -> None:
+DAMAGES = ["no state", "bad state", "other state", "no array", "short array", "no array file", "flipped bit"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_checkpoints_are_named_and_deleted(tmp_path: Path, damage: str) -> None:
     count_up(tmp_path, 3)
     folder = tmp_path / "checkpoint-000000003"
+    state, array = folder / "state.json", folder / "counts.npy"
     if damage == "no state":
-        (folder / "state.json").unlink()
+        state.unlink()
     elif damage == "bad state":
-        (folder / "state.json").write_text("{")
+        state.write_text("{")
+    elif damage == "other state":
+        state.write_text(state.read_text().replace('"done":3', '"done":4'))
     elif damage == "no array":
-        (folder / "counts.npy").unlink()
+        array.unlink()
     else:
-        (folder / "counts.npy").write_bytes(
-            b"" if damage == "no array file" else (folder / "counts.npy").read_bytes()[:-1]
-        )
-    assert count_up(tmp_path, 5) == [0, 1, 2, 3, 4]
+        whole = array.read_bytes()
+        flipped = whole[:-8] + bytes([whole[-8] ^ 1]) + whole[-7:]
+        array.write_bytes({"no array file": b"", "short array": whole[:-1], "flipped bit": flipped}[damage])
+    notes = Notes()
+    assert count_up(tmp_path, 1, progress=notes) == [0]
+    (note,) = notes.texts
+    assert str(state if "state" in damage else array) in note
+    assert note.endswith("; the checkpoint is damaged and deleted")
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000000001"] or not list(tmp_path.iterdir())
+    assert count_up(tmp_path, 5)[-1] == 4
+
+
+def test_all_is_on_the_disk_before_the_older_one_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files, then their folder, then the folder that it is renamed in."""
+    count_up(tmp_path, 2)
+    done: list[str] = []
+    fsync, remove = os.fsync, job_module.remove_folder
+
+    def noted_sync(handle: int) -> None:
+        path = Path(f"/proc/self/fd/{handle}").readlink()
+        done.append(f"sync {path.relative_to(tmp_path)}")
+        fsync(handle)
+
+    def noted_removal(path: Path) -> None:
+        if path.exists():
+            done.append(f"remove {path.name}")
+        remove(path)
+
+    monkeypatch.setattr("bgdata.store.storage.os.fsync", noted_sync)
+    monkeypatch.setattr(job_module, "remove_folder", noted_removal)
+    count_up(tmp_path, 3)
+    assert done == [
+        "sync checkpoint.partial/counts.npy",
+        next(each for each in done if "state.json" in each),
+        "sync checkpoint.partial",
+        "sync .",
+        "remove checkpoint-000000002",
+    ]
+
+
+def test_writing_checkpoints_takes_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock of our own: steps of 1 s, checkpoints of 10 s, asked for every 5 s."""
+    clock, written = [0.0], []
+    monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 5.0)
+    monkeypatch.setattr(job_module.time, "monotonic", lambda: clock[0])
+
+    def write(_: Job, label: str, done: int, state: object) -> None:  # noqa: ARG001
+        clock[0] += 10
+        written.append(done)
+
+    monkeypatch.setattr(Job, "_checkpoint", write)
+    for _ in Job(tmp_path, Notes()).steps("counting", "steps", range(1000), [1] * 1000, {}):
+        clock[0] += 1
+    assert written[0] == 5
+    assert set(np.diff(written).tolist()) == {190}
+    assert 10 * len(written) <= job_module.CHECKPOINT_SHARE * clock[0] + 10
 
 
 def test_an_older_whole_one_is_taken_instead(tmp_path: Path) -> None:
@@ -111,7 +178,8 @@ def test_unfinished_checkpoints_are_replaced_and_cleared(tmp_path: Path) -> None
     (tmp_path / "checkpoint.partial" / "junk").touch()
     assert count_up(tmp_path, 2) == [0, 1]
     record = json.loads((tmp_path / "checkpoint-000000002" / "state.json").read_text())
-    assert record == {"label": "counting", "done": 2, "recipe": ""}
+    assert (record["label"], record["done"], record["recipe"]) == ("counting", 2, "")
+    assert record["arrays"] == {"counts": sha256_file(tmp_path / "checkpoint-000000002" / "counts.npy")}
     (tmp_path / "checkpoint.partial").mkdir()
     Job(tmp_path, Notes()).clear_checkpoints()
     assert list(tmp_path.iterdir()) == []

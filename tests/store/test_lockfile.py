@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.errors import ManifestFormatError, MissingTableError, StorageError
-from bgdata.store.lockfile import LockEntry, load_lock, save_lock
+from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError
+from bgdata.store.lockfile import LockEntry, PinnedFile, load_lock, read_lock, save_lock, save_pin
 from tests.store.test_manifest import MANIFEST
 
 OTHER = dataclasses.replace(MANIFEST, dataset="cubes")
@@ -28,7 +28,7 @@ def test_round_trip_in_order(tmp_path: Path) -> None:
 def test_missing(tmp_path: Path) -> None:
     with pytest.raises(MissingTableError, match=r"expected .*x\.lock, found no such file; try: bgdata lock"):
         load_lock(tmp_path / "x.lock")
-    with pytest.raises(StorageError, match=r"cannot read .*: Is a directory"):
+    with pytest.raises(CorruptFileError, match=r"expected a regular file in .*, found a folder"):
         load_lock(tmp_path)
 
 
@@ -46,3 +46,25 @@ def test_newer(tmp_path: Path) -> None:
     (tmp_path / "x.lock").write_text(json.dumps({"format": 2, "things": []}))
     with pytest.raises(ManifestFormatError, match=r"expected a lock of format 1 .*, found 2; upgrade bgdata"):
         load_lock(tmp_path / "x.lock")
+
+
+@pytest.mark.parametrize(
+    "hostile", ["'; drop view x; --", "../../evil", "/etc/passwd", "$(id)", "a\nb", 7, None, ["x"]]
+)
+@pytest.mark.parametrize("part", ["entries", "files"])
+def test_every_field_refuses_what_could_be_run(tmp_path: Path, part: str, hostile: object) -> None:
+    """What a pinned file is called and where it came from are texts that nothing opens."""
+    path = tmp_path / "x.lock"
+    save_lock(path, [MANIFEST])
+    save_pin(path, PinnedFile("x.bz2", "https://example.org/x.bz2", 5, "ab" * 32))
+    whole = json.loads(path.read_bytes())
+    for name in whole[part][0]:
+        if isinstance(hostile, str) and name in ("name", "address"):
+            continue
+        if hostile == 7 and name == "bytes":
+            continue
+        entry = {**whole[part][0], name: hostile}
+        path.write_text(json.dumps({**whole, part: [entry]}))
+        with pytest.raises(ManifestFormatError, match="expected a lock file") as error:
+            read_lock(path)
+        assert str(error.value).isprintable()

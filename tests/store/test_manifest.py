@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bgdata.errors import ManifestFormatError, MissingTableError
-from bgdata.store.manifest import SEAL, FileEntry, Manifest, canonical_json, load_manifest, recipe_key
+from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError
+from bgdata.store.manifest import SEAL, FileEntry, Manifest, RawFile, canonical_json, load_manifest, recipe_key
 
 MANIFEST = Manifest(
     dataset="squares",
@@ -21,8 +22,8 @@ MANIFEST = Manifest(
     parameters={"count": 10},
     recipe_key="ab" * 32,
     digest="cd" * 32,
-    inputs={"terms": "other/1@ef"},
-    raw_files=[],
+    inputs={"terms": f"other/1@{'ef' * 32}"},
+    raw_files=[RawFile("a.bm", 7, "02" * 32, "03" * 32)],
     warnings=[],
     rows=10,
     files=[FileEntry("table.parquet", 123, "01" * 32)],
@@ -77,19 +78,107 @@ def change(path: Path, function: Callable[[dict[str, Any]], object]) -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda data: data.pop("rows"), "differing: rows"),
-        (lambda data: data.update(colour=1, age=2), "differing: age, colour"),
+        (lambda data: data.pop("rows"), "differing: 'rows'"),
+        (lambda data: data.update(colour=1, age=2), "differing: 'age, colour'"),
         (lambda data: data.pop("format"), "found no format number"),
         (lambda data: data.update(format="1"), "found no format number"),
         (lambda data: data.update(format=2), "format 1 or older .*, found format 2; upgrade bgdata"),
         (lambda data: data.update(format=2, colour=1), "found format 2; upgrade bgdata"),
         (lambda data: data["files"][0].pop("sha256"), "expected name, bytes and sha256 for each file"),
         (lambda data: data.update(files=5), "expected name, bytes and sha256 for each file"),
+        (lambda data: data.update(files=data["files"] * 2), "expected name, bytes and sha256 for each file"),
+        (lambda data: data.update(raw_files=[{"name": "x"}]), "expected the files that it was imported from"),
+        (lambda data: data["files"][0].update(bytes=-1), "expected name, bytes and sha256 for each file"),
+        (lambda data: data.update(rows=True), "expected a number as rows"),
+        (lambda data: data.update(rows=1 << 63), "expected a number as rows"),
+        (lambda data: data.update(seconds="1"), "expected a number as seconds"),
+        (lambda data: data.update(revision=1.5), "expected a number as revision"),
+        (lambda data: data.update(digest="CD" * 32), "expected 64 hex digits as digest"),
+        (lambda data: data.update(parameters=[]), "expected numbers and texts by name as parameters"),
+        (lambda data: data.update(parameters={"count": [1]}), "expected numbers and texts by name as parameters"),
+        (lambda data: data.update(parameters={"count": None}), "expected numbers and texts by name as parameters"),
+        (lambda data: data.update(inputs={"terms": "../evil/1@" + "0" * 64}), "expected kind/variant@digest by role"),
+        (lambda data: data.update(statistics={"mean": "1"}), "expected numbers by text as statistics"),
+        (lambda data: data.update(software=None), "expected texts by name as software"),
+        (lambda data: data.update(warnings="text"), "expected texts as warnings"),
     ],
 )
 def test_other_fields(path: Path, function: Callable[[dict[str, Any]], object], message: str) -> None:
     change(path, function)
     with pytest.raises(ManifestFormatError, match=message):
+        load_manifest(path.parent)
+
+
+# what could be run by a shell, by SQL, or by a terminal, or leave the folder
+HOSTILE = [
+    "'; copy (select 1) to 'x'; --",
+    '"); drop view x; --',
+    "../../evil",
+    "/etc/passwd",
+    "$(id)",
+    "\x1b]0;x\x07",
+    "a\nb",
+]
+NAMES_AND_NUMBERS = (
+    *("dataset", "variant", "revision", "recipe_key", "digest", "rows", "seconds", "peak_memory_bytes"),
+    *("parameters", "inputs", "raw_files", "warnings", "files", "statistics", "software"),
+    *(("inputs", "terms"), ("files", 0), ("raw_files", 0), ("statistics", "error_bound")),
+    *(("files", 0, "name"), ("files", 0, "bytes"), ("files", 0, "sha256")),
+    *(("raw_files", 0, "bytes"), ("raw_files", 0, "sha256"), ("raw_files", 0, "content_sha256")),
+)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("place", NAMES_AND_NUMBERS)
+def test_every_field_refuses_what_could_be_run(path: Path, place: str | tuple[str | int, ...], hostile: str) -> None:
+    """Sealed anew, as by a stranger. What is left are texts that are only shown."""
+    *way, last = (place,) if isinstance(place, str) else place
+
+    def inject(data: dict[str, Any]) -> None:
+        for step in way:
+            data = data[step]  # type: ignore[index]
+        data[last] = hostile  # type: ignore[index]
+
+    change(path, inject)
+    with pytest.raises(ManifestFormatError, match=rf"as {(*way, last)[0]} in .*manifest\.json, found ") as error:
+        load_manifest(path.parent)
+    assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("field", ["parameters", "inputs"])
+def test_names_of_parameters_and_roles_too(path: Path, field: str, hostile: str) -> None:
+    change(path, lambda data: data[field].update({hostile: next(iter(data[field].values()))}))
+    with pytest.raises(ManifestFormatError, match=rf"as {field} in .*manifest\.json, found "):
+        load_manifest(path.parent)
+
+
+def test_numbers_that_are_none(path: Path) -> None:
+    for word in (b"NaN", b"Infinity", b"-Infinity"):
+        path.write_bytes(path.read_bytes().replace(b"1.1e-07", word))
+        with pytest.raises(ManifestFormatError, match=r"expected JSON in .*manifest\.json"):
+            load_manifest(path.parent)
+        MANIFEST.save(path.parent)
+
+
+def test_nesting_without_end(path: Path) -> None:
+    path.write_bytes(b"[" * 100_000 + b"]" * 100_000)
+    with pytest.raises(ManifestFormatError, match="values inside values without end"):
+        load_manifest(path.parent)
+
+
+def test_larger_than_any(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ManifestFormatError, match=r"expected at most 16,777,216 bytes in .*manifest\.json, found more"):
+        load_manifest(path.parent)
+
+
+@pytest.mark.parametrize("what", ["link", "pipe"])
+def test_no_regular_file(path: Path, what: str) -> None:
+    path.rename(path.with_name("other"))
+    path.symlink_to(path.with_name("other")) if what == "link" else os.mkfifo(path)
+    with pytest.raises(CorruptFileError, match=rf"expected a regular file in .*manifest\.json, found a {what}"):
         load_manifest(path.parent)
 
 
@@ -104,7 +193,7 @@ def test_one_without_a_seal_is_refused(path: Path) -> None:
     data = json.loads(path.read_bytes())
     del data[SEAL]
     path.write_bytes(json.dumps(data).encode())
-    with pytest.raises(ManifestFormatError, match=f"differing: {SEAL}"):
+    with pytest.raises(ManifestFormatError, match=f"differing: '{SEAL}'"):
         load_manifest(path.parent)
 
 

@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 
 from bgdata.commands.prove import repair_version
-from bgdata.errors import ManifestFormatError
+from bgdata.errors import CheckFailedError, ManifestFormatError
 from bgdata.store.arrays import save_array
+from bgdata.store.dataset import sampled
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
 from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.verify import Finding, verify
+from bgdata.store.verify import Comparison, Finding, Status, verify
 from bgdata.store.warehouse import Warehouse
-from tests.store.toy import Count, whole_versions
+from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
 
 TEN = Count(10)
 CHECKS = [
@@ -30,12 +31,12 @@ CHECKS = [
     "values",
     "Parquet equals the arrays",
     "SQL checks",
-    "7 rows recomputed",
+    "rows recomputed",
     "lock",
 ]
 
 
-def findings(warehouse: Warehouse, rows: int = 7, seed: int = 0) -> list[Finding]:
+def findings(warehouse: Warehouse, rows: int | None = 7, seed: int = 0) -> list[Finding]:
     tables = list(warehouse.versions())
     return list(verify(warehouse, tables, sample_rows=rows, seed=seed, progress=Silence()))
 
@@ -62,6 +63,10 @@ def test_all_is_well(toys: Warehouse) -> None:
     toys.build("square_sums", TEN)
     assert [finding.check for finding in findings(toys)] == CHECKS * 2
     assert [finding.problem for finding in findings(toys)] == [""] * 16
+    skipped = [finding for finding in findings(toys) if finding.status is Status.SKIPPED]
+    assert [(finding.check, finding.text) for finding in skipped] == [
+        ("rows recomputed", f"nothing that {skipped[0].subject} could be recomputed from is kept")
+    ]
 
 
 def test_the_small_warehouse_is_well(small_root: Path, warehouse: Warehouse) -> None:
@@ -146,12 +151,14 @@ def test_parquet_with_a_manifest_to_match(toys: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"dataset": "cubes"}, "expected a dataset among"),
-        ({"dataset": "square_sums"}, "expected the folder square_sums/10/"),
-        ({"parameters": {"count": 11}}, "expected the folder squares/11/"),
+        ({"dataset": "cubes"}, "found that of cubes/10/"),
+        ({"dataset": "square_sums"}, "found that of square_sums/10/"),
+        ({"parameters": {"count": 11}}, "in its manifest, found those of '11'"),
         ({"parameters": {"size": 11}}, r"expected the parameters count, found {'size': 11}"),
-        ({"revision": 2}, "expected the folder squares/10/r2-"),
-        ({"digest": "0" * 64}, "expected the folder squares/10/r1-00000000"),
+        ({"revision": 2}, "found that of squares/10/r2-"),
+        ({"digest": "0" * 64}, "found that of squares/10/r1-00000000"),
+        ({"parameters": {"count": 10.0}}, "expected count of type int, found 10.0"),
+        ({"parameters": {"count": "10"}}, "expected count of type int, found '10'"),
     ],
 )
 def test_manifests_of_another_table(toys: Warehouse, changes: dict[str, object], message: str) -> None:
@@ -172,8 +179,60 @@ def test_wrong_values_from_the_start_are_found_by_the_sample(toys: Warehouse, mo
     assert {finding.problem for finding in findings(toys, rows=0)} == {""}
     failed = [finding for finding in findings(toys, rows=100) if finding.problem]
     assert [(finding.check, finding.problem) for finding in failed] == [
-        ("100 rows recomputed", "expected 16 at 4, found 17")
+        ("rows recomputed", "expected 16 at 4, found 17")
     ]
+
+
+class Whole(Squares):
+    """Quick to compute again as a whole."""
+
+    whole_rows = 10
+
+
+def test_small_tables_are_computed_again_as_a_whole(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written, and no checkpoint that lies about is used; larger ones are sampled."""
+    warehouse = toy_warehouse(toys.root, squares=Whole())
+    monkeypatch.setattr("tests.store.toy.np.zeros", lambda count, _: WrongArray(count))
+    table = warehouse.build("squares", TEN)
+    monkeypatch.undo()
+    before = sorted(path for path in toys.root.rglob("*"))
+    found = {f.check: f for f in findings(warehouse, rows=None) if f.subject == table.name}["rows recomputed"]
+    assert found.problem == f"expected square 16 at [4] in {table.name}, as it is computed again, found 17"
+    assert sorted(path for path in toys.root.rglob("*")) == before
+    table = warehouse.build("squares", TEN, force=True)
+    texts = {f.subject: f.text for f in findings(warehouse, rows=None) if f.check == "rows recomputed"}
+    assert texts[table.name] == "all 10 rows"
+    table = warehouse.build("squares", Count(11))
+    monkeypatch.setattr(Whole, "sample_rows", 5)
+    texts = {f.subject: f.text for f in findings(warehouse, rows=None) if f.check == "rows recomputed"}
+    assert texts[table.name] == "5 of 11 rows: finds 1 bad one in 1 with 99%"
+
+
+def test_rows_are_compared_as_they_are_written(toys: Warehouse) -> None:
+    table = toys.build("square_sums", TEN)
+    kind, inputs = toys.kind("square_sums"), {"terms": toys.open("squares", "10")}
+    kind.compute(TEN, inputs, Comparison(table, Silence(), toys))
+    wrong = table.array("total").copy()
+    wrong[6] += 1
+    table._arrays["total"] = wrong
+    with pytest.raises(CheckFailedError, match=rf"expected total 91 at \[6\] in {table.name}, .* found 92"):
+        kind.compute(TEN, inputs, Comparison(table, Silence(), toys))
+    table._arrays["total"] = wrong.astype(np.int32)
+    with pytest.raises(CheckFailedError, match="expected total of"):
+        kind.compute(TEN, inputs, Comparison(table, Silence(), toys))
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "text"),
+    [
+        (10, 10, "all 10 rows"),
+        (1000, 10_000, "1,000 of 10,000 rows: finds 1 bad one in 217 with 99%"),
+        (1_540_000, 10**8, "1,540,000 of 100,000,000 rows: finds 1 bad one in 334,407 with 99%"),
+    ],
+)
+def test_what_a_sample_can_find(count: int, total: int, text: str) -> None:
+    """300 bad ones in 100 million are 1 in 333,333."""
+    assert sampled(count, total) == text
 
 
 class WrongArray(np.ndarray):
@@ -204,7 +263,7 @@ def test_a_missing_input_is_named(toys: Warehouse) -> None:
     squares.folder.rename(squares.folder.with_name("r1-00000000"))
     failed = [finding for finding in findings(toys) if finding.problem]
     assert [(f.table.folder.name, f.check) for f in failed] == [
-        (sums.folder.name, "7 rows recomputed"),
+        (sums.folder.name, "rows recomputed"),
         ("r1-00000000", "manifest"),
     ]
     assert f"expected squares/10@{digest} in" in failed[0].problem
@@ -212,7 +271,7 @@ def test_a_missing_input_is_named(toys: Warehouse) -> None:
 
 def test_another_digest_than_the_lock_states(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
-    save_lock(toys.lock, [table.manifest, dataclasses.replace(table.manifest, recipe_key="0", digest="1")])
+    save_lock(toys.lock, [table.manifest, dataclasses.replace(table.manifest, recipe_key="0" * 64, digest="1" * 64)])
     assert {finding.problem for finding in findings(toys)} == {""}
     save_lock(toys.lock, [dataclasses.replace(table.manifest, digest="ab" * 32)])
     found = problem(toys)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from bgdata.datasets import all_kinds
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 from bgdata.store.job import Job
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
@@ -81,11 +81,12 @@ class Squares(Toy):
         inputs: Mapping[str, Table],  # noqa: ARG002
         rows: int,
         generator: np.random.Generator,
-    ) -> None:
+    ) -> str:
         squares = table.array("square")
         for number in generator.integers(0, len(squares), rows).tolist():
             if squares[number] != number**2:
                 raise CheckFailedError(f"expected {number**2} at {number}, found {squares[number]}")
+        return sampled(rows, len(squares))
 
 
 class SquareSums(Toy):
@@ -142,3 +143,11 @@ def whole_versions(warehouse: Warehouse) -> list[str]:
         assert {path.name for path in table.folder.iterdir()} == expected
         names.append(table.name)
     return names
+
+
+def problems(warehouse: Warehouse, rows: int = 5) -> list[str]:
+    """What `bgdata verify` finds wrong."""
+    from bgdata.store.verify import verify
+
+    found = verify(warehouse, list(warehouse.versions()), sample_rows=rows, seed=0, progress=Silence())
+    return [finding.problem for finding in found if finding.problem]

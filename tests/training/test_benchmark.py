@@ -119,6 +119,7 @@ def test_scores_of_pubeval(imports: Imports) -> None:
     benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
     assert table.folder.parent.name == "pubeval-0ply-imported-contact"
     assert table.manifest.parameters["benchmark_version"] == benchmark.folder.name
+    assert table.manifest.inputs == {"benchmark": f"gnubg_benchmark/contact@{benchmark.manifest.digest}"}
     chosen = table.array("chosen")
     with imports.warehouse.connect() as connection:
         rows = connection.sql("select decision, next_position_id, rank, loss from benchmark_scores").fetchall()
@@ -226,8 +227,8 @@ def test_wrong_parameters(imports: Imports) -> None:
     ):
         with pytest.raises(InvalidParameterError, match=message):
             imports.warehouse.build("benchmark_scores", ScoreParameters("pubeval", 0, benchmark, "2", version))
+    parameters = ScoreParameters("pubeval", 0, "gnubg_benchmark/contact", "2", "r2-00000000")
     with pytest.raises(MissingTableError, match="no gnubg_benchmark/contact/r2-00000000 in "):
-        parameters = ScoreParameters("pubeval", 0, "gnubg_benchmark/contact", "2", "r2-00000000")
         imports.warehouse.build("benchmark_scores", parameters)
     for name in ("", "a/b", "a b", "-"):
         with pytest.raises(InvalidParameterError, match=f"expected the name of a player, got '{name}'"):

@@ -40,7 +40,7 @@ def no_gammons(boards: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def table(warehouse: Warehouse) -> Table:
-    found = warehouse.open("gnubg_training", "contact")
+    found = warehouse.open("gnubg_training", "contact-train-data")
     assert found.manifest.rows > 2000
     return found
 

@@ -1,27 +1,22 @@
--- Benchmark positions that are also training positions: a score on them says nothing about others.
+-- Rows that the training feed leaves out: a score on their positions would say nothing about others.
+-- benchmark_boards and labelled_boards are generated from what the kinds declare: see store/leakage.py.
 create view leakage as
-with benchmark as (
-    select variant, decision, position_id, false as is_flipped from benchmark_decisions
+with both_sides as (
+    select dataset, variant, board from benchmark_boards
     union all
-    select variant, decision, position_id(flip(board)), true from benchmark_decisions
+    select dataset, variant, flip(board) from benchmark_boards
 ),
-training as (
-    select 'gnubg_training' as dataset, variant, source, line, position_id from gnubg_training
-    union all
-    select 'wildbg_training', variant, source, line, position_id from wildbg_training
-    union all
-    select 'bgsage_rollouts', variant, source, line, position_id from bgsage_rollouts
+guarded as (
+    select board, list(distinct dataset || '/' || variant order by dataset || '/' || variant) as benchmarks
+    from both_sides
+    group by board
 )
-select benchmark.variant as benchmark, benchmark.decision, benchmark.is_flipped,
-       training.dataset, training.variant, training.source, training.line, training.position_id
-from benchmark
-join training using (position_id);
-comment on view leakage is 'Positions of benchmarks, as they are or seen by the other side, that occur in imported training data';
-comment on column leakage.benchmark is 'Variant of the benchmark: its class, or the name of a set made here';
-comment on column leakage.decision is 'Decision in benchmark_decisions';
-comment on column leakage.is_flipped is 'Whether the training data has the position with the other player on roll';
-comment on column leakage.dataset is 'Dataset kind of the training data';
-comment on column leakage.variant is 'Variant of the training data';
-comment on column leakage.source is 'File of the training data';
-comment on column leakage.line is 'Line of that file';
-comment on column leakage.position_id is 'Position as the training data has it';
+select dataset, variant, key, position_id, benchmarks
+from labelled_boards
+join guarded using (board);
+comment on view leakage is 'Labelled rows whose position a benchmark holds, as it is or seen by the other side: what the training feed leaves out';
+comment on column leakage.dataset is 'Dataset kind of the labels';
+comment on column leakage.variant is 'Variant of the labels';
+comment on column leakage.key is 'The columns that name the row in the table of its kind, as JSON';
+comment on column leakage.position_id is 'Position of the row';
+comment on column leakage.benchmarks is 'Benchmarks that hold the position, as dataset/variant';

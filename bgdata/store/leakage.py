@@ -1,0 +1,63 @@
+"""Two views that the view `leakage` compares, generated from what the kinds declare, so that no kind is forgotten.
+
+`labelled_boards` has the position of every row that can be trained on, `benchmark_boards` every position of the kinds
+that players are scored on, before the roll or after a play. Both work in any DuckDB client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from bgdata.store.dataset import Dataset, TableShape
+
+BOARDS = {"board": "board", "next_position_id": "board(next_position_id)"}  # SQL for the board by column that says it
+EMPTY = "select null::varchar as dataset, null::varchar as variant, null::json as key"
+
+
+def leakage_views(kinds: Iterable[Dataset[Any]]) -> Iterator[str]:
+    """SQL that creates and comments both views, over the views of the kinds' tables."""
+    known = list(kinds)
+    labelled = [select_boards(kind, kind.tables[0], "position_id, board") for kind in known if kind.is_labelled]
+    guarded = [
+        select_boards(kind, shape, f"'{shape.name}' as source, {expression} as board")
+        for kind in known
+        if kind.is_benchmark
+        for shape in kind.tables
+        for column, expression in BOARDS.items()
+        if column in {each.name for each in shape.columns}
+    ]
+    empty = [f"{EMPTY}, null::varchar as {name}, null::tinyint[] as board" for name in ("position_id", "source")]
+    keys = {
+        "dataset": "Dataset kind",
+        "variant": "Variant",
+        "key": "The columns that name the row in its table, as JSON",
+        "board": "The position as 26 integers, as boards are everywhere",
+    }
+    yield from created(
+        "labelled_boards",
+        labelled or [f"{empty[0]} where false"],
+        "Position of every row that can be trained on",
+        {**keys, "position_id": "The position as its Position ID"},
+    )
+    yield from created(
+        "benchmark_boards",
+        guarded or [f"{empty[1]} where false"],
+        "Every position of the benchmarks, before the roll or after a play",
+        {**keys, "source": "Table that has the position"},
+    )
+
+
+def select_boards(kind: Dataset[Any], shape: TableShape, columns: str) -> str:
+    """The query of a kind's rows in the view over one of its tables."""
+    key = ", ".join(f"'{name}': {name}" for name in shape.key)
+    rows = f" where dataset = '{kind.name}'" if shape.shared else ""
+    return f"select '{kind.name}' as dataset, variant, to_json({{{key}}}) as key, {columns} from {shape.name}{rows}"
+
+
+def created(view: str, selects: list[str], meaning: str, columns: dict[str, str]) -> Iterator[str]:
+    """The view over the rows of all queries, with its comments."""
+    yield f"create view {view} as {' union all '.join(selects)}"
+    yield f"comment on view {view} is '{meaning}'"
+    for name, text in columns.items():
+        yield f"comment on column {view}.{name} is '{text}'"

@@ -1,0 +1,108 @@
+"""SQL under lock: a query that anybody may have written reads the files it is given, and does nothing else.
+
+DuckDB lets a connection read *and write* what it may open at all, and a SELECT can write too: `with a as (copy ...)`.
+So a query runs as a subquery, which DuckDB holds to reading, on a connection that can open no other files, with its
+configuration locked, and with limits. One call of a function that works for long, such as `sleep_ms`, is not
+interrupted: who serves strangers runs their queries in a process that can be ended.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import duckdb
+import psutil
+
+from bgdata.errors import QueryError
+from bgdata.store.names import quoted, shown
+
+READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # a PIVOT is several statements in one
+EXPLAIN = re.compile(r"\s*(explain(\s+analyze|\s*\([\w\s,]*\))?)\s", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a query may take: seconds until it is stopped, and bytes of memory, half of this machine's unless given."""
+
+    seconds: float = 600.0
+    memory_bytes: int = 0
+
+
+def open_memory(*, allow_files: bool = True) -> duckdb.DuckDBPyConnection:
+    """A connection to an empty database in memory, which loads no extensions, and keeps what does not fit into memory
+    in a folder of its own while it is open."""
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "temp_directory": str(Path(tempfile.gettempdir()) / f"bgdata-{uuid4().hex}"),
+    }
+    connection = duckdb.connect(config=config)
+    if not allow_files:
+        keep_to(connection, ())
+    return connection
+
+
+def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path]) -> None:
+    """Let a connection open these files and no others, from now on and for good."""
+    paths = ", ".join(quoted(str(path)) for path in files)
+    connection.execute(f"set allowed_paths = [{paths}]")
+    connection.execute("set enable_external_access = false")
+
+
+def lock(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
+    """Set limits for each statement, and lock the configuration."""
+    memory = limits.memory_bytes or psutil.virtual_memory().total // 2
+    connection.execute("set python_enable_replacements = false")  # variables of Python are no tables
+    connection.execute(f"set memory_limit = '{memory // 1000} kB'")
+    connection.execute(f"set max_execution_time = {max(1, round(limits.seconds * 1000))}")
+    connection.execute("set lock_configuration = true")
+
+
+def reading_query(sql: str) -> str:
+    """The one query of a text, as a subquery that can only read; empty where there is none.
+
+    Raises QueryError for several statements, for one that is no query, or for one that DuckDB cannot read.
+    """
+    try:
+        statements = duckdb.extract_statements(sql)
+    except duckdb.Error as error:
+        raise QueryError(first_lines(error)) from error
+    if not statements:
+        return ""
+    if len(statements) > 1:
+        raise QueryError(f"expected one query, got {len(statements)} statements: {shown(sql)}")
+    explain, query = "", without_semicolons(statements[0].query)
+    if statements[0].type != duckdb.StatementType.SELECT and (found := EXPLAIN.match(query)):
+        explain, query = found[1] + " ", query[found.end() :]
+    read = f"from (\n{query}\n)"
+    try:
+        types = [[statement.type for statement in duckdb.extract_statements(text)] for text in (query, read)]
+        if all(len(found) == 1 and found[0] in READING for found in types):
+            return explain + read
+    except duckdb.Error:  # other statements are no subqueries
+        pass
+    raise QueryError(
+        f"expected a query that only reads, got {shown(sql)}; try: --allow-files, which runs any statement"
+    )
+
+
+def without_semicolons(statement: str) -> str:
+    """A statement without what ends it."""
+    for place, kind in reversed(duckdb.tokenize(statement)):
+        if kind != duckdb.token_type.comment:
+            if statement[place] != ";":
+                break
+            statement = statement[:place]
+    return statement
+
+
+def first_lines(error: Exception) -> str:
+    """DuckDB's message without the drawing of the query, in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    kept = [line for line in lines if not line.startswith(("LINE ", "^"))]
+    return "expected a valid query: " + " ".join(kept[:3])

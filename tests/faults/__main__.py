@@ -1,0 +1,54 @@
+"""Run campaigns: some by name, or all; one line of progress, and one that sums up, for each."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from collections import Counter
+
+from tests.faults.campaign import Campaign
+from tests.faults.campaigns import CAMPAIGNS
+
+
+def main() -> int:
+    """Returns the exit code: 1 where a case failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    names = parser.add_argument("names", nargs="*", metavar="CAMPAIGN", help=f"among {', '.join(CAMPAIGNS)}")
+    parser.add_argument("--all", action="store_true", help="every campaign")
+    parser.add_argument("--count", type=int, help="cases of each (default: the full size)")
+    parser.add_argument("--seed", type=int, default=1, help="what the faults are drawn from (default: 1)")
+    parser.add_argument("--case", type=int, help="only this case, as a failed one says")
+    options = parser.parse_args()
+    chosen = list(CAMPAIGNS) if options.all else options.names
+    if not chosen or not set(chosen) <= set(CAMPAIGNS):
+        parser.error(f"expected {names.help} or --all, got {' '.join(chosen) or 'none'}")
+    failures = 0
+    for name in chosen:
+        campaign = CAMPAIGNS[name](options.seed)
+        count = options.count or campaign.full
+        failures += run(campaign, range(count) if options.case is None else [options.case])
+    return 1 if failures else 0
+
+
+def run(campaign: Campaign, numbers: range | list[int]) -> int:
+    """Run these cases, all of them whatever fails; returns the number that failed."""
+    begin, failures, counts = time.monotonic(), 0, Counter[str]()
+    with campaign:
+        for done, number in enumerate(numbers, start=1):
+            if sys.stderr.isatty():
+                print(f"\r{campaign.name}: {done} of {len(numbers)}", end="\r", file=sys.stderr, flush=True)
+            try:
+                counts += campaign.run(number)
+            except Exception:
+                failures += 1
+                print(f"{campaign.name}: case {number} failed\n{traceback.format_exc()}", flush=True)
+    words = ", ".join(f"{count:,} {word}" for word, count in sorted(counts.items()))
+    held = f"{len(numbers) - failures} of {len(numbers)} cases held"
+    print(f"{campaign.name}: {held} (seed {campaign.seed}, {time.monotonic() - begin:.0f} s): {words}", flush=True)
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Commands of `bgdata` on a warehouse that is not to be trusted, in another process that may hang or die."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from click.testing import CliRunner
+
+from bgdata.cli import main
+from tests.store import processes
+
+HANG_SECONDS = 90.0  # without another answer
+STARTING = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "socket.connect", "socket.getaddrinfo"}
+
+
+class Answer(NamedTuple):
+    """What a command came out with; `failure` is what it raised in place of an exit, with what it started."""
+
+    arguments: list[str]
+    code: int
+    output: str
+    error: str
+    failure: str
+
+
+def run_commands(root: Path, place: Path, commands: Sequence[Sequence[str]], told: Path) -> None:
+    """In another process: run commands from a folder, and write down each answer as soon as it is there."""
+    started: list[str] = []
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in STARTING and arguments[0] != "git":  # which a build asks for the commit of our own source
+            started.append(f"{event} {arguments!r:.200}")
+
+    os.chdir(place)
+    os.environ["HOME"] = str(place)
+    sys.addaudithook(note)
+    with told.open("w") as file:
+        for arguments in commands:
+            result = CliRunner().invoke(main, ["--warehouse", str(root), *arguments])
+            is_exit = result.exception is None or isinstance(result.exception, SystemExit)
+            failure = " ".join([*([] if is_exit else [repr(result.exception)]), *started])
+            answer = Answer(list(arguments), result.exit_code, result.stdout, result.stderr, failure)
+            file.write(json.dumps(answer) + "\n")
+            file.flush()
+
+
+def ask(root: Path, place: Path, commands: Sequence[Sequence[str]]) -> list[Answer]:
+    """The answers, each an exit with one line of error at most; raises AssertionError for what hangs, dies or fails."""
+    told = place.parent / f"{place.name}-told"
+    process = processes.start(run_commands, root, place, commands, told)
+    hangs = not ends(process, told)
+    answers = [Answer(*json.loads(line)) for line in told.read_text().splitlines()]
+    assert not hangs, f"expected an answer to {list(commands[len(answers)])}, found none for {HANG_SECONDS:.0f} s"
+    assert process.exitcode == 0, f"expected answers, found exit code {process.exitcode} after {answers[-1:]}"
+    for answer in answers:
+        assert not answer.failure, f"expected {answer.arguments} to end by itself, found {answer.failure}"
+        lines = [line for line in answer.error.splitlines() if line.startswith("error: ")]
+        assert answer.code in (0, 1, 2), f"expected exit code 0, 1 or 2 of {answer.arguments}, found {answer.code}"
+        assert len(lines) <= 1, f"expected one line of error of {answer.arguments}, found {answer.error}"
+    return answers
+
+
+def ends(process: BaseProcess, told: Path) -> bool:
+    """Wait until a process ends; one that gives no more answers is killed, and False."""
+    given, since = 0, time.monotonic()
+    while process.is_alive():
+        process.join(0.2)
+        found = told.stat().st_size if told.exists() else 0
+        if found != given:
+            given, since = found, time.monotonic()
+        elif time.monotonic() - since > HANG_SECONDS:
+            process.kill()
+            process.join()
+            return False
+    return True

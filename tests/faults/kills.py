@@ -1,0 +1,286 @@
+"""Work killed at any moment: nothing is half-published, what is there is proven, and the same work goes on to the end.
+
+Half of the kills strike right before a change to a file that is drawn by number, the same one again for the same seed;
+the others after a time, whatever is at work then, native code too.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import psutil
+
+from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.errors import WorkerError
+from bgdata.store import job
+from bgdata.store.catalog import write_catalog
+from bgdata.store.dataset import Parameters
+from bgdata.store.executors import open_executor
+from bgdata.store.housekeeping import rubbish, sweep
+from bgdata.store.job import Job
+from bgdata.store.lockfile import read_lock, save_lock
+from bgdata.store.manifest import FILE_NAME
+from bgdata.store.progress import Silence
+from bgdata.store.shards import compute_shards, ranges
+from bgdata.store.storage import sha256_file
+from bgdata.store.table import Table
+from bgdata.store.warehouse import CURRENT, Warehouse
+from tests.datasets.importing import Imports
+from tests.faults.campaign import Campaign
+from tests.formats import samples
+from tests.store import processes, sharing
+from tests.store.toy import Count, Squares, problems, toy_warehouse, whole_versions
+
+KILLED = -signal.SIGKILL
+LOST_A_WORKER = 7
+MOST_KILLS = 3  # of the same work, one after the other
+TRAINING_TEXT = (samples.TRAINING_ROW + b"# comment\nnonsense\n") * 500
+
+
+class Slow(Silence):
+    """Every step takes its time, so that a kill comes between any two."""
+
+    def advance(self, count: int) -> None:
+        time.sleep(0.02 if count > 1 else 0.002)
+
+
+class SharedSquares(Squares):
+    """Squares computed in shards."""
+
+    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+        parts = ranges(parameters.count, 4)
+        found = compute_shards(job, "squares", "numbers", sharing.work(seconds="0.01"), parts)
+        with job.create("square", "int64", (parameters.count,)) as writer:
+            for part, arrays in zip(parts, found, strict=True):
+                writer.write(part.start, arrays["square"])
+
+
+def warehouse_of(root: Path) -> Warehouse:
+    """The warehouse that all work is done in."""
+    return toy_warehouse(root, squares=SharedSquares())
+
+
+def build(kind: str, parameters: Parameters, root: Path, *, force: bool = False, executor: str = "local") -> None:
+    """Build a variant, slowly; a lost worker is an exit code."""
+    try:
+        with open_executor(executor) as opened:
+            warehouse_of(root).build(kind, parameters, progress=Slow(), force=force, executor=opened)
+    except WorkerError:
+        os._exit(LOST_A_WORKER)
+
+
+def import_text(kind: str, text: bytes, root: Path) -> None:
+    """Import a file."""
+    folder = root.parent / f"{root.name}-files"
+    imports = Imports(folder)
+    imports.warehouse = warehouse_of(root)
+    imports.text(kind, text)
+
+
+def write_again(root: Path) -> None:
+    """Write the catalog and the lock of what is there, some times over."""
+    warehouse = warehouse_of(root)
+    for _ in range(3):
+        write_catalog(warehouse)
+        save_lock(warehouse.lock, [table.manifest for table in warehouse.versions()])
+
+
+def import_two(root: Path) -> None:
+    """Import two files under one name, one after the other."""
+    for text in (b"4HPwATDgc/ABMA\n", b"v90EAIC3BgAAAA\n"):
+        import_text("positions", text, root)
+
+
+def use_in_turn(root: Path) -> None:
+    """Move the pointer of a variant to and fro; the last version is current in the end."""
+    warehouse = warehouse_of(root)
+    for _ in range(4):
+        for table in warehouse.versions("positions"):
+            warehouse.use(table)
+
+
+def clean_up(root: Path) -> None:
+    """Delete what nobody needs."""
+    warehouse = warehouse_of(root)
+    sweep(warehouse, rubbish(warehouse))
+
+
+class Work(NamedTuple):
+    """Something to kill: what is done, and what is done before, whole."""
+
+    do: Callable[[Path], None]
+    before: Callable[[Path], None] | None = None
+    has_workers: bool = False
+
+
+SUMS = partial(build, "square_sums", Count(30))
+WORKS = {
+    "steps": Work(SUMS),
+    "rebuild": Work(partial(SUMS, force=True), SUMS),
+    "shards": Work(partial(build, "squares", Count(100))),
+    "processes": Work(partial(build, "squares", Count(100), executor="processes:2"), None, True),
+    "one-sided": Work(partial(build, "bearoff_one_sided", RaceParameters(5))),
+    "two-sided": Work(partial(build, "bearoff_two_sided", TwoSidedParameters(5, 6))),
+    "import": Work(partial(import_text, "gnubg_training", TRAINING_TEXT)),
+    "catalog and lock": Work(write_again, SUMS),
+    "current": Work(use_in_turn, import_two),
+    "clean up": Work(clean_up, import_two),
+}
+
+
+def perform(name: str, root: Path, begun: Path, kill_at: int | None, told: Path) -> None:
+    """In another process: do some work, die at a change when told, or write down the changes and seconds."""
+    changes = 0
+
+    def count(number: int) -> None:
+        nonlocal changes
+        changes = number + 1
+
+    job.CHECKPOINT_SECONDS = 0.0
+    processes.drop_root_rights()
+    if kill_at is None:
+        processes.before_changes(root, count)
+    else:
+        processes.die_at_change(root, kill_at)
+    begun.touch()
+    start = time.monotonic()
+    WORKS[name].do(root)
+    told.write_text(f"{changes} {time.monotonic() - start}")
+
+
+class Whole(NamedTuple):
+    """What some work leaves when nobody kills it, and how long it takes."""
+
+    versions: list[str]
+    files: dict[str, str]
+    changes: int
+    seconds: float
+
+
+class Kills(Campaign):
+    """Each case kills one kind of work up to three times, then lets it end."""
+
+    name = "kills"
+    small = len(WORKS)
+    full = 125
+
+    def prepare(self) -> None:
+        self.whole: dict[str, Whole] = {}
+
+    def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
+        name = list(WORKS)[number % len(WORKS)]
+        if name not in self.whole:
+            self.whole[name] = whole_of(name, self.root / "whole" / name.replace(" ", "-"))
+        whole, root = self.whole[name], folder / "warehouse"
+        begin(name, root)
+        there = whole_versions(warehouse_of(root))
+        ends = []
+        for _ in range(chance.randint(1, MOST_KILLS)):
+            ends.append(kill(name, root, whole, chance))
+            check_between(root, whole, there)
+        assert finish(name, root, folder / "told") == 0, f"expected {name} to go on to the end"
+        check_end(root, whole)
+        return ends
+
+
+def whole_of(name: str, root: Path) -> Whole:
+    """What some work leaves in a warehouse that is not there yet."""
+    begin(name, root)
+    told = root.parent / "told"
+    assert finish(name, root, told) == 0, f"expected {name} to end"
+    check_well(root)
+    changes, seconds = told.read_text().split()
+    return Whole(whole_versions(warehouse_of(root)), hashes(root), int(changes), float(seconds))
+
+
+def begin(name: str, root: Path) -> None:
+    """What is there before the work."""
+    root.parent.mkdir(parents=True, exist_ok=True)
+    before = WORKS[name].before
+    if before is not None:
+        before(root)
+
+
+def finish(name: str, root: Path, told: Path) -> int | None:
+    """The work in another process, to the end; its exit code."""
+    return processes.run(perform, name, root, root.parent / "begun", None, told)
+
+
+def kill(name: str, root: Path, whole: Whole, chance: random.Random) -> str:
+    """Do the work and kill it, or one of its workers; what happened."""
+    begun, told = root.parent / "begun", root.parent / "told"
+    begun.unlink(missing_ok=True)
+    if chance.random() < 0.5:
+        code = processes.run(perform, name, root, begun, chance.randrange(whole.changes), told)
+    else:
+        moment, is_worker = chance.uniform(0, whole.seconds), WORKS[name].has_workers and chance.random() < 0.5
+        process = processes.start(perform, name, root, begun, None, told)
+        while not begun.exists() and process.is_alive():
+            time.sleep(0.001)
+        time.sleep(moment)
+        strike(process.pid or 0, is_worker=is_worker)
+        process.join(60)
+        code = process.exitcode
+    assert code in (0, KILLED, LOST_A_WORKER), f"expected {name} to be killed or to end, found exit code {code}"
+    return {0: "ended before", KILLED: "kills", LOST_A_WORKER: "kills of a worker"}[code]
+
+
+def strike(pid: int, *, is_worker: bool) -> None:
+    """Kill a process, or the last of its children where it has any, none where it ended."""
+    try:
+        victims = psutil.Process(pid).children()[-1:] if is_worker else []
+        for victim in victims or [psutil.Process(pid)]:
+            victim.send_signal(signal.SIGKILL)
+    except psutil.NoSuchProcess:
+        pass
+
+
+def check_between(root: Path, whole: Whole, there: list[str]) -> None:
+    """After a kill: what was there is there, whole; what is new is whole too; catalog and lock can be read."""
+    warehouse = warehouse_of(root)
+    found = whole_versions(warehouse)
+    least, most = set(there) & set(whole.versions), set(there) | set(whole.versions)
+    assert least <= set(found) <= most, f"expected {least} up to {most}, found {found}"
+    assert {table.name for table in warehouse.current()} <= set(found)
+    if warehouse.catalog.exists():
+        with duckdb.connect(str(warehouse.catalog), read_only=True) as connection:
+            for (view,) in connection.sql("select view_name from duckdb_views() where not internal").fetchall():
+                connection.sql(f"select * from {view} limit 1").fetchall()
+    if warehouse.lock.exists():
+        read_lock(warehouse.lock)
+    check_well(root)
+
+
+def check_well(root: Path) -> None:
+    """Nothing is wrong with what is there."""
+    found = problems(warehouse_of(root))
+    assert found == [], f"expected no problems, found {found}"
+
+
+def check_end(root: Path, whole: Whole) -> None:
+    """In the end: the same versions, byte for byte, seen in the catalog, and nothing left over."""
+    warehouse = warehouse_of(root)
+    assert whole_versions(warehouse) == whole.versions
+    assert hashes(root) == whole.files, "expected the same bytes as of work that nobody kills"
+    left = [path.name for path in warehouse.staging.iterdir() if path.is_dir()]
+    assert left == [], f"expected no folder in {warehouse.staging}, found {left}"
+    with warehouse.connect() as connection:
+        rows = connection.sql("select dataset || '/' || variant || '/' || version from versions").fetchall()
+    assert sorted(name for (name,) in rows) == sorted(whole.versions)
+    check_well(root)
+
+
+def hashes(root: Path) -> dict[str, str]:
+    """SHA-256 of every file of every version but manifests, which tell the time, and of what names the current ones."""
+    paths = [path for table in warehouse_of(root).versions() for path in table.folder.iterdir()]
+    paths += root.glob(f"*/*/{CURRENT}")
+    return {str(path.relative_to(root)): sha256_file(path) for path in sorted(paths) if path.name != FILE_NAME}

@@ -1,0 +1,100 @@
+"""The same bytes from 1, 2 and 8 threads, and from a processor without anything special: arrays and Parquet files."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import bgdata
+from tests.conftest import sample_files
+from tests.faults.campaign import Campaign
+
+# in the order in which they are built: quick ones first, then what needs most kernels
+CHEAP = ("bearoff_one_sided", "bearoff_gammon", "bearoff_two_sided", "positions")
+CACHE = Path(
+    os.environ.get("BGDATA_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bgdata"
+)
+SETTINGS: dict[str, Mapping[str, str]] = {
+    "1 thread": {"NUMBA_NUM_THREADS": "1"},
+    "2 threads": {"NUMBA_NUM_THREADS": "2"},
+    "8 threads": {"NUMBA_NUM_THREADS": "8"},
+    "a generic processor": {
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CPU_FEATURES": "",
+        "BGDATA_CACHE": str(CACHE / "generic"),
+    },
+}
+
+
+def kinds_in_order() -> list[str]:
+    """Cheap kinds first, then the other imported ones, which computed ones may be made from, then those."""
+    kinds = bgdata.all_kinds()
+    return sorted(
+        kinds, key=lambda name: (CHEAP.index(name) if name in CHEAP else len(CHEAP), not kinds[name].takes_files)
+    )
+
+
+def begin(variables: Mapping[str, str]) -> None:
+    """In a new process: nothing that depends on the variables is loaded yet, or the comparison would be of nothing."""
+    import numba
+
+    wanted = int(variables.get("NUMBA_NUM_THREADS", numba.config.NUMBA_NUM_THREADS))
+    assert (numba.config.NUMBA_NUM_THREADS, numba.config.CPU_NAME or "") == (
+        wanted,
+        variables.get("NUMBA_CPU_NAME", ""),
+    )
+
+
+def build(root: Path, name: str) -> dict[str, str]:
+    """The smallest variant of a kind: SHA-256 of each of its files but the manifest, which tells the time."""
+    warehouse = bgdata.open_warehouse(root)
+    kind = warehouse.kind(name)
+    folder = root.parent / f"{root.name}-files"
+    folder.mkdir(exist_ok=True)
+    table = warehouse.build(name, kind.smallest, files=sample_files(kind, folder))
+    return {f"{table.name}/{entry.name}": entry.sha256 for entry in table.manifest.files}
+
+
+class SameBytes(Campaign):
+    """Each case is a kind of dataset, built in a process of each setting; the processes and their tables stay."""
+
+    name = "same-bytes"
+    small = len(CHEAP)
+    full = len(bgdata.all_kinds())
+
+    def prepare(self) -> None:
+        self.pools = {name: self.open.enter_context(pool_with(variables)) for name, variables in SETTINGS.items()}
+
+    def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:  # noqa: ARG002
+        kind = kinds_in_order()[number % self.full]
+        futures = {
+            name: pool.submit(build, self.root / name.replace(" ", "-"), kind) for name, pool in self.pools.items()
+        }
+        found = {name: future.result() for name, future in futures.items()}
+        first, *others = found
+        for name in others:
+            different = [file for file, digest in found[first].items() if found[name].get(file) != digest]
+            assert not different, f"expected the same bytes on {name} as on {first}, found others in {different}"
+            assert found[name].keys() == found[first].keys()
+        return Counter({"kinds": 1, "files": len(found[first])})
+
+
+@contextmanager
+def pool_with(variables: Mapping[str, str]) -> Iterator[ProcessPoolExecutor]:
+    """One process with changed environment variables."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        pool.submit(begin, variables).result()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    with pool:
+        yield pool

@@ -1,0 +1,180 @@
+"""Files read once: pieces of bounded size, hashes of both, limits, archives by name."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import re
+import tarfile
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgdata.errors import CorruptFileError, TooLargeError, UsageError
+from bgdata.formats import unpacking
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.unpacking import BYTES_VARIABLE, RATIO_VARIABLE, FileFacts, read_content, unpack
+
+Pack = Callable[[bytes], bytes]
+PACKS = {"plain": bytes, "gzip": gzip.compress, "bzip2": bz2.compress}
+each_pack = pytest.mark.parametrize("pack", PACKS.values(), ids=PACKS.keys())
+BOMBS = {"gzip": gzip.compress(bytes(20_000_000)), "bzip2": bz2.compress(bytes(45_000_000)) * 100}
+
+
+def pieces_of(path: Path) -> list[int]:
+    """Lengths of the pieces that are handed on, up to the error if there is one."""
+    lengths: list[int] = []
+    try:
+        unpack(path, lambda piece: lengths.append(len(piece)))
+    except TooLargeError:
+        return lengths
+    return lengths
+
+
+@each_pack
+def test_a_file_and_its_hashes(tmp_path: Path, pack: Pack) -> None:
+    text = b"some text\n" * 1000
+    packed = pack(text)
+    path = tmp_path / "x"
+    path.write_bytes(packed)
+    os.utime(path, (0, datetime(2012, 2, 12, 12, tzinfo=UTC).timestamp()))
+    sha256, content_sha256 = (hashlib.sha256(data).hexdigest() for data in (packed, text))
+    assert read_content(path) == (text, FileFacts(len(packed), sha256, content_sha256, "2012-02-12"))
+    assert type(read_bytes(path)) is bytes
+
+
+@given(st.lists(st.binary(max_size=40).map(lambda data: data * 20), max_size=4), st.integers(1, 50), st.booleans())
+def test_pieces_of_any_size_give_the_content(parts: list[bytes], chunk: int, is_gzip: bool) -> None:
+    """Of several streams, each packed by itself; a cut one is always found."""
+    pack: Pack = gzip.compress if is_gzip else bz2.compress
+    data = b"".join(map(pack, parts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unpacking, "CHUNK_BYTES", max(chunk, 10))  # of which the format is known
+        source = unpacking._Source(io.BytesIO(data), "x")
+        found = list(unpacking._streams(source, source.chunk(), "gzip" if is_gzip else "bzip2"))
+        assert b"".join(found) == b"".join(parts)
+        assert max(map(len, found), default=0) <= unpacking.CHUNK_BYTES
+        assert source.sha256.hexdigest() == hashlib.sha256(data).hexdigest()
+        for cut in {len(data) - 1, len(data) // 2} if parts else ():
+            source = unpacking._Source(io.BytesIO(data[:cut]), "x")
+            if cut in {sum(len(pack(part)) for part in parts[:n]) for n in range(len(parts))}:
+                continue  # between two streams
+            with pytest.raises(CorruptFileError, match=r"expected packed data in x, found: .*; fetch it again"):
+                list(unpacking._streams(source, source.chunk(), "gzip" if is_gzip else "bzip2"))
+
+
+def test_gzip_may_be_padded_with_zeros(tmp_path: Path) -> None:
+    """As `gzip.decompress` has it, too; bzip2 may not."""
+    packed = gzip.compress(b"first\n") + bytes(1000) + gzip.compress(b"second\n") + bytes(unpacking.CHUNK_BYTES * 2)
+    (tmp_path / "x").write_bytes(packed)
+    assert read_bytes(tmp_path / "x") == b"first\nsecond\n"
+    (tmp_path / "x").write_bytes(bz2.compress(b"first\n") + bytes(10))
+    with pytest.raises(CorruptFileError):
+        read_bytes(tmp_path / "x")
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_little_files_of_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Unpacking ends at the limit, in pieces that are small; the limit can be lifted."""
+    path = tmp_path / "x.packed"
+    path.write_bytes(BOMBS[kind])
+    size = path.stat().st_size
+    assert size < 20_000
+    message = (
+        rf"expected at most 200 times as much content as file in {path}, found 1[67],\d\d\d,\d\d\d bytes and more "
+        rf"in {size:,}; if that is meant, set {RATIO_VARIABLE} to how many times it may be"
+    )
+    with pytest.raises(TooLargeError, match=f"^{message}$"):
+        read_content(path)
+    lengths = pieces_of(path)
+    assert max(lengths) <= unpacking.CHUNK_BYTES
+    assert sum(lengths) <= unpacking.FREE_BYTES
+    monkeypatch.setenv(RATIO_VARIABLE, "1e9")
+    monkeypatch.setenv(BYTES_VARIABLE, "19_999_999")
+    assert sum(pieces_of(path)) <= 19_999_999
+    monkeypatch.setenv(BYTES_VARIABLE, "2e7")
+    assert sum(pieces_of(path)) == 20_000_000 or kind == "bzip2"
+
+
+def test_texts_that_pack_well_are_no_bombs(tmp_path: Path) -> None:
+    text = b"4HPwATDgc/ABMA\n" * 1_000_000
+    (tmp_path / "x").write_bytes(bz2.compress(text))
+    assert read_bytes(tmp_path / "x") == text
+
+
+@each_pack
+def test_sizes_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Pack) -> None:
+    """Of content, however it is packed."""
+    path = tmp_path / "x"
+    path.write_bytes(pack(b"x" * 1000))
+    monkeypatch.setenv(BYTES_VARIABLE, "1000")
+    assert len(read_bytes(path)) == 1000
+    monkeypatch.setenv(BYTES_VARIABLE, "999")
+    message = f"expected at most 999 bytes of content in {path}, found more; if that is meant, set {BYTES_VARIABLE} "
+    with pytest.raises(TooLargeError, match=message):
+        read_bytes(path)
+
+
+@pytest.mark.parametrize("text", ["", "much", "nan", "inf"])
+def test_limits_that_are_no_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    (tmp_path / "x").write_bytes(b"x")
+    monkeypatch.setenv(RATIO_VARIABLE, text)
+    with pytest.raises(
+        UsageError, match=f"expected a number in the environment variable {RATIO_VARIABLE}, got '{text}'"
+    ):
+        read_bytes(tmp_path / "x")
+
+
+def zipped(data: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        if data:
+            archive.writestr("x.txt", data)
+    return buffer.getvalue()
+
+
+def tarred(data: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        info = tarfile.TarInfo("x.txt")
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+ARCHIVES: dict[str, bytes] = {
+    "a zip archive": zipped(b"text\n"),
+    "an empty zip archive": zipped(b""),
+    "a tar archive": tarred(b"text\n"),
+    "xz": lzma.compress(b"text\n"),
+    "zstd": b"\x28\xb5\x2f\xfd and so on",
+    "a 7z archive": b"7z\xbc\xaf\x27\x1c and so on",
+    "a rar archive": b"Rar!\x1a\x07 and so on",
+}
+WRAPPED = {
+    **ARCHIVES,
+    **{f"{name} in gzip": gzip.compress(data) for name, data in ARCHIVES.items()},
+    **{f"{name} in bzip2": bz2.compress(data) for name, data in ARCHIVES.items()},
+    "gzip in gzip": gzip.compress(gzip.compress(b"text\n")),
+    "gzip in bzip2": bz2.compress(gzip.compress(b"text\n")),
+    "bzip2 in gzip": gzip.compress(bz2.compress(b"text\n")),
+    "bzip2 in bzip2": bz2.compress(bz2.compress(b"")),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_archives_are_named(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "x.gz"
+    path.write_bytes(WRAPPED[name])
+    message = f"expected text in {path}, plain or packed once with gzip or bzip2, found {name}; unpack it first"
+    with pytest.raises(CorruptFileError, match=f"^{re.escape(message)}$"):
+        read_bytes(path)

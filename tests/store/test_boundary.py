@@ -1,0 +1,281 @@
+"""A warehouse from a stranger: whatever its manifests, files, links and catalog hold gets no further than an error."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bgdata.errors import BgdataError, QueryError
+from bgdata.store.catalog import connect, write_catalog
+from bgdata.store.locked_sql import Limits, reading_query
+from bgdata.store.progress import Silence
+from bgdata.store.table import Table
+from bgdata.store.verify import Status, verify, verify_files
+from bgdata.store.warehouse import Warehouse
+from tests.store.toy import Count, toy_warehouse
+
+TEN = Count(10)
+
+
+def test_a_variant_that_holds_sql(toys: Warehouse, tmp_path: Path) -> None:
+    """As it was shown: sealed anew, `verify` said ok and ran part of it, and a query wrote a start-up file."""
+    table = toys.build("squares", TEN)
+    evil = tmp_path / "evil"
+    sql = f"10; copy (select 1) to '{evil}'; create view x as select 1"
+    manifest = table.manifest
+    for changes in ({"variant": sql}, {"variant": "10' union all from read_text('/etc/passwd')--"}, {"dataset": sql}):
+        (table.folder / "manifest.json").unlink()
+        dataclasses.replace(manifest, **changes).save(table.folder)  # type: ignore[arg-type]
+        write_catalog(toys)
+        statuses = [finding.problem for finding in verify(toys, [Table(table.folder)], **SAMPLE)]
+        assert any("expected the name of a" in problem for problem in statuses)
+        with toys.connect() as connection, pytest.raises(duckdb.Error, match="is damaged: expected the name of a"):
+            connection.sql("from squares").fetchall()
+        with (
+            duckdb.connect(str(toys.catalog), read_only=True) as plain,
+            pytest.raises(duckdb.Error, match="is damaged"),
+        ):
+            plain.sql("from squares").fetchall()
+    assert not evil.exists()
+
+
+SAMPLE = {"sample_rows": 5, "seed": 0, "progress": Silence()}
+
+
+def test_parameters_that_hold_sql(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    manifest = table.manifest
+    (table.folder / "manifest.json").unlink()
+    dataclasses.replace(manifest, parameters={"count": "10'; drop view x; --"}).save(table.folder)
+    with toys.connect() as connection, pytest.raises(duckdb.Error, match="expected count of type int"):
+        connection.sql("from squares").fetchall()
+
+
+@pytest.mark.parametrize("name", ["a'b", "x; drop view y", "..", "$(id)", "A", "a--b", "é", "x" * 250])
+def test_folders_that_nobody_of_us_names_so(toys: Warehouse, name: str) -> None:
+    """They are passed over as other people's files are."""
+    whole = toys.build("squares", TEN)
+    if name != "..":
+        (toys.root / "squares" / name / whole.folder.name).mkdir(parents=True)
+    write_catalog(toys)
+    assert [table.name for table in toys.versions()] == [whole.name]
+    assert list(toys.versions("squares", name)) == []
+    with pytest.raises(BgdataError):
+        toys.open("squares", name)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "create view squares as from read_text('{secret}')",
+        "create view squares as from read_csv('{secret}')",
+        "create view squares as select 666 as square, '10' as variant, 1 as number",
+        "create view squares_10 as from read_blob('{secret}'); create view squares as from squares_10",
+        "create macro epc(x) as (select content from read_text('{secret}')); create view squares as select 7 as s",
+        "create table squares as select 7 as square",
+    ],
+)
+def test_a_catalog_that_came_along_is_never_queried(toys: Warehouse, tmp_path: Path, hostile: str) -> None:
+    toys.build("squares", TEN)
+    secret = tmp_path / "secret"
+    secret.write_text("the secret")
+    toys.catalog.unlink()
+    with duckdb.connect(str(toys.catalog)) as connection:
+        connection.execute(hostile.format(secret=secret))
+    with toys.connect() as connection:
+        assert connection.sql("select max(square), pip_count([1, 1]) from squares").fetchall() == [(81, 3)]
+        assert "secret" not in str(connection.sql("from squares").fetchall())
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "square.npy", "table.parquet", "current"])
+@pytest.mark.parametrize("what", ["pipe", "link", "folder"])
+def test_only_regular_files_are_opened(toys: Warehouse, name: str, what: str) -> None:
+    """A pipe made `verify` wait for ever."""
+    table = toys.build("squares", TEN)
+    path = (table.folder.parent if name == "current" else table.folder) / name
+    path.rename(toys.root / "other")
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "link":
+        path.symlink_to(toys.root / "other")
+    else:
+        path.mkdir()
+    if name != "current":
+        findings = list(verify(toys, [Table(table.folder)], **SAMPLE))
+        assert f"expected a regular file in {path}, found a {what}" in findings[-1].problem
+    write_catalog(toys)
+    with toys.connect() as connection:
+        if name == "square.npy":  # SQL does not read it
+            assert connection.sql("select max(square) from squares").fetchall() == [(81,)]
+        else:
+            with pytest.raises(duckdb.Error, match=rf"is damaged: expected a regular file in .*{name}, found a {what}"):
+                connection.sql("from squares").fetchall()
+
+
+WRITES = "(copy (select 1 as number) to '{parquet}' (use_tmp_file false))"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "from read_text('/etc/passwd')",
+        "from read_blob('{root}/warehouse.lock')",
+        "from read_parquet('{root}/**/*.parquet')",
+        "from glob('/etc/*')",
+        "from '/etc/passwd'",
+        "from read_csv('https://example.org/x.csv')",
+        f"with a as {WRITES} select 1",
+        f"select (with a as materialized {WRITES} select 1)",
+        f"explain analyze with a as {WRITES} select 1",
+        f"from query('with a as {WRITES.replace(chr(39), chr(39) * 2)} select 1')",
+        "from enable_logging('QueryLog', storage='file', storage_path='{root}')",
+        "from duckdb_secrets()",
+        "from sql",
+    ],
+)
+def test_queries_that_would_leave_their_tables(toys: Warehouse, sql: str) -> None:
+    table = toys.build("squares", TEN)
+    before = table.parquet.read_bytes()
+    table.parquet.chmod(0o644)
+    text = reading_query(sql.format(root=toys.root.resolve(), parquet=table.parquet.resolve()))
+    with connect(toys, limits=Limits(10)) as connection, pytest.raises(duckdb.Error):
+        connection.sql(text).fetchall()
+    assert table.parquet.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "copy (select 1) to 'x'",
+        "copy (pivot (select 1 as a, 2 as b) on a using sum(b)) to 'x'",
+        "explain analyze copy (select 1) to 'x'",
+        "explain (analyze) copy (select 1) to 'x'",
+        "install httpfs",
+        "load httpfs",
+        "attach 'x'",
+        "set lock_configuration = false",
+        "set variable x = 1",
+        "pragma enable_profiling",
+        "call enable_logging()",
+        "export database 'x'",
+        "drop view squares",
+        "create table x as select 1",
+        "insert into manifests select * from manifests",
+    ],
+)
+def test_statements_that_do_more_than_read(sql: str) -> None:
+    with pytest.raises(QueryError, match=r"expected a query that only reads, got .*; try: --allow-files"):
+        reading_query(sql)
+
+
+@pytest.mark.parametrize("sql", ["select 1; select 2", "select 1; copy (select 1) to 'x'; --"])
+def test_one_statement(sql: str) -> None:
+    with pytest.raises(QueryError, match="expected one query, got "):
+        reading_query(sql)
+
+
+@pytest.mark.parametrize("sql", ["sel", "select 1) union (select 2", "select 1 )", "select /*", "select 'a"])
+def test_what_is_no_sql(sql: str) -> None:
+    with pytest.raises(QueryError, match="expected a valid query: "):
+        reading_query(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("select max(square) from squares;", [(81,)]),
+        ("select (1); -- ;", [(1,)]),
+        ("  -- first\nfrom squares where number = 3 -- last", [("10", 3, 9)]),
+        ("select ';' as x", [(";",)]),
+        ("pivot (select 1 as a, 2 as b) on a using sum(b)", [(2,)]),
+        ("with a as (select 5 as x) from a", [(5,)]),
+        ("values (1, 2)", [(1, 2)]),
+        ("select epc(6.0)", [(49.0,)]),
+        ("select bearoff_index([1, 0])", [(1,)]),
+    ],
+)
+def test_queries_under_lock(toys: Warehouse, sql: str, rows: list[tuple[object, ...]]) -> None:
+    """Our own functions too, which are Python's."""
+    toys.build("squares", TEN)
+    with connect(toys, limits=Limits(60)) as connection:
+        assert [tuple(row) for row in connection.sql(reading_query(sql)).fetchall()] == rows
+
+
+@pytest.mark.parametrize("sql", ["describe squares", "show tables", "summarize squares", "explain select 1"])
+def test_descriptions_under_lock(toys: Warehouse, sql: str) -> None:
+    toys.build("squares", TEN)
+    with connect(toys, limits=Limits(60)) as connection:
+        assert connection.sql(reading_query(sql)).fetchall()
+
+
+def test_order_is_kept(toys: Warehouse) -> None:
+    with_rows = toys.build("squares", Count(100))
+    assert with_rows
+    with connect(toys, limits=Limits(60)) as connection:
+        found = connection.sql(reading_query("select number from squares order by number % 7, number desc")).fetchall()
+    assert [number for (number,) in found] == sorted(range(100), key=lambda number: (number % 7, -number))
+
+
+def test_limits(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    with (
+        connect(toys, limits=Limits(0.2)) as connection,
+        pytest.raises(duckdb.InterruptException, match="maximum exec"),
+    ):
+        connection.sql("select count(*) from range(1000000000000)").fetchall()
+    with (
+        connect(toys, limits=Limits(60, 50_000_000)) as connection,
+        pytest.raises((duckdb.OutOfMemoryException, duckdb.InterruptException)),
+    ):
+        connection.sql("select len(list(range)) from range(1000000000)").fetchall()
+
+
+def test_no_temporary_folder_is_left(toys: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toys.build("squares", TEN)
+    monkeypatch.chdir(tmp_path)
+    with toys.connect() as connection:
+        connection.sql("from squares order by all").fetchall()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("create or replace view squares as select 1", "its views"),
+        ("create or replace macro epc(x) as 7", "its macros"),
+        ("create macro evil(x) as x", "its macros"),
+        ("create table evil(x int)", "its tables"),
+        ("create schema evil", "its schemas"),
+        ("insert into manifests values ('r1-00000000', true, '{}')", "the manifests"),
+    ],
+)
+def test_verify_covers_the_catalog(toys: Warehouse, sql: str, what: str) -> None:
+    toys.build("squares", TEN)
+    assert [finding.status for finding in verify_files(toys)] == [Status.PASSED]
+    with duckdb.connect(str(toys.catalog)) as connection:
+        connection.execute(sql)
+    (finding,) = verify_files(toys)
+    assert (finding.subject, finding.status) == ("catalog.duckdb", Status.FAILED)
+    assert f"expected {what} as" in finding.problem
+
+
+def test_verify_covers_whole_catalogs_and_locks(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    toys.lock.write_text("junk")
+    toys.catalog.write_bytes(b"junk" * 1000)
+    assert ["expected a " in finding.problem for finding in verify_files(toys)] == [True, True]
+    toys.catalog.unlink()
+    toys.lock.unlink()
+    assert [finding.status for finding in verify_files(toys)] == [Status.SKIPPED]
+
+
+def test_a_copy_is_well(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    shutil.copytree(toys.root, toys.root.with_name("copy"))
+    statuses = {finding.status for finding in verify_files(toy_warehouse(toys.root.with_name("copy")))}
+    assert statuses <= {Status.PASSED, Status.SKIPPED}
