@@ -19,7 +19,7 @@ class Campaign(ABC):
     """Use as a context manager: a folder is there between, in memory where that can be, and what `prepare` opens."""
 
     name: ClassVar[str]
-    small: ClassVar[int]  # cases in `make test-all`: a minute for all campaigns together
+    small: ClassVar[int]  # cases in `make test-all`: some minutes for all campaigns together
     full: ClassVar[int]
 
     def __init__(self, seed: int) -> None:
