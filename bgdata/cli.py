@@ -15,7 +15,7 @@ from bgdata.commands.options import executor_option, gnubg_option, threads_optio
 from bgdata.commands.train import train
 from bgdata.datasets import all_kinds
 from bgdata.errors import BgdataError, UsageError
-from bgdata.process import BROKEN_PIPE, is_stopping, say_stopped
+from bgdata.process import BROKEN_PIPE, is_stopping, keep, say_stopped
 from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.warehouse import Warehouse
 
@@ -31,6 +31,7 @@ class Commands(click.Group):
     nobody reads the output."""
 
     def main(self, *arguments: Any, **options: Any) -> Any:
+        keep("")  # of what another command has finished in this process
         try:
             return super().main(*arguments, **options)
         except SystemExit:

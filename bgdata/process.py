@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 UNWIND_SECONDS = 0.4  # that the main thread has to unwind
-TIDY_SECONDS = 0.4  # that tidying up has then
+TIDY_SECONDS = 2.0  # that tidying up may take then, which takes milliseconds where the disk answers
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 BROKEN_PIPE = 128 + signal.SIGPIPE  # exit code where nobody reads the output any more
 
@@ -215,7 +215,7 @@ def _cut_off(number: int) -> NoReturn:
         with suppress(OSError):
             os.write(2, f"{line[-1]}\n".encode())
     else:
-        time.sleep(TIDY_SECONDS)  # the main thread has said it, and is on its way out
+        time.sleep(UNWIND_SECONDS)  # the main thread has said it, and is on its way out
     _leave(128 + number)
 
 

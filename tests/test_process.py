@@ -159,7 +159,7 @@ READERS = [
     ["query", "select * from range(100000)", "--format", "csv"],
     ["query", "select * from range(100000)", "--format", "json"],
     ["show", "4HPwATDgc/ABMA", "--roll", "31"],
-    ["met", "show"],
+    ["met", "show", "published-12"],
 ]
 
 
@@ -225,6 +225,7 @@ def test_what_is_said_is_what_is_kept(capsys: pytest.CaptureFixture[str]) -> Non
         with keeping(lambda: str(1 // 0)):
             raise KeyboardInterrupt
 
+    keep("")  # what other tests have built
     assert said_when_stopped(nothing, capsys) == f"{NOTHING}\n"
     goes_on = "the same command goes on from there\n"
     assert said_when_stopped(some, capsys) == f"error: interrupted; step 3 is kept, {goes_on}"

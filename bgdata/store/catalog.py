@@ -95,6 +95,7 @@ def fill_catalog(
     run_scripts(connection, "macros")
     create_manifests(connection, readable, {table.folder for table in current})
     taken = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
+    taken |= {"labelled_boards", "benchmark_boards"}
     taken |= {name for folder in ("lookups", "views") for name in created_names(folder)}
     selects: dict[str, list[str]] = {}
     shown: set[str] = set()
@@ -296,7 +297,8 @@ SHOWN = "not internal and"
 DEFINED = {  # everything that a catalog defines, by what holds it
     "views": f"select view_name, sql, comment from duckdb_views() where {SHOWN}",
     "tables": f"select table_name, sql, comment from duckdb_tables() where {SHOWN}",
-    "macros": f"select function_name, concat(parameters, macro_definition), comment from duckdb_functions() where {SHOWN}",
+    "macros": f"select function_name, concat(parameters::varchar, macro_definition), comment from duckdb_functions()"
+    f" where {SHOWN}",
     "types": f"select type_name, logical_type, comment from duckdb_types() where {SHOWN}",
     "schemas": f"select schema_name, '', comment from duckdb_schemas() where {SHOWN}",
     "sequences": "select sequence_name, '', comment from duckdb_sequences() where",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bgdata.errors import BgdataError, VersionInUseError
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import read_lock
-from bgdata.store.storage import locked, remove_folder, storage_errors
+from bgdata.store.storage import is_locked, remove_folder, storage_errors
 from bgdata.store.table import Table
 from bgdata.store.warehouse import CURRENT, VERSION, Warehouse, newest
 
@@ -155,22 +155,7 @@ def check_no_builds(warehouse: Warehouse) -> None:
 def is_held(path: Path) -> bool:
     """Whether a process holds the lock of something in the staging folder."""
     match = STAGED.fullmatch(path.name)
-    lock = path.with_name(f"{match[1] if match else path.name}.lock")
-    if not lock.exists():
-        return False
-    try:
-        with locked(lock, _refuse):
-            return False
-    except _HeldError:
-        return True
-
-
-class _HeldError(Exception):
-    """Somebody else holds a lock."""
-
-
-def _refuse() -> None:
-    raise _HeldError
+    return is_locked(path.with_name(f"{match[1] if match else path.name}.lock"))
 
 
 def size(path: Path) -> int:

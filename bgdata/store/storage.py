@@ -150,6 +150,22 @@ def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[N
             os.close(handle)  # whatever happens: the lock ends with it
 
 
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock of a file; nobody does of one that is not there."""
+    with storage_errors("look at the lock of", path):
+        try:
+            handle = os.open(path, os.O_RDWR)
+        except FileNotFoundError:
+            return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 def open_locked(path: Path, waiting: Callable[[], None]) -> int:
     """Open and lock a file, once more where its last holder removed it: others lock a new one by then."""
     while True:

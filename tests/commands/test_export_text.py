@@ -162,7 +162,7 @@ def test_formats_that_do_not_fit(imports: Imports, kind: str) -> None:
 
 @pytest.mark.parametrize("form", TEXT_FORMATS)
 def test_tables_that_fit_no_format(small_root: Path, tmp_path: Path, form: str) -> None:
-    for title in ("bearoff_gammon/3x15", "benchmark_scores/pubeval-0ply-contact"):
+    for title in ("bearoff_gammon/3x15", "benchmark_scores/pubeval-0ply-imported-contact"):
         result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")
         assert error_of(result, 2).startswith(f"expected a format for {title}/r1-")
         assert error_of(result, 2).endswith(f" among none, got {form}")

@@ -23,7 +23,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "query": [("from bearoff_one_sided_3x15 limit 3",), ("select 1 where false",)],
     "eval": [(START_ID,), (POSITION,)],
     "hint": [(START_ID, "31")],
-    "cube": [(START_ID,), (POSITION, "--score", "0-1", "--length", "7")],
+    "cube": [(START_ID,), (POSITION, "--score", "0-1", "--length", "7", "--met", "published-12")],
     "luck": [("{tmp}/session.mat",), ("{tmp}/session.mat", "--games")],
     "rollout": [(START_ID, *TRIALS), (START_ID, "31", *TRIALS)],
     "benchmark": [

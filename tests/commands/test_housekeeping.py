@@ -104,7 +104,8 @@ def test_gc(two_networks: tuple[Warehouse, Table, Table]) -> None:
     assert succeeds(warehouse.root, "gc") == "nothing to delete\n"
 
 
-def test_the_lock_follows_the_pointer(warehouse: Warehouse, small_defaults: None) -> None:
+@pytest.mark.usefixtures("small_defaults")
+def test_the_lock_follows_the_pointer(warehouse: Warehouse) -> None:
     """It would state digests that views do not show; and `diff` says which version to use."""
     succeeds(warehouse.root, "lock")
     table = warehouse.open("bearoff_gammon", "3x15")

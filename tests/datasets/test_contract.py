@@ -275,7 +275,9 @@ def test_verify_says_what_was_recomputed_or_why_not(small_root: Path, kind: Data
     for rows in (None, 2, 0):
         found = finding_of(table.name, RECOMPUTED, partial(check_recomputed, warehouse, table, rows, 0, Silence()))
         assert found.text, found
-        assert found.status is (Status.SKIPPED if rows == 0 or kind.takes_files else Status.PASSED)
+        few_games = kind.name == "cube_studies" and rows == 2  # only whole arms can be played again
+        is_skipped = rows == 0 or kind.takes_files or few_games
+        assert found.status is (Status.SKIPPED if is_skipped else Status.PASSED)
 
 
 @every_kind
@@ -361,6 +363,11 @@ def test_bad_parameters_are_refused(memory_path: Path, kind: Dataset[Any]) -> No
 
 @each_kind
 def test_inputs_are_kinds(kind: Dataset[Any]) -> None:
-    for name, parameters in kind.inputs(kind.smallest).values():
+    for wanted in kind.inputs(kind.smallest).values():
+        if isinstance(wanted, str):  # a version
+            name, *place = wanted.split("/")
+            assert (name in KINDS, len(place)) == (True, 2)
+            continue
+        name, parameters = wanted
         KINDS[name].check_parameters(parameters)
         assert KINDS[name].slug(parameters)

@@ -184,8 +184,10 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     assert int(found.pop("cube_summary")) >= 1
     assert found.pop("selfplay_labels_summary") == "3"  # classes
     assert [found.pop(f"{name}_summary") for name in ("benchmark", "game", "referee")] == ["1"] * 3
-    # the start position of the sample of training data, in both benchmarks, as it is and flipped
-    assert found.pop("leakage") == "4"
+    labelled = sum(manifest.rows for manifest in manifests if bgdata.all_kinds()[manifest.dataset].is_labelled)
+    assert found.pop("labelled_boards") == str(labelled)
+    assert 0 < int(found.pop("leakage")) <= labelled
+    assert int(found.pop("benchmark_boards")) > 0
     assert found.pop("bearoff_positions") == str(rows["bearoff_one_sided"])
     assert found.pop("bearoff_error_summary") == "1"
     assert found.pop("versions") == found.pop("manifests") == str(len(manifests))

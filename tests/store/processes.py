@@ -24,6 +24,7 @@ _CONTEXT.set_forkserver_preload(
         "pytest",
         "pandas",  # PyArrow loads it where it is installed
         "tests.store.toy",
+        "bgdata.cli",
         "tests.datasets.importing",
         "bgdata.bearoff.race",
         "bgdata.bearoff.two_sided",

@@ -38,7 +38,7 @@ def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
     path = folder / "race.bm"
     path.write_text("".join(f"e {key} 0.5 0 0 0 0\n" for key in keys))
     kind = GnubgBenchmark()
-    warehouse.build(kind.name, kind.parameters_of([path], {}), files=[path])
+    warehouse.build(kind.name, kind.parameters_of([path]), files=[path])
 
 
 def leaking(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
