@@ -21,7 +21,7 @@ LINES = 10_000
 def test_spoiled_files(imports: Imports, name: str) -> None:
     table = FORMATS[name].check(imports, LINES, random.Random(name))
     read, with_rows, _, aside = counts(table)
-    assert read >= 0.9 * LINES or name == "sgf"  # which has trees for lines
+    assert read > LINES / 2 or name == "sgf"  # which has trees for lines; others lose line ends too
     assert with_rows > read / 20
     assert aside > read / 20
     assert problems(imports.warehouse, 1) == []
