@@ -177,9 +177,11 @@ def parse_json(written: bytes) -> Any:
         raise ValueError(f"{word}, which is no number in JSON")
 
     try:
-        return json.loads(written, parse_constant=refuse)
+        value = json.loads(written, parse_constant=refuse)
+        json.dumps(value, ensure_ascii=False).encode()  # halves of letters, which no other reader takes
     except RecursionError:
         raise ValueError("values inside values without end") from None
+    return value
 
 
 def is_count(value: object) -> bool:

@@ -46,7 +46,7 @@ class Lines(NamedTuple):
         table = imports.text(self.kind, text, self.file)
         found = check_lines(table, text)
         for number, line in enumerate(lines_of(text), start=1):
-            row = alone.get(line.rstrip(b"\r\n"))
+            row = alone.get(line)
             if row is not None:
                 assert facts(found.get(number, {})) == row, f"expected {row} of line {number}, {line!r}"
         return table
@@ -150,7 +150,7 @@ def facts(row: dict[str, Any]) -> dict[str, Any]:
 def rows_of_lines(table: Table, text: bytes) -> dict[bytes, dict[str, Any]]:
     """line -> what its row says, for the lines that give one."""
     lines = lines_of(text)
-    return {lines[row["line"] - 1].rstrip(b"\r\n"): facts(row) for row in rows(table)}
+    return {lines[row["line"] - 1]: facts(row) for row in rows(table)}
 
 
 def check_lines(table: Table, text: bytes) -> dict[int, dict[str, Any]]:

@@ -167,6 +167,13 @@ def test_nesting_without_end(path: Path) -> None:
         load_manifest(path.parent)
 
 
+def test_half_a_letter(path: Path) -> None:
+    """DuckDB refuses such JSON."""
+    dataclasses.replace(MANIFEST, source_commit="\ud800").save(path.parent)
+    with pytest.raises(ManifestFormatError, match="surrogates not allowed"):
+        load_manifest(path.parent)
+
+
 def test_larger_than_any(path: Path) -> None:
     with path.open("r+b") as file:
         file.truncate(1 << 40)
