@@ -77,6 +77,7 @@ def test_a_damaged_version_does_not_become_current(two_networks: tuple[Warehouse
     path.write_bytes(b"")
     assert error_of(run(warehouse.root, "use", first.name), 1).startswith("expected ")
     assert warehouse.open("network", "small").folder == second.folder
+    assert f"    {first.name} is damaged: expected " in succeeds(warehouse.root, "list")
 
 
 def test_rm(two_networks: tuple[Warehouse, Table, Table]) -> None:
