@@ -243,7 +243,7 @@ def show(position: str, roll: str | None, svg: Path | None) -> None:
 @gnubg_option
 @click.option("--allow-files", is_flag=True, help="Any statements, which may read and write any files.")
 @click.option(
-    "--seconds", default=600.0, show_default=True, type=click.FloatRange(0.01), metavar="S", help="Stop it after so long."
+    "--seconds", default=600.0, show_default=True, type=click.FloatRange(0.01), metavar="S", help="Stop after so long."
 )
 @click.option("--memory", type=click.FloatRange(0.1), metavar="GB", help="Most memory.  [default: half of all]")
 @click.pass_obj
