@@ -228,7 +228,7 @@ def show(position: str, roll: str | None, svg: Path | None) -> None:
     show_position(position, roll, svg)
 
 
-@main.command()
+@main.command(short_help="Run one SQL query on the tables.")
 @click.argument("sql", required=False)
 @click.option("--file", type=click.Path(path_type=Path, dir_okay=False), help="Read the query from a file.")
 @click.option(
@@ -242,7 +242,9 @@ def show(position: str, roll: str | None, svg: Path | None) -> None:
 @click.option("-o", "--output", type=OUTPUT, help="Write to a file (needed for parquet).")
 @gnubg_option
 @click.option("--allow-files", is_flag=True, help="Any statements, which may read and write any files.")
-@click.option("--seconds", default=600.0, show_default=True, type=click.FloatRange(0.01), help="Stop it after so long.")
+@click.option(
+    "--seconds", default=600.0, show_default=True, type=click.FloatRange(0.01), metavar="S", help="Stop after so long."
+)
 @click.option("--memory", type=click.FloatRange(0.1), metavar="GB", help="Most memory.  [default: half of all]")
 @click.pass_obj
 def query(

@@ -34,7 +34,7 @@ def rm(warehouse: Warehouse, version: str) -> None:
     remove_version(warehouse, version)
 
 
-@click.command(short_help="Delete what nobody needs: old versions, staging of builds that ended.")
+@click.command(short_help="Delete the versions and the staging that nobody needs.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj

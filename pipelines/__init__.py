@@ -1,19 +1,40 @@
 """Prefect flows over bgdata. They name steps, retry and report; the library computes, and knows nothing of Prefect.
 
 Prefect is set quiet, local and offline here, before anything imports it: its database lives in .bgdata/prefect of the
-current folder, nothing is sent anywhere, and no server has to be started.
+current folder, nothing is sent anywhere, and no server has to be started. Where that folder cannot be written, the
+database is temporary: it only remembers past runs.
 """
 
+import atexit
 import os
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 
-HOME = Path(os.environ.get("PREFECT_HOME", Path.cwd() / ".bgdata" / "prefect"))
-HOME.mkdir(parents=True, exist_ok=True)  # Prefect makes one level only, and its server dies silently without it
+
+def writable_home(wanted: Path) -> Path:
+    """The folder, made where it is missing, or a temporary one where that cannot be; then it says so."""
+    try:
+        wanted.mkdir(
+            parents=True, exist_ok=True
+        )  # Prefect makes one level only, and its server dies silently without it
+        with tempfile.TemporaryFile(dir=wanted):
+            return wanted
+    except OSError as error:
+        found = Path(tempfile.mkdtemp(prefix="bgdata-prefect-"))
+        atexit.register(shutil.rmtree, found, ignore_errors=True)
+        reason = (error.strerror or str(error)).lower()
+        print(f"cannot write {wanted}: {reason}; this run is not remembered", file=sys.stderr)
+        return found
+
+
+HOME = writable_home(Path(os.environ.get("PREFECT_HOME", Path.cwd() / ".bgdata" / "prefect")))
+os.environ["PREFECT_HOME"] = str(HOME)
 
 _SERVICES = ("TRIGGERS", "SCHEDULER", "LATE_RUNS", "FOREMAN", "CANCELLATION_CLEANUP", "PAUSE_EXPIRATIONS")
 SETTINGS = {
     "DO_NOT_TRACK": "1",
-    "PREFECT_HOME": str(HOME),
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # failures are raised too: `main` prints one line of them, not two tracebacks
     "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",

@@ -34,13 +34,14 @@ def print_kinds(warehouse: Warehouse) -> None:
         click.echo(f"{name}  [{defaults}]\n    {kind.summary}")
         for table in warehouse.versions(name):
             try:
+                table.check_sizes()
                 manifest = table.manifest
                 size = sum(entry.bytes for entry in manifest.files)
                 mark = "*" if is_current(warehouse, table) else " "
-                name = f"{manifest.variant:<8} {manifest.version}"
-                click.echo(f"  {mark} {name}  {manifest.rows:>12,} rows  {size / 1e6:>8,.1f} MB")
+                title = f"{manifest.variant:<8} {manifest.version}"
+                click.echo(f"  {mark} {title}  {manifest.rows:>12,} rows  {size / 1e6:>8,.1f} MB")
             except BgdataError as error:
-                click.echo(f"    {table.name}: {error}")
+                click.echo(f"    {table.name} is damaged: {error}")
     if not warehouse.root.is_dir():
         click.echo(f"\nno warehouse in {warehouse.root} yet; try: bgdata build")
 

@@ -47,7 +47,7 @@ class RaceDataset(Dataset[RaceParameters]):
         FlatArray("sd_rolls", "float32", "row", "Standard deviation of the rolls"),
     )
     key: ClassVar[tuple[str, ...]] = ("position_index",)
-    whole_rows = 5_000_000
+    whole_rows = 1 << 40  # all: a sample of enough rows, one by one, would take longer
     rolls_estimate: ClassVar[float]  # stored chances a row, for the estimate
 
     @abstractmethod

@@ -67,7 +67,7 @@ def remove(warehouse: Warehouse, table: Table) -> Table | None:
     who = needed_by(warehouse, table)
     if who:
         named = ", ".join(who[:MOST_NAMED]) + (f" and {len(who) - MOST_NAMED} more" if len(who) > MOST_NAMED else "")
-        raise VersionInUseError(f"expected a version that nothing is made from, got {table.name}: {named} needs it")
+        raise VersionInUseError(f"expected a version that nothing is made from, got {table.name}, needed by {named}")
     check_no_builds(warehouse)
     delete_version(warehouse, table)
     rest = list(warehouse.versions(*table.folder.parts[-3:-1]))

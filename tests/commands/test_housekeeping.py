@@ -77,6 +77,7 @@ def test_a_damaged_version_does_not_become_current(two_networks: tuple[Warehouse
     path.write_bytes(b"")
     assert error_of(run(warehouse.root, "use", first.name), 1).startswith("expected ")
     assert warehouse.open("network", "small").folder == second.folder
+    assert f"    {first.name} is damaged: expected " in succeeds(warehouse.root, "list")
 
 
 def test_rm(two_networks: tuple[Warehouse, Table, Table]) -> None:
@@ -87,7 +88,7 @@ def test_rm(two_networks: tuple[Warehouse, Table, Table]) -> None:
     inputs = first.manifest.inputs["two_sided"].partition("@")[0]
     needed = warehouse.open_reference(inputs)
     error = error_of(run(warehouse.root, "rm", needed.name), 1)
-    assert error == f"expected a version that nothing is made from, got {needed.name}: {first.name} needs it"
+    assert error == f"expected a version that nothing is made from, got {needed.name}, needed by {first.name}"
     assert succeeds(warehouse.root, "rm", first.name) == f"deleted {first.name}\n"
     assert not first.folder.parent.exists()
     assert succeeds(warehouse.root, "rm", needed.name) == f"deleted {needed.name}\n"

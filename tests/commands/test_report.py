@@ -22,6 +22,7 @@ def test_list(small_root: Path, tmp_path: Path) -> None:
     shown = succeeds(small_root, "list")
     for table in bgdata.open_warehouse(small_root).versions():
         assert re.search(rf"{table.manifest.variant} +{table.folder.name} +{table.manifest.rows:,} rows", shown)
+    assert "damaged" not in shown
     assert succeeds(tmp_path / "none", "list").endswith(f"no warehouse in {tmp_path}/none yet; try: bgdata build\n")
 
 

@@ -136,7 +136,7 @@ def test_remove(powers: Warehouse) -> None:
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     sums = powers.build("power_sums", Seeded(10, 2))
     assert needed_by(powers, second) == [sums.name]
-    with pytest.raises(VersionInUseError, match=f"got {second.name}: {sums.name} needs it"):
+    with pytest.raises(VersionInUseError, match=f"got {second.name}, needed by {sums.name}"):
         remove(powers, second)
     assert remove(powers, sums) is None
     assert not sums.folder.parent.exists()
@@ -160,7 +160,7 @@ def test_the_lock_needs_what_it_lists(toys: Warehouse) -> None:
 
     table = toys.build("squares", TEN)
     save_lock(toys.lock, [table.manifest])
-    with pytest.raises(VersionInUseError, match=r"got squares/10/.*: warehouse\.lock needs it"):
+    with pytest.raises(VersionInUseError, match=r"got squares/10/.*, needed by warehouse\.lock"):
         remove(toys, table)
 
 
