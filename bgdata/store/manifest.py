@@ -212,10 +212,10 @@ def is_input(value: object) -> bool:
         return False
 
 
-def is_mapping(value: object, is_right: Callable[[object], bool], *, named: bool = True) -> bool:
-    """Whether a value maps names (or any texts) to values that are right."""
+def is_mapping(value: object, is_right: Callable[[object], bool], names: str = "") -> bool:
+    """Whether a value maps `names` (see `names.is_name`; any texts if empty) to values that are right."""
     return isinstance(value, dict) and all(
-        (is_name("kind", name) or not named) and is_right(entry) for name, entry in value.items()
+        (not names or is_name(names, name)) and is_right(entry) for name, entry in value.items()
     )
 
 
@@ -250,19 +250,19 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # of a manifest: what 
     "dataset": ("the name of a kind", lambda value: is_name("kind", value)),
     "variant": ("the name of a variant", lambda value: is_name("variant", value)),
     "revision": ("a number", is_count),
-    "parameters": ("numbers and texts by name", lambda value: is_mapping(value, is_parameter)),
+    "parameters": ("numbers and texts by name", lambda value: is_mapping(value, is_parameter, "kind")),
     "recipe_key": ("64 hex digits", lambda value: is_name("digest", value)),
     "digest": ("64 hex digits", lambda value: is_name("digest", value)),
-    "inputs": ("kind/variant@digest by role", lambda value: is_mapping(value, is_input)),
+    "inputs": ("kind/variant@digest by role", lambda value: is_mapping(value, is_input, "role")),
     "raw_files": ("the files that it was imported from", is_raw_file_list),
     "warnings": ("texts", lambda value: isinstance(value, list) and all(map(is_text, value))),
     "rows": ("a number", is_count),
     "files": ("name, bytes and sha256 for each file", is_file_list),
-    "statistics": ("numbers by text", lambda value: is_mapping(value, is_number, named=False)),
+    "statistics": ("numbers by text", lambda value: is_mapping(value, is_number)),
     "licence": ("a text", is_text),
     "source": ("a text", is_text),
     "kernel_fingerprint": ("a text", is_text),
-    "software": ("texts by name", lambda value: is_mapping(value, is_text, named=False)),
+    "software": ("texts by name", lambda value: is_mapping(value, is_text)),
     "source_commit": ("a text", is_text),
     "created": ("a text", is_text),
     "seconds": ("a number", is_number),

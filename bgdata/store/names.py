@@ -16,6 +16,7 @@ KIND = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")  # tables and arrays too
 VARIANT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERSION = re.compile(r"r[1-9][0-9]{0,8}-[0-9a-f]{8}")
 FILE = re.compile(rf"{KIND.pattern}\.(npy|parquet)")
+ROLE = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")  # of an input; some have the name of a variant in them
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 _RULES = {
@@ -23,12 +24,14 @@ _RULES = {
     "variant": (VARIANT, f"small letters, digits and single -, at most {LONGEST} of them"),
     "version": (VERSION, "r<revision>-<first 8 hex digits of the digest>"),
     "file": (FILE, "small letters, digits and single _, ending in .npy or .parquet"),
+    "role": (ROLE, "small letters, digits, single _ and -"),
     "digest": (DIGEST, "64 hex digits"),
 }
 
 
 def is_name(what: str, text: object) -> bool:
-    """Whether a value is the name of a `kind` (or table, or array), `variant`, `version` or `file`, or a `digest`."""
+    """Whether a value is the name of a `kind` (or table, or array), `variant`, `version` or `file`, the `role` of an
+    input, or a `digest`."""
     return isinstance(text, str) and len(text) <= LONGEST and _RULES[what][0].fullmatch(text) is not None
 
 

@@ -12,7 +12,7 @@ import pytest
 import bgdata
 from bgdata.commands.export_text import write_text
 from bgdata.datasets import lookahead_labels
-from bgdata.datasets._sources import find_source_recipe, places_of, source_input
+from bgdata.datasets._sources import find_source, places_of, source_input
 from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
 from bgdata.datasets.lookahead_labels import DATASET, LABEL_SOURCES, LookaheadParameters
 from bgdata.datasets.position_sample import DATASET as SAMPLE
@@ -135,28 +135,36 @@ def test_variants_that_are_no_defaults_bring_their_parameters(warehouse: Warehou
     parameters = replace(SAMPLE.smallest, most=3)
     source = warehouse.build(SAMPLE.name, parameters)
     name = f"{SAMPLE.name}/{SAMPLE.slug(parameters)}"
-    recipe = find_source_recipe(warehouse, name)
-    assert source_input(name, recipe) == (SAMPLE.name, parameters)
+    place, recipe = find_source(warehouse, name)
+    assert (place, source_input(name, recipe)) == (name, (SAMPLE.name, parameters))
     table = warehouse.build(DATASET.name, replace(SMALL, source=name, source_recipe=recipe))
     assert np.array_equal(table.array("boards"), source.array("boards"))
     again = f"{DATASET.name}/{table.folder.parent.name}"  # labels of labels
-    nested = find_source_recipe(warehouse, again)
+    _, nested = find_source(warehouse, again)
     assert source_input(again, nested)[1] == DATASET.parameters.from_manifest(table.manifest.parameters)
-    assert find_source_recipe(warehouse, SMALL.source) == find_source_recipe(warehouse, "positions/sample") == ""
+    for known in (SMALL.source, "positions/sample"):
+        assert find_source(warehouse, known) == (known, "")
 
 
 def test_sources_that_cannot_be_found(warehouse: Warehouse) -> None:
     with pytest.raises(MissingTableError, match="no positions/none in"):
-        find_source_recipe(warehouse, "positions/none")
+        find_source(warehouse, "positions/none")
     for name in ("positions", "nothing/x", "positions/../x"):
         with pytest.raises(InvalidParameterError, match="expected a table of positions, such as positions/NAME, got "):
-            find_source_recipe(warehouse, name)
+            find_source(warehouse, name)
+
+
+def test_a_source_that_no_recipe_leads_to_is_named_by_its_version(warehouse: Warehouse) -> None:
+    """The corpus that it was made from is gone; and older imports are not what their name stands for."""
     parameters = replace(SAMPLE.smallest, most=3)
-    warehouse.build(SAMPLE.name, parameters)
-    for path in (warehouse.root / "selfplay").glob("*/r*"):  # the corpus is gone
+    source = warehouse.build(SAMPLE.name, parameters)
+    for path in (warehouse.root / "selfplay").glob("*/r*"):
         path.rename(path.with_name("aside"))
-    with pytest.raises(MissingTableError, match=r"expected position_sample/.* made from what is in"):
-        find_source_recipe(warehouse, f"{SAMPLE.name}/{SAMPLE.slug(parameters)}")
+    assert find_source(warehouse, f"{SAMPLE.name}/{SAMPLE.slug(parameters)}") == (source.name, "")
+    assert find_source(warehouse, source.name) == (source.name, "")
+    table = warehouse.build(DATASET.name, replace(SMALL, source=source.name))
+    assert warehouse.made_from(table)["source"].folder == source.folder
+    assert np.array_equal(table.array("boards"), source.array("boards"))
 
 
 def test_labels_do_not_depend_on_threads_or_steps(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,8 +30,8 @@ class Shipped(Squares):
 @pytest.fixture
 def shipped(memory_path: Path) -> Path:
     """A folder as the package has it, with files that a test can write to."""
-    folder = memory_path / "package" / "10" / "version"
     table = toy_warehouse(memory_path / "elsewhere").build("squares", TEN)
+    folder = memory_path / "package" / "10" / table.folder.name
     shutil.copytree(table.folder, folder)
     for path in folder.iterdir():
         path.chmod(0o644)
