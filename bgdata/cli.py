@@ -15,7 +15,7 @@ from bgdata.commands.options import executor_option, gnubg_option, threads_optio
 from bgdata.commands.train import train
 from bgdata.datasets import all_kinds
 from bgdata.errors import BgdataError, UsageError
-from bgdata.process import BROKEN_PIPE, is_stopping, keep, say_stopped
+from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
 from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.warehouse import Warehouse
 
@@ -31,7 +31,7 @@ class Commands(click.Group):
     nobody reads the output."""
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        keep("")  # of what another command has finished in this process
+        forget()
         try:
             return super().main(*arguments, **options)
         except SystemExit:
@@ -181,8 +181,9 @@ def build(
 def import_(
     warehouse: Warehouse, /, kind: str, files: tuple[Path, ...], name: str | None, strict: bool, force: bool
 ) -> None:
-    """Import FILES of other programs as one variant of a dataset KIND; lines that break a rule go to the table
-    `quarantine`. A file of which no line gives a row is not imported.
+    """Import FILES of other programs as one variant of a dataset KIND.
+
+    Lines that break a rule go to the table `quarantine`. A file of which no line gives a row is not imported.
 
     \b
     The variant is called by its files, without their endings, several joined by -and-:

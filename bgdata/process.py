@@ -101,6 +101,11 @@ def keep(clause: str) -> None:
         _stop.finished = clause
 
 
+def forget() -> None:
+    """Nothing is kept of what ran before in this process: another command begins."""
+    _stop.kept = _stop.finished = ""
+
+
 def kept_by(statements: Iterable[Callable[[], str]]) -> str:
     """The first clause that one of the statements has, or nothing."""
     if not _stop.keeps_nothing:

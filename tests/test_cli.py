@@ -77,7 +77,8 @@ FAILURES: list[tuple[list[str], int, str]] = [
     (["query", "selec 1"], 1, "expected a valid query: Parser Error: syntax error at or near"),
     (["query", "select 1 from nowhere"], 1, "expected a valid query: Catalog Error: Table with name nowhere"),
     (["query", "select error('two\nlines')"], 1, "expected a valid query: Invalid Input Error: two lines"),
-    (["query", "drop view bearoff_error"], 1, "expected a valid query: .*read-only"),
+    (["query", "drop view bearoff_error"], 1, "expected a query that only reads, got 'drop view"),
+    (["query"], 2, "expected either SQL or --file, got neither"),
     (["query", "select 1", "--format", "parquet"], 2, "expected --output FILE with --format parquet, got none"),
     (["query", "select 1", "-o", "{tmp}/none/x.csv"], 1, r"cannot write .*x\.csv: No such file or directory"),
     (["query", "select 1", "--bd", "{tmp}/x.bd"], 1, r"x\.bd"),
@@ -91,12 +92,12 @@ FAILURES: list[tuple[list[str], int, str]] = [
     (["diff", "cubes/1", "cubes/2"], 2, "expected a dataset among .*, got cubes"),
     (["diff", "bearoff_error/3x3", "bearoff_two_sided/3x3"], 2, "expected two tables of one kind, got bearoff_error"),
     (["diff", "bearoff_error/3x3", "bearoff_error/9x9"], 1, r"no bearoff_error/9x9 in .* \(have: 3x3\); try: "),
-    (["diff", "bearoff_error/3x3", "bearoff_error/3x3/r1-0"], 1, r"no bearoff_error/3x3/r1-0 in .* \(have: 3x3\)"),
+    (["diff", "bearoff_error/3x3", "bearoff_error/3x3/r1-0"], 1, r"no bearoff_error/3x3/r1-0 in .* \(have: r1-\w+\)"),
     (["diff", "bearoff_error/3x3", "{tmp}/x.bd"], 1, r"x\.bd"),
     (["lock"], 1, "expected bearoff_error/6x9 in .*, found none; try: bgdata build"),
     (["export", "table", "cubes/1", "-o", "{tmp}/x"], 2, "expected a dataset among .*, got cubes"),
     (["export", "table", "bearoff_error/9x9", "-o", "{tmp}/x"], 1, r"no bearoff_error/9x9 in .* \(have: 3x3\)"),
-    (["export", "table", "bearoff_error", "-o", "{tmp}/x"], 1, r"no bearoff_error/ in .* \(have: 3x3\)"),
+    (["export", "table", "bearoff_error", "-o", "{tmp}/x"], 2, "expected KIND/VARIANT or KIND/VARIANT/VERSION, got"),
     (["export", "table", "bearoff_error/3x3", "-o", "{tmp}/none/x"], 1, r"cannot write .*/x: No such file"),
     (["export", "gnubg-bd", "-o", "{tmp}/x.bd"], 2, "expected either --one-sided POINTS or --two-"),
     (["export", "gnubg-bd", "--one-sided", "2", "--two-sided", "2x2", "-o", "{tmp}/x.bd"], 2, "expected either --one"),
@@ -122,7 +123,6 @@ def test_failures(small_root: Path, tmp_path: Path, arguments: list[str], code: 
         ["build", "--colour", "1"],
         ["build", "--points", "many"],
         ["build", "--threads", "0"],
-        ["query"],
         ["query", "select 1", "--format", "xml"],
         ["query", "select 1", "-o", "."],
         ["verify", "--sample", "-1"],
@@ -190,13 +190,14 @@ def test_newer_manifests_are_refused(warehouse: Warehouse, arguments: list[str])
 
 def test_newer_manifests_do_not_hide_the_rest(warehouse: Warehouse) -> None:
     name = newer_manifest(warehouse)
-    assert re.search(rf"{name}: expected a manifest of format 1 .*; upgrade bgdata", succeeds(warehouse.root, "list"))
+    listed = succeeds(warehouse.root, "list")
+    assert re.search(rf"{name} is damaged: expected a manifest of format 1 .*; upgrade bgdata", listed)
     succeeds(warehouse.root, "catalog")
     assert "816" in succeeds(warehouse.root, "query", "select count(*) from bearoff_one_sided_3x15")
     result = run(warehouse.root, "verify", "--sample", "5")
     assert result.exit_code == 1
     assert f"FAILED {name}: manifest: expected a manifest of format 1" in result.stderr
-    assert "versions, " in result.stdout
+    assert " versions: " in result.stdout
 
 
 @pytest.mark.parametrize("size", [0, 10, 40, 100])

@@ -17,7 +17,7 @@ import pytest
 
 import bgdata
 from bgdata import process
-from bgdata.process import keep, keeping, keeping_nothing, kept_by, say_stopped
+from bgdata.process import forget, keep, keeping, keeping_nothing, kept_by, say_stopped
 from bgdata.store.warehouse import Warehouse
 from tests.pipelines.conftest import environment
 from tests.store.processes import bgdata_command
@@ -225,7 +225,7 @@ def test_what_is_said_is_what_is_kept(capsys: pytest.CaptureFixture[str]) -> Non
         with keeping(lambda: str(1 // 0)):
             raise KeyboardInterrupt
 
-    keep("")  # what other tests have built
+    forget()  # what other tests have built
     assert said_when_stopped(nothing, capsys) == f"{NOTHING}\n"
     goes_on = "the same command goes on from there\n"
     assert said_when_stopped(some, capsys) == f"error: interrupted; step 3 is kept, {goes_on}"

@@ -14,6 +14,7 @@ import click
 from bgdata.commands.report import progress_bars
 from bgdata.errors import ManifestFormatError, MissingTableError, UsageError
 from bgdata.process import keeping_nothing, when_cut_off
+from bgdata.store.build import refresh_catalog
 from bgdata.store.catalog import is_readable
 from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.published import is_published
@@ -49,11 +50,12 @@ def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int | None,
                 progress.note(f"ok     {finding.subject}: {recomputed[finding.subject]}")
     passed, skipped, wrong = (counts[status] for status in (Status.PASSED, Status.SKIPPED, Status.FAILED))
     click.echo(f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed")
-    if failed and repair:
-        for table in sorted(failed.values(), key=lambda table: warehouse.kind(table.folder.parts[-3]).takes_files):
-            repair_version(warehouse, table)
-    beyond_repair = wrong - len(failed)
-    return not beyond_repair and (not failed or repair)
+    if not repair or not wrong:
+        return not wrong
+    for table in sorted(failed.values(), key=lambda table: warehouse.kind(table.folder.parts[-3]).takes_files):
+        repair_version(warehouse, table)
+    refresh_catalog(warehouse)
+    return all(finding.status is not Status.FAILED for finding in verify_files(warehouse))
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:

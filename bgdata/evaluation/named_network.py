@@ -44,7 +44,8 @@ def find_network(name: str, warehouse: Warehouse, version: str | None = None) ->
         return Table(folder)
     have = ", ".join(table.folder.name for table in tables)
     have = have or ", ".join(sorted({name for kind in KINDS for name in warehouse.variants(kind)})) or "none"
-    raise MissingTableError(f"no {name} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
+    wanted = f"{KIND}/{variant}" + (f"/{version}" if version else "")
+    raise MissingTableError(f"no {wanted} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
 
 
 def _created(table: Table) -> str:

@@ -6,6 +6,7 @@ from the last checkpoint, or from the finished arrays.
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import resource
@@ -297,7 +298,8 @@ def finish(plan: Plan, computed: Mapping[str, Any], progress: Progress) -> Manif
         for shape in kind.tables
     ]
     run_sql_checks(kind, plan.parameters, staging)
-    statistics = dict(kind.statistics(plan.parameters, arrays))
+    figures = kind.statistics(plan.parameters, arrays)
+    statistics = {name: value for name, value in figures.items() if math.isfinite(value)}  # of no rows there is no mean
     manifest = describe(plan, digest, rows[0], statistics, computed)
     (staging / COMPUTED).unlink()
     manifest.save(staging)

@@ -118,7 +118,8 @@ class Warehouse:
             )
         have = ", ".join(self.variants(kind)) or "none"
         step = f"import {kind} FILE..." if self.kind(kind).takes_files else f"build {kind}"
-        raise MissingTableError(f"no {kind}/{variant} in {self.root} (have: {have}); try: bgdata {step}")
+        name = f"{kind}/{variant}" + (f"/{version}" if version else "")
+        raise MissingTableError(f"no {name} in {self.root} (have: {have}); try: bgdata {step}")
 
     def open_reference(self, reference: str) -> Table:
         """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError, and as `open`."""

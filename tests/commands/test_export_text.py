@@ -164,7 +164,7 @@ def test_formats_that_do_not_fit(imports: Imports, kind: str) -> None:
 def test_tables_that_fit_no_format(small_root: Path, tmp_path: Path, form: str) -> None:
     for title in ("bearoff_gammon/3x15", "benchmark_scores/pubeval-0ply-imported-contact"):
         result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")
-        assert error_of(result, 2).startswith(f"expected a format for {title}/r1-")
+        assert error_of(result, 2).startswith(f"expected a format for {title}/r")
         assert error_of(result, 2).endswith(f" among none, got {form}")
     assert list(tmp_path.iterdir()) == []
 
@@ -175,7 +175,8 @@ def test_nothing_to_export(small_root: Path, tmp_path: Path) -> None:
 
     found = error("positions/none", tmp_path / "x")
     assert found == f"no positions/none in {small_root} (have: sample); try: bgdata import positions FILE..."
-    assert error("positions", tmp_path / "x").startswith("no positions/ in ")
+    wrong = run(small_root, "export", "text", "positions", "--format", "position-list", "-o", tmp_path / "x")
+    assert error_of(wrong, 2) == "expected KIND/VARIANT or KIND/VARIANT/VERSION, got 'positions'"
     missing = tmp_path / "no" / "x"
     expected = f"expected to write {missing}, found: no such file or directory; choose a folder that can be written "
     assert error("positions/sample", missing) == expected + "and has room"

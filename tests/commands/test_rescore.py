@@ -47,7 +47,7 @@ def test_it_labels_and_says_what_that_removed(small_root: Path, labels_root: Pat
         "labels/pubeval-20-seed-3-6x6-combined-6: built"
         in run(labels_root, "rescore", CORPUS, "--combined", "--force").stderr
     )
-    assert succeeds(labels_root, "verify").startswith("5 versions, ")
+    assert succeeds(labels_root, "verify").startswith("5 versions: ")
 
 
 def test_the_largest_table_or_the_one_that_is_named(labels_root: Path, small_root: Path) -> None:
@@ -102,7 +102,7 @@ def test_the_command_that_makes_a_corpus(variant: str, command: str) -> None:
     [
         (("pubeval-20-seed-3",), 2, "expected a corpus such as selfplay/network-10000-seed-1, got 'pubeval-20-seed-3'"),
         (("matches/session",), 2, "expected a corpus such as .*, got 'matches/session'"),
-        ((f"{CORPUS}/r1-01234567",), 2, "expected a corpus such as .*, got 'selfplay/pubeval-20-seed-3/r1-01234567'"),
+        ((f"{CORPUS}/r1-01234567",), 1, r"no selfplay/pubeval-20-seed-3/r1-01234567 in .* \(have: r1-"),
         (
             ("selfplay/random-9-seed-1",),
             1,

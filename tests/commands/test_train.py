@@ -95,7 +95,7 @@ def test_a_start_that_does_not_fit(warehouse: Warehouse) -> None:
         f"expected a recipe with the inputs race, contact, contact (race, crashed, contact) of "
         f"{warehouse.open('network', 'tiny').name}, got race, race, race"
     )
-    assert refused("--start", "pubeval") == "expected network or network/NAME, got pubeval"
+    assert refused("--start", "pubeval") == "expected network, network/NAME or network/NAME/VERSION, got pubeval"
     assert warehouse.variants("network") == ["tiny"]
 
 

@@ -93,7 +93,11 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
         (["--labels", "selfplay_labels/none"], 1, "no selfplay_labels/none in "),
         (["--labels", "selfplay_labels:much"], 2, "expected labels KIND/VARIANT:WEIGHT, got selfplay_labels:much"),
         (["--labels", "selfplay_labels:0"], 2, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'selfplay_labels/"),
-        (["--labels", "selfplay_labels", "--start", "pubeval"], 2, "expected network or network/NAME, got pubeval"),
+        (
+            ["--labels", "selfplay_labels", "--start", "pubeval"],
+            2,
+            "expected network, network/NAME or network/NAME/VERSION, got pubeval",
+        ),
         (["--labels", "selfplay_labels", "--start", "network/none"], 1, "no network/none in "),
         (["--labels", "selfplay_labels", "--rate", "2"], 2, "expected a rate above 0, up to 0.1 for adam, got 2.0"),
         (

@@ -47,7 +47,7 @@ def test_steps_follow_each_other(warehouse: Warehouse) -> None:
 
 
 def test_who_cannot_be_the_start(warehouse: Warehouse) -> None:
-    with pytest.raises(UnknownPlayerError, match="expected network or network/NAME, got pubeval"):
+    with pytest.raises(UnknownPlayerError, match="expected network, network/NAME or network/NAME/VERSION, got pubeval"):
         build_corpus(warehouse, replace(PLAN, start="pubeval"))
     with pytest.raises(MissingTableError, match="no network/none in "):
         build_corpus(warehouse, replace(PLAN, start="network/none"))

@@ -234,7 +234,7 @@ def test_estimates_have_room_for_checkpoints(
     warehouse.build(name, parameters)
     estimate = warehouse.kind(name).estimate(parameters)
     assert estimate.disk_bytes < most[0] <= estimate.building_bytes + 2 * HEADERS_BYTES
-    assert estimate.building_bytes < 1.5 * most[0]
+    assert estimate.building_bytes < 1.6 * most[0]  # Parquet files are counted, and come when checkpoints are gone
 
 
 @pytest.mark.parametrize("rows", [None, 40_000])

@@ -13,7 +13,13 @@ import pytest
 import bgdata
 from bgdata.datasets import game_scores
 from bgdata.datasets.game_scores import DATASET, GameParameters
-from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UnknownPlayerError
+from bgdata.errors import (
+    CheckFailedError,
+    CheckSkippedError,
+    InvalidParameterError,
+    MissingTableError,
+    UnknownPlayerError,
+)
 from bgdata.evaluation.choices import KernelPlayer
 from bgdata.evaluation.player import RandomPlayer, open_player
 from bgdata.evaluation.pubeval import PubEval
@@ -200,4 +206,7 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> 
     table = Changed(warehouse.build(DATASET.name, network_parameters(warehouse)).folder)
     table.change("turns", np.array(table.array("turns")) + 1)
     shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
-    DATASET.check_sample(table, {}, 40, np.random.default_rng(0))
+    with pytest.raises(
+        CheckSkippedError, match=r"no game can be played again: expected version \w+ of network/tiny, as "
+    ):
+        DATASET.check_sample(table, {}, 40, np.random.default_rng(0))

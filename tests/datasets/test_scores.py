@@ -15,7 +15,7 @@ import bgdata
 from bgdata.datasets import benchmark_scores, game_scores, referee_scores, selfplay
 from bgdata.datasets._measures import UNITS, game_measures, referee_measures, share_error
 from bgdata.datasets.scores import DATASET, ScoresParameters
-from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Dataset
 from bgdata.store.table import Table
@@ -181,4 +181,5 @@ def test_figures_whose_source_is_gone_are_not_read_again(warehouse: Warehouse) -
     table = Changed(warehouse.build(DATASET.name, of_versions(warehouse.root, [game_scores.DATASET])).folder)
     table.change("sizes", np.array(table.array("sizes")) + 1)
     shutil.rmtree(warehouse.root / "game_scores")
-    DATASET.check_sample(table, {}, 1, np.random.default_rng(0))
+    with pytest.raises(CheckSkippedError, match="a source of the figures is gone: no game_scores/"):
+        DATASET.check_sample(table, {}, 1, np.random.default_rng(0))

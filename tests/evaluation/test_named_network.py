@@ -75,7 +75,9 @@ def test_it_looks_ahead(warehouse: Warehouse) -> None:
 def test_wrong_names(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     for name in ("network/", "network/A", "network/../x", "network/a/b"):
-        with pytest.raises(UnknownPlayerError, match=f"expected network or network/NAME, got {name}"):
+        with pytest.raises(
+            UnknownPlayerError, match=f"expected network, network/NAME or network/NAME/VERSION, got {name}"
+        ):
             open_player(name, 0, warehouse)
     with pytest.raises(
         MissingTableError, match=r"no network/x in .* \(have: tiny, tiny-taught\); try: bgdata train td x"

@@ -34,8 +34,8 @@ def test_networks_are_mapped(tmp_path: Path) -> None:
 def is_mapped(array: NDArray[np.generic]) -> bool:
     """Whether an array's memory is a file."""
     owner: object = array
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
     return isinstance(owner, mmap.mmap)
 
 

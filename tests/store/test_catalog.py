@@ -273,9 +273,11 @@ def test_written_anew_for_views_that_came(toys: Warehouse, tmp_path: Path, monke
 
 
 def test_written_anew_for_kinds_that_changed(toys: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "SQL", tmp_path / "none")
+    scripts = tmp_path / "sql"
+    shutil.copytree(SQL, scripts)
+    monkeypatch.setattr(catalog, "SQL", scripts)
     toys.build("squares", TEN)
-    for path in (*toys.root.rglob("*"), toys.root):
+    for path in (*toys.root.rglob("*"), toys.root, *scripts.rglob("*")):
         os.utime(path, (1000, 1000) if path == toys.catalog else (0, 0))  # only the declarations are newer
     toys.connect().close()
     written = toys.catalog.stat().st_mtime

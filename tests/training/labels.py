@@ -80,7 +80,7 @@ def write_version(root: Path, name: str, arrays: Mapping[str, Array], source: st
         variant=variant,
         revision=1,
         parameters={"seed": 5},
-        recipe_key="",
+        recipe_key="0" * 64,
         digest=digest,
         inputs={"source": source} if source else {},
         raw_files=[],
