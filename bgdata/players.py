@@ -8,6 +8,8 @@ from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.named_network import map_player
 from bgdata.store.warehouse import Warehouse
 
+_KINDS = all_kinds()  # loaded here, so that opening is quick
+
 
 def open_player(root: Folder = "warehouse", network: str = "", ply: int = 0) -> MappedPlayer:
     """Map a player: the bearoff tables of a warehouse and one of its networks, or those that come with the package.
@@ -15,4 +17,4 @@ def open_player(root: Folder = "warehouse", network: str = "", ply: int = 0) -> 
     `ply` is how many rolls it looks ahead, 0 to 3. Raises MissingWarehouseError, MissingTableError for a network that
     is not there, CorruptFileError for a damaged one, and UsageError for a wrong ply.
     """
-    return map_player(Warehouse(root, all_kinds()), network, ply)
+    return map_player(Warehouse(root, _KINDS), network, ply)

@@ -25,11 +25,14 @@ SHOWN = (  # of a claim that is explained
 
 
 def open_register(warehouse: Warehouse, *, is_recomputed: bool) -> Table:
-    """The newest whole register by the definitions that are here; recomputed with all that the warehouse has where that
-    is wanted. Raises MissingTableError where there is none, and what building does."""
+    """The current register if it is whole and by the definitions that are here, else the newest that is; recomputed
+    with all that the warehouse has where that is wanted. Raises MissingTableError where there is none, and what
+    building does."""
     if not is_recomputed:
         warehouse.require()
         found = list(registers(warehouse))
+        current = {table.folder for table in warehouse.current(DATASET.name)}
+        found = [table for table in found if table.folder in current] or found
         if not found:
             raise MissingTableError(
                 f"expected the register of claims in {warehouse.root}, found none; try: bgdata build {DATASET.name}"

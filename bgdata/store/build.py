@@ -6,7 +6,6 @@ from the last checkpoint, or from the finished arrays.
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import resource
@@ -298,8 +297,7 @@ def finish(plan: Plan, computed: Mapping[str, Any], progress: Progress) -> Manif
         for shape in kind.tables
     ]
     run_sql_checks(kind, plan.parameters, staging)
-    figures = kind.statistics(plan.parameters, arrays)
-    statistics = {name: value for name, value in figures.items() if math.isfinite(value)}  # of no rows there is no mean
+    statistics = dict(kind.statistics(plan.parameters, arrays))
     manifest = describe(plan, digest, rows[0], statistics, computed)
     (staging / COMPUTED).unlink()
     manifest.save(staging)

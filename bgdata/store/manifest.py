@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -89,9 +90,10 @@ class Manifest:
         return sealed(self.values())
 
     def values(self) -> dict[str, Any]:
-        """The fields as JSON has them."""
+        """The fields as JSON has them: a figure that is none, as the mean of no rows, is null."""
         listed = {name: [vars(entry) for entry in getattr(self, name)] for name in ("files", "raw_files")}
-        return vars(self) | listed
+        figures = {name: value if math.isfinite(value) else None for name, value in self.statistics.items()}
+        return vars(self) | listed | {"statistics": figures}
 
     def save(self, folder: Path) -> None:
         """Write manifest.json into a folder."""
@@ -151,7 +153,8 @@ def load_manifest(folder: Path) -> Manifest:
         raise ManifestFormatError(f"expected {path} as it was written, found it changed; try: bgdata verify --repair")
     files = [FileEntry(**entry) for entry in data["files"]]
     raw_files = [RawFile(**entry) for entry in data["raw_files"]]
-    return Manifest(**{**data, "files": files, "raw_files": raw_files})
+    statistics = {name: math.nan if value is None else value for name, value in data["statistics"].items()}
+    return Manifest(**{**data, "files": files, "raw_files": raw_files, "statistics": statistics})
 
 
 def read_whole(path: Path) -> bytes:
@@ -160,7 +163,7 @@ def read_whole(path: Path) -> bytes:
     with storage_errors("read", path):
         try:
             with open_regular(path) as file:
-                written = file.read(MOST_BYTES + 1)
+                written = file.read(min(os.fstat(file.fileno()).st_size, MOST_BYTES) + 1)
         except FileNotFoundError:
             written = None
     if written is None:
@@ -258,7 +261,10 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # of a manifest: what 
     "warnings": ("texts", lambda value: isinstance(value, list) and all(map(is_text, value))),
     "rows": ("a number", is_count),
     "files": ("name, bytes and sha256 for each file", is_file_list),
-    "statistics": ("numbers by text", lambda value: is_mapping(value, is_number)),
+    "statistics": (
+        "numbers or null by text",
+        lambda value: is_mapping(value, lambda each: each is None or is_number(each)),
+    ),
     "licence": ("a text", is_text),
     "source": ("a text", is_text),
     "kernel_fingerprint": ("a text", is_text),

@@ -60,10 +60,12 @@ def test_answers_of_samples_are_shown_with_their_errors() -> None:
     assert shown(0.709, None) == "0.709"
 
 
-def test_recomputed_and_built_where_it_is_missing(root: Path, tmp_path: Path) -> None:
+def test_recomputed_only_when_asked(root: Path, tmp_path: Path) -> None:
+    """A command that reads never builds."""
     before = succeeds(root, "claims")
     assert succeeds(root, "claims", "--recompute") == before
-    assert succeeds(tmp_path / "other", "claims") == before
+    assert error_of(run(tmp_path / "other", "claims"), 1).startswith("expected a warehouse in ")
+    assert not (tmp_path / "other").exists()
 
 
 def test_names_that_no_claim_has(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

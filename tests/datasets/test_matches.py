@@ -185,7 +185,9 @@ def test_numbers_that_no_column_holds(imports: Imports, numbers: dict[str, int],
         table = imports.text("matches", text, "x.sgf")
         assert (len(games(table)), quarantined(table)) == (1, [])
     else:
-        with pytest.raises(NoRowsError, match="x.sgf, line 1: expected numbers of games and points up to 32,767, got "):
+        with pytest.raises(
+            NoRowsError, match=r"x\.sgf, line 1: expected numbers of games and points up to 32,767, got "
+        ):
             imports.text("matches", text, "x.sgf")
 
 

@@ -86,5 +86,5 @@ def test_wrong_names(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownPlayerError, match="expected a player among random, pubeval, gnubg, bgsage, got network"):
         open_player("network")
     monkeypatch.setattr(named_network, "SHIPPED", small_root / "none")
-    with pytest.raises(MissingTableError, match=f"no network in .*; try: bgdata train td {DEFAULT_NETWORK}"):
+    with pytest.raises(MissingTableError, match=f"no network/{DEFAULT_NETWORK} in .*; try: bgdata train td "):
         open_player("network", 0, warehouse)

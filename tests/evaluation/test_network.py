@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
+import ctypes
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +36,7 @@ def is_mapped(array: NDArray[np.generic]) -> bool:
     owner: object = array
     while isinstance(owner, np.ndarray | memoryview):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
-    return isinstance(owner, mmap.mmap)
+    return isinstance(owner, ctypes.Array)  # over pages of a file: see store.arrays.mapped
 
 
 def test_what_is_in_memory_is_noticed() -> None:
@@ -76,10 +76,10 @@ FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
     "two networks": (lambda n: n._replace(shapes=n.shapes[:2]), r"shapes of \[2, 8\]"),
     "flat shapes": (lambda n: n._replace(shapes=n.shapes.reshape(-1)), r"shapes of \[24\]"),
     "narrow shapes": (lambda n: n._replace(shapes=np.ascontiguousarray(n.shapes[:, :6])), r"shapes of \[3, 6\]"),
-    "shapes in columns": (lambda n: n._replace(shapes=np.asfortranarray(n.shapes)), r"shapes of int64\[3, 8\]"),
+    "shapes in columns": (lambda n: n._replace(shapes=np.asfortranarray(n.shapes)), r"the shape \(3, 8\) by columns"),
     "shapes of int32": (lambda n: n._replace(shapes=n.shapes.astype(np.int32)), r"shapes of int32\[3, 8\]"),
     "weights of float32": (lambda n: n._replace(weights=n.weights.astype(np.float32)), r"weights of float32\["),
-    "weights of big end": (lambda n: n._replace(weights=n.weights.astype(">i2")), r"weights of >i2\["),
+    "weights of big end": (lambda n: n._replace(weights=n.weights.astype(">i2")), "values of type >i2"),
     "missing weight": (lambda n: n._replace(weights=n.weights[:-1]), r"weights of \[\d+\] for \d+"),
     "weights in a table": (lambda n: n._replace(weights=n.weights[None]), r"weights of \[1, \d+\] for \d+"),
     "bias too many": (lambda n: n._replace(biases=np.append(n.biases, np.int32(0))), "weights of .* and biases of"),
@@ -99,6 +99,11 @@ def test_flaws(tmp_path: Path, name: str) -> None:
         open_networks(Table(folder))
     text = str(caught.value)
     start, end = "expected networks that bgdata can read in network/bad/r1-0123abcd, found ", "; try: bgdata verify"
+    if name in ("shapes in columns", "weights of big end"):  # no array of ours is like that
+        assert re.match(
+            rf"expected a whole \.npy array in {folder}/\w+\.npy, found: {message}; try: bgdata verify", text
+        )
+        return
     assert text.startswith(start)
     assert text.endswith(end)
     assert re.match(message, text.removeprefix(start)), text

@@ -15,6 +15,7 @@ from bgdata.play.random_games import random_game_positions
 from bgdata.play.splits import splits_of_games
 from bgdata.store.arrays import Array, save_array, values_digest
 from bgdata.store.manifest import FileEntry, Manifest
+from bgdata.store.storage import sha256_file
 from bgdata.training.feed import Batch, Feed
 from bgdata.warehouse import Warehouse
 
@@ -86,7 +87,7 @@ def write_version(root: Path, name: str, arrays: Mapping[str, Array], source: st
         raw_files=[],
         warnings=[],
         rows=len(next(iter(arrays.values()))),
-        files=[FileEntry(f"{array}.npy", 0, "") for array in arrays],
+        files=[file_entry(folder / f"{array}.npy") for array in arrays],
         statistics={},
         licence="",
         source="",
@@ -99,6 +100,11 @@ def write_version(root: Path, name: str, arrays: Mapping[str, Array], source: st
         machine="",
     ).save(folder)
     return f"{name}/{folder.name}"
+
+
+def file_entry(path: Path) -> FileEntry:
+    """A file as manifests list it."""
+    return FileEntry(path.name, path.stat().st_size, sha256_file(path))
 
 
 BOARDS = sample_boards(60)
