@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -68,7 +69,8 @@ def pair_error(numbers: NDArray[np.int64], points: NDArray[np.number]) -> float:
     if len(sums) < 2:
         return float("nan")
     spread = sums - sizes * points.mean(dtype=np.float64)
-    return float(np.sqrt((spread @ spread) * len(sums) / (len(sums) - 1)) / len(points))
+    squares = math.fsum((spread * spread).tolist())  # exact: BLAS adds in another order on every processor
+    return math.sqrt(squares * len(sums) / (len(sums) - 1)) / len(points)
 
 
 def _kinds(counts: NDArray[np.int64]) -> WinKinds:
