@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from bgdata.datasets.positions import DATASET as POSITIONS
 from bgdata.errors import CorruptFileError, MissingTableError, UsageError, VersionInUseError
 from bgdata.store import catalog, storage
 from bgdata.store.checks import SQL
@@ -24,6 +25,7 @@ from bgdata.store.warehouse import CURRENT, Warehouse
 from tests.store.toy import Count, Squares, SquareSums, toy_warehouse
 
 TEN = Count(10)
+IDS = ("4HPwATDgc/ABMA", "4HPhASjgc/ABMA", "v90EAIC3BgAAAA")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,9 +217,8 @@ class Histories(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
-        self.warehouse = Warehouse(
-            Path(self.folder.name) / "warehouse", {"powers": Powers(), "power_sums": PowerSums()}
-        )
+        kinds = {"powers": Powers(), "power_sums": PowerSums(), POSITIONS.name: POSITIONS}
+        self.warehouse = Warehouse(Path(self.folder.name) / "warehouse", kinds)
         self.asked: dict[str, str] = {}
         self.patch = pytest.MonkeyPatch()  # the views of other kinds would take most of the time
         self.patch.setattr(catalog, "run_scripts", run_versions_script)
@@ -236,6 +237,14 @@ class Histories(RuleBasedStateMachine):
         for name in {each.name for each in self.versions()} - had:
             self.asked[name.rpartition("/")[0]] = name  # an input that had to be made
         self.asked[f"{kind}/10"] = table.name
+
+    @rule(lines=st.integers(1, 3))
+    def import_(self, lines: int) -> None:
+        """Another file of the same name."""
+        path = Path(self.folder.name) / "list.txt"
+        path.write_text("".join(f"{text}\n" for text in IDS[:lines]))
+        table = self.warehouse.build(POSITIONS.name, POSITIONS.parameters_of([path]), files=[path])
+        self.asked[f"{POSITIONS.name}/list"] = table.name
 
     @rule(kind=st.sampled_from(["powers", "power_sums"]), seed=st.integers(0, 2), moment=st.integers(0, 60))
     def killed_build(self, kind: str, seed: int, moment: int) -> None:
