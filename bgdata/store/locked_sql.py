@@ -102,7 +102,9 @@ def without_semicolons(statement: str) -> str:
 
 
 def first_lines(error: Exception) -> str:
-    """DuckDB's message without the drawing of the query, in one line."""
+    """DuckDB's message without the drawing of the query, in one line; of a damaged table what its view says."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(("LINE ", "^"))]
-    return "expected a valid query: " + " ".join(kept[:3])
+    text = " ".join(kept[:3])
+    damage = re.search(r"\S+ is damaged: .*", text)
+    return damage[0] if damage else f"expected a valid query: {text}"

@@ -78,6 +78,9 @@ def test_a_damaged_version_does_not_become_current(two_networks: tuple[Warehouse
     assert error_of(run(warehouse.root, "use", first.name), 1).startswith("expected ")
     assert warehouse.open("network", "small").folder == second.folder
     assert f"    {first.name} is damaged: expected " in succeeds(warehouse.root, "list")
+    warehouse.use(first)
+    error = error_of(run(warehouse.root, "query", "select count(*) from learning_curve"), 1)
+    assert error.startswith(f"{first.name} is damaged: expected ")
 
 
 def test_rm(two_networks: tuple[Warehouse, Table, Table]) -> None:
