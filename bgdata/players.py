@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from bgdata import Folder
-from bgdata.datasets import all_kinds
+from bgdata import Folder, all_kinds, open_warehouse
 from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.named_network import map_player
-from bgdata.store.warehouse import Warehouse
 
-_KINDS = all_kinds()  # loaded here, so that opening is quick
+all_kinds()  # loaded here, so that opening is quick
 
 
 def open_player(root: Folder = "warehouse", network: str = "", ply: int = 0) -> MappedPlayer:
@@ -17,4 +15,4 @@ def open_player(root: Folder = "warehouse", network: str = "", ply: int = 0) -> 
     `ply` is how many rolls it looks ahead, 0 to 3. Raises MissingWarehouseError, MissingTableError for a network that
     is not there, CorruptFileError for a damaged one, and UsageError for a wrong ply.
     """
-    return map_player(Warehouse(root, _KINDS), network, ply)
+    return map_player(open_warehouse(root), network, ply)

@@ -69,7 +69,7 @@ def pair_error(numbers: NDArray[np.int64], points: NDArray[np.number]) -> float:
     if len(sums) < 2:
         return float("nan")
     spread = sums - sizes * points.mean(dtype=np.float64)
-    squares = math.fsum((spread * spread).tolist())  # exact: BLAS adds in another order on every processor
+    squares = float(np.cumsum(spread * spread)[-1])  # in order: BLAS adds in another one on every processor
     return math.sqrt(squares * len(sums) / (len(sums) - 1)) / len(points)
 
 

@@ -102,7 +102,11 @@ def test_the_command_that_makes_a_corpus(variant: str, command: str) -> None:
     [
         (("pubeval-20-seed-3",), 2, "expected a corpus such as selfplay/network-10000-seed-1, got 'pubeval-20-seed-3'"),
         (("matches/session",), 2, "expected a corpus such as .*, got 'matches/session'"),
-        ((f"{CORPUS}/r1-01234567",), 1, r"no selfplay/pubeval-20-seed-3/r1-01234567 in .* \(have: r1-"),
+        (
+            (f"{CORPUS}/r1-01234567",),
+            1,
+            r"no selfplay/pubeval-20-seed-3/r1-01234567 in .* \(have: r1-\w+\); try: bgdata use .*",
+        ),
         (
             ("selfplay/random-9-seed-1",),
             1,

@@ -98,7 +98,7 @@ def change(path: Path, function: Callable[[dict[str, Any]], object]) -> None:
         (lambda data: data.update(parameters={"count": [1]}), "expected numbers and texts by name as parameters"),
         (lambda data: data.update(parameters={"count": None}), "expected numbers and texts by name as parameters"),
         (lambda data: data.update(inputs={"terms": "../evil/1@" + "0" * 64}), "expected kind/variant@digest by role"),
-        (lambda data: data.update(statistics={"mean": "1"}), "expected numbers by text as statistics"),
+        (lambda data: data.update(statistics={"mean": "1"}), "expected numbers or null by text as statistics"),
         (lambda data: data.update(software=None), "expected texts by name as software"),
         (lambda data: data.update(warnings="text"), "expected texts as warnings"),
     ],
