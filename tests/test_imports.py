@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "bgdata.warehouse": {"bgdata.store", "bgdata.training"},  # the latter once `batches` is called
     "bgdata.players": {
         "bgdata.Folder",
+        "bgdata.all_kinds",
         "bgdata.open_warehouse",
         "bgdata.evaluation",
     },  # loaded with `bgdata.open_player`
