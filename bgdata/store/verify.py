@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -92,12 +93,24 @@ def verify(
 
 
 def verify_files(warehouse: Warehouse) -> Iterator[Finding]:
-    """Check what a warehouse has beside its versions: the catalog, which other clients open, and the lock."""
+    """Check what a warehouse has beside its versions: the catalog, which other clients open, the lock, and what is
+    current, of which only variants without are told."""
     from bgdata.store.catalog import check_catalog
 
     yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
+    for kind in sorted(warehouse.kinds):
+        for variant in warehouse.variants(kind):
+            if next(warehouse.versions(kind, variant), None) is not None:
+                finding = finding_of(f"{kind}/{variant}", "current", partial(check_current, warehouse, kind, variant))
+                if finding.status is Status.FAILED:
+                    yield finding
     if warehouse.lock.is_symlink() or warehouse.lock.exists():
         yield finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
+
+
+def check_current(warehouse: Warehouse, kind: str, variant: str) -> None:
+    """A version answers where the variant is named."""
+    warehouse.open(kind, variant)
 
 
 def findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Finding]:

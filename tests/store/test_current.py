@@ -21,6 +21,7 @@ from bgdata.store.checks import SQL
 from bgdata.store.housekeeping import needed_by, remove, rubbish, sweep
 from bgdata.store.job import Job
 from bgdata.store.table import Table
+from bgdata.store.verify import verify_files
 from bgdata.store.warehouse import CURRENT, Warehouse
 from tests.store.toy import Count, Squares, SquareSums, toy_warehouse
 
@@ -114,6 +115,7 @@ def test_a_damaged_pointer_is_named_and_mended(powers: Warehouse, written: str) 
     path.write_text(written, encoding="latin-1")
     with pytest.raises(CorruptFileError, match=r"expected the name of a version in .*current, found .*bgdata use"):
         powers.open("powers", "10")
+    assert ("powers/10", "current") in [(each.subject, each.check) for each in verify_files(powers) if each.problem]
     assert powers.find(powers.kind("powers"), Seeded(10, 1)) is not None
     assert powers.build("powers", Seeded(10, 1)).name == table.name
     assert powers.open("powers", "10").name == table.name
