@@ -41,6 +41,7 @@ POSITION_TEXT = f"{START.id}\n{START.id[:13]}\n# x\n\nnonsense\n"
         (b"nonsense", r"none in 1 lines: 0 of comment or blank, 1 quarantined \(contact, line 1: expected .*\)"),
         (bytes(range(256)) * 40, r"none in 4\d lines: 0 of comment or blank, 4\d quarantined \(contact, line 1: .*\)"),
     ],
+    ids=["empty", "gzip", "bzip2", "newline", "byte order mark", "comment", "nonsense", "binary"],
 )
 def test_files_without_rows(imports: Imports, kind: str, content: bytes, found: str) -> None:
     """Nothing is published, and what was there stays; the counts are said, and the exit code is 1."""
