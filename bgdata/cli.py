@@ -222,7 +222,7 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 def show(position: str, roll: str | None, svg: Path | None) -> None:
     """Draw a POSITION and name it in every format.
 
-    POSITION is a Position ID, gnubg ID, 20-letter key, XGID or 26 integers.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers, or start.
     """
     from bgdata.commands.show import show_position
 
