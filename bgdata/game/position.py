@@ -16,6 +16,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bgdata.errors import InvalidPositionError, shown
+from bgdata.game.integers import whole_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -244,9 +245,7 @@ def _board_of(position: PositionLike) -> tuple[int, ...]:
 
         return parse_identifier(position)[0].board
     try:
-        if isinstance(position, bytes) or any(isinstance(count, bool) for count in position):
-            raise TypeError
-        board = tuple(map(operator.index, position))
+        board = whole_numbers(position)
     except TypeError:
         raise InvalidPositionError(f"expected 26 integers or the text of a position, got {shown(position)}") from None
     flaw = board_flaw(board)
