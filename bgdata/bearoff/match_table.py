@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isclose
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +83,9 @@ class MatchTable:
 
     def __len__(self) -> int:
         return self._count * self._count
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
 
     def probe(self, position: PositionLike, cube_owner: CubeOwner | str = "") -> MatchDecision:
         """The decision in a position; without an owner that of who may double. Raises InvalidPositionError,

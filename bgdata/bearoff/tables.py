@@ -32,7 +32,8 @@ class Equities(NamedTuple):
 
 
 class RaceTable:
-    """A one-sided table: how many rolls until all checkers, or for a gammon table the first one, are off."""
+    """A one-sided table: how many rolls until all checkers, or for a gammon table the first one, are off.
+    Pickled, it is the path of its version."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -46,6 +47,9 @@ class RaceTable:
 
     def __len__(self) -> int:
         return len(self._first_roll)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
 
     def probe_chances(self, layout: Layout) -> NDArray[np.float64]:
         """float64[rolls]: the chance of exactly n rolls at index n."""
@@ -83,7 +87,7 @@ class RaceTable:
 
 
 class TwoSidedTable:
-    """A two-sided table: exact equities of every pair of layouts."""
+    """A two-sided table: exact equities of every pair of layouts. Pickled, it is the path of its version."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -102,6 +106,9 @@ class TwoSidedTable:
 
     def __len__(self) -> int:
         return self._count * self._count
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
 
     @property
     def is_rounded(self) -> bool:

@@ -13,7 +13,7 @@ import mmap
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,9 @@ class _BearoffFile:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.header.name} in {self.path}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_gnubg_bearoff, (self.path.resolve(),)
 
     def _check_index(self, index: int) -> None:
         if not 0 <= whole_index(index) < len(self):
