@@ -12,6 +12,7 @@ from bgdata.bearoff.index import position_index
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
@@ -42,11 +43,9 @@ def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] =
 def rows_of(position: Position) -> tuple[list[int], list[int]]:
     """Checkers of the player on roll and of the opponent, by point. Raises InvalidPositionError or NotCoveredError for
     what is no bearoff in progress."""
-    opponent, on_roll = (list(row) for row in position.rows)
+    opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
     if on_roll[24] or opponent[24]:
         raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position.id}")
-    if not any(on_roll) or not any(opponent):
-        raise InvalidPositionError(f"expected a game in progress, got a side without checkers in {position.id}")
     return on_roll, opponent
 
 

@@ -11,6 +11,7 @@ from bgdata.game.board_text import format_board_text
 from bgdata.game.classes import position_class
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import identify, parse_identifier
+from bgdata.game.outcome import check_occurs
 from bgdata.game.plays import legal_plays
 from bgdata.store.storage import write_file
 
@@ -21,6 +22,7 @@ def show_position(text: str, roll_text: str | None, svg: Path | None) -> None:
     Raises InvalidPositionError, InvalidRollError or StorageError.
     """
     position, match = parse_identifier(text)
+    check_occurs(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
     stakes = match.stakes if match else None
     click.echo(format_board_text(position, roll=roll, stakes=stakes, with_id=False))

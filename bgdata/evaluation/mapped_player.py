@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, decide_cube
-from bgdata.errors import InvalidPositionError, UsageError
+from bgdata.errors import UsageError
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
 from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, REVISION, PlayFilter, Ranked, rank_all
@@ -28,6 +28,7 @@ from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_ar
 from bgdata.game.codec import Boards
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.match import Money, Stakes
+from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position, PositionLike
 from bgdata.kernel import threads
@@ -108,8 +109,9 @@ class MappedPlayer:
         return self.evaluator.accuracy
 
     def evaluate(self, position: PositionLike) -> Evaluation:
-        """The five chances and the cubeless equity of a position. Raises InvalidPositionError."""
-        board = np.array([Position(position).board], np.int8)
+        """The five chances and the cubeless equity of a position; a finished game has those of its result. Raises
+        InvalidPositionError."""
+        board = np.array([check_occurs(Position(position)).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
 
@@ -124,8 +126,9 @@ class MappedPlayer:
         """Every legal play of a roll, at least one: those looked into furthest first, and of these the best.
 
         Those that the filters let through are looked into `ply` rolls ahead, and so is an only play. Raises
-        InvalidPositionError or InvalidRollError."""
-        position, roll = Position(position), parse_roll(roll) if isinstance(roll, str) else roll
+        InvalidPositionError, also for a game that is over, or InvalidRollError."""
+        position = check_in_progress(Position(position))
+        roll = parse_roll(roll) if isinstance(roll, str) else roll
         ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
         if len(ranked.boards) == 1:
             chances, sources = self._evaluate(ranked.boards)
@@ -155,10 +158,8 @@ class MappedPlayer:
 
         Raises InvalidPositionError for a game that is over, and as `equity.cube.decide_cube` does.
         """
-        position = Position(position)
-        chances, sources = self._evaluate(np.array([position.board], np.int8))
-        if sources[0] == Source.OVER:
-            raise InvalidPositionError(f"expected a game in progress, got {position.id}, which is over")
+        position = check_in_progress(Position(position))
+        chances, _ = self._evaluate(np.array([position.board], np.int8))
         for table in () if rules.by_model else self.cubes:
             found = table.cube_equities(position, stakes, rules.met)
             if found is not None:
