@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bgdata.game.dice import Roll
+    from bgdata.game.match import Stakes
     from bgdata.game.plays import Play
 
 PositionLike: TypeAlias = "Position | str | Sequence[int] | NDArray[np.integer[Any]]"  # what a position is made of
@@ -176,11 +177,34 @@ class Position:
         >>> Position.start().play("8/5 6/5", "31")
         Position('sGfwATDgc/ABMA')
         """
+        return self._legal(play, roll).next_position
+
+    def svg(
+        self,
+        play: Play | str | None = None,
+        roll: Roll | str | None = None,
+        *,
+        stakes: Stakes | None = None,
+        width: int = 660,
+    ) -> str:
+        """The board as the text of an SVG picture, `width` pixels wide: with the roll, a play (as `play` takes it) as
+        arrows, and the cube and score of `stakes`. Notebooks show a position so. Raises as `play`, and UsageError.
+        """
+        from bgdata.game.board_svg import format_board_svg
+        from bgdata.game.dice import parse_roll
+
+        drawn = None if play is None else self._legal(play, roll)
+        dice = parse_roll(roll) if isinstance(roll, str) else roll
+        return format_board_svg(self, roll=dice, play=drawn, stakes=stakes, width=width)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _legal(self, play: Play | str, roll: Roll | str | None) -> Play:
+        """The play that is meant. Raises IllegalPlayError or InvalidRollError."""
         from bgdata.game.plays import check_play, parse_play
 
-        if isinstance(play, str):
-            return parse_play(play, self, roll).next_position
-        return check_play(play, self, roll).next_position
+        return parse_play(play, self, roll) if isinstance(play, str) else check_play(play, self, roll)
 
     def __repr__(self) -> str:
         return f"Position({self.id!r})"

@@ -155,8 +155,8 @@ def test_no_choice_and_no_game(evaluator: NetworkPlayer) -> None:
         after = player.evaluate(CLOSED_OUT.flip())
         assert only.evaluation.win == pytest.approx(1 - after.win, abs=1e-7)
         assert only.evaluation.lose_gammon == after.win_gammon
-        (over,) = player.rank_plays(WON, "65")
-        assert (str(over.play), over.evaluation.source, over.evaluation.cubeless_equity) == ("no play", Source.OVER, 2)
+        with pytest.raises(InvalidPositionError, match="expected a game in progress"):
+            player.rank_plays(WON, "65")
         assert player.choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8)).tolist() == [
             list(WON.flip().board)
         ]
