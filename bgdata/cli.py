@@ -218,15 +218,16 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 @main.command()
 @click.argument("position")
 @click.option("--roll", metavar="DICE", help="A roll such as 31, to list its plays.")
+@click.option("--play", metavar="MOVES", help="A play such as '8/5 6/5': the position after it, and arrows in the SVG.")
 @click.option("--svg", type=OUTPUT, help="Draw the board into an SVG file.")
-def show(position: str, roll: str | None, svg: Path | None) -> None:
+def show(position: str, roll: str | None, play: str | None, svg: Path | None) -> None:
     """Draw a POSITION and name it in every format.
 
-    POSITION is a Position ID, gnubg ID, 20-letter key, XGID or 26 integers.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers, or start.
     """
     from bgdata.commands.show import show_position
 
-    show_position(position, roll, svg)
+    show_position(position, roll, play, svg)
 
 
 @main.command(short_help="Run one SQL query on the tables.")

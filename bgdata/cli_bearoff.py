@@ -13,7 +13,7 @@ from bgdata.store.warehouse import Warehouse
 
 
 @click.command(short_help="Look a bearoff position up in every table.")
-@click.argument("position_id")
+@click.argument("position")
 @gnubg_option
 @click.option("--away", metavar="A-B", help="A match score: points to go, of the player on roll first.")
 @click.option("--crawford", is_flag=True, help="In the Crawford game.")
@@ -22,12 +22,12 @@ from bgdata.store.warehouse import Warehouse
 @click.option("--met", default="", metavar="NAME", help="Match equity table.  [default: that of match_equity]")
 @click.pass_obj
 def probe(
-    warehouse: Warehouse, /, position_id: str, gnubg_files: tuple[Path, ...], away: str | None, **stakes: Any
+    warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...], away: str | None, **stakes: Any
 ) -> None:
     """Look a bearoff position up in every table that covers it, or at a match score in the exact one.
 
-    POSITION_ID is gnubg's 14-character Position ID; the player on roll is about to roll. A table of a match score is
-    built first where it is missing.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers, or start. The player on roll is about to
+    roll. A table of a match score is built first where it is missing.
     """
     from bgdata.commands.probe import print_probe
     from bgdata.commands.probe_match import MatchStakes, print_match_probe
@@ -35,10 +35,10 @@ def probe(
     if away is not None:
         owner = stakes["owner"] or ""
         given = MatchStakes(away, stakes["crawford"], stakes["cube_value"], owner, stakes["met"])
-        return print_match_probe(warehouse, position_id, given)
+        return print_match_probe(warehouse, position, given)
     if stakes["crawford"] or stakes["cube_value"] != 1 or stakes["owner"] or stakes["met"]:
         raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
-    return print_probe(warehouse, position_id, gnubg_files)
+    return print_probe(warehouse, position, gnubg_files)
 
 
 @click.command(name="cube-life", short_help="How alive the cube is in solved bearoffs.")

@@ -34,8 +34,8 @@ def player_options(function: Callable[..., None]) -> Callable[..., None]:
 def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str) -> None:
     """Evaluate a POSITION before the roll: five chances, the cubeless equity, and who says so.
 
-    POSITION is a Position ID, gnubg ID, 20-letter key, XGID or 26 integers. Positions that a bearoff table covers are
-    answered from it, others by the network for their class.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers, or start. Positions that a bearoff table
+    covers are answered from it, others by the network for their class.
     """
     from bgdata.commands.evaluate import print_evaluation
     from bgdata.evaluation.named_network import map_player

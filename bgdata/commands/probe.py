@@ -12,6 +12,7 @@ from bgdata.bearoff.index import position_index
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
@@ -19,13 +20,14 @@ from bgdata.store.warehouse import Warehouse
 PIPS_PER_ROLL = 49 / 6
 
 
-def print_probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path, ...] = ()) -> None:
+def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] = ()) -> None:
     """Print what each table, and each of gnubg's files given, says of a position.
 
     Raises InvalidPositionError, NotCoveredError, or CorruptFileError for a file.
     """
-    on_roll, opponent = rows_of(position_id)
-    print_layouts(position_id, on_roll, opponent)
+    position = Position(text)
+    on_roll, opponent = rows_of(position)
+    print_layouts(position)
     warehouse.require()
     found = print_exact(warehouse, on_roll, opponent)
     found |= print_one_sided(warehouse, on_roll, opponent)
@@ -38,20 +40,19 @@ def print_probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path,
         )
 
 
-def rows_of(position_id: str) -> tuple[list[int], list[int]]:
+def rows_of(position: Position) -> tuple[list[int], list[int]]:
     """Checkers of the player on roll and of the opponent, by point. Raises InvalidPositionError or NotCoveredError for
     what is no bearoff in progress."""
-    opponent, on_roll = (list(row) for row in Position.from_id(position_id).rows)
+    opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
     if on_roll[24] or opponent[24]:
-        raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position_id}")
-    if not any(on_roll) or not any(opponent):
-        raise InvalidPositionError(f"expected a game in progress, got a side without checkers in {position_id}")
+        raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position.id}")
     return on_roll, opponent
 
 
-def print_layouts(position_id: str, on_roll: list[int], opponent: list[int]) -> None:
+def print_layouts(position: Position) -> None:
     """Both sides in words."""
-    click.echo(f"{position_id}: the player on roll is about to roll")
+    opponent, on_roll = position.rows
+    click.echo(f"{position.id}: the player on roll is about to roll")
     for name, row in (("on roll", on_roll), ("opponent", opponent)):
         places = " ".join(f"{point}pt:{count}" for point, count in enumerate(row[:24], start=1) if count)
         pips = sum(point * count for point, count in enumerate(row[:24], start=1))

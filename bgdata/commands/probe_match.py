@@ -15,6 +15,7 @@ from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.stored_met import default_met
 from bgdata.errors import NotCoveredError
 from bgdata.game.match import CubeOwner
+from bgdata.game.position import Position
 from bgdata.store.warehouse import Warehouse
 
 
@@ -28,10 +29,11 @@ class MatchStakes(NamedTuple):
     met: str
 
 
-def print_match_probe(warehouse: Warehouse, position_id: str, stakes: MatchStakes) -> None:
+def print_match_probe(warehouse: Warehouse, text: str, stakes: MatchStakes) -> None:
     """Print exact MWC and the right cube action. Raises UsageError, InvalidScoreError, InvalidParameterError,
     NotCoveredError or MissingTableError."""
-    on_roll, opponent = rows_of(position_id)
+    position = Position(text)
+    on_roll, opponent = rows_of(position)
     parameters = parameters_of(warehouse, stakes)
     DATASET.check_parameters(parameters)
     owner = checked_owner(stakes.cube_value, stakes.cube_owner)
@@ -39,7 +41,7 @@ def print_match_probe(warehouse: Warehouse, position_id: str, stakes: MatchStake
     with progress_bars(notes=False) as progress:
         reader = MatchTable(warehouse.build(DATASET.name, parameters, progress=progress))
     decision = reader.probe_layouts(on_roll, opponent, owner)
-    print_layouts(position_id, on_roll, opponent)
+    print_layouts(position)
     held = "centered" if owner == CubeOwner.CENTERED else f"owned by {owner.replace('_', ' ')}"
     bound = reader.table.manifest.statistics["mwc_error_bound"]
     click.echo(f"\n{reader.score}, cube {reader.cube_value} {held}, by {reader.met}")

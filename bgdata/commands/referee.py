@@ -94,7 +94,7 @@ def worst_decisions(table: Table, count: int = 5) -> Iterator[str]:
     for row in rows:
         if len(lines) == count:
             break
-        position = Position.from_board(table.array("boards")[row].tolist())
+        position = Position(table.array("boards")[row].tolist())
         roll = roll_of(*table.array("rolls")[row].tolist())
         plays = {tuple(play.next_position.board): str(play) for play in legal_plays(position, roll)}
         chosen, best = (plays[tuple(table.array(name)[row].tolist())] for name in ("chosen", "best"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
@@ -16,7 +16,8 @@ from bgdata.evaluation.choices import NETWORK, Brain, chosen_boards
 from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.network import open_networks
 from bgdata.evaluation.network_kernels import Networks
-from bgdata.game.codec import Boards, check_boards, check_legal_boards
+from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
+from bgdata.game.codec import Boards
 from bgdata.store.table import Table
 
 _NETWORKS = (Source.RACE_NETWORK, Source.CRASHED_NETWORK, Source.CONTACT_NETWORK)
@@ -51,23 +52,32 @@ class NetworkPlayer:
         """What kernels choose by: see `choices.KernelPlayer`."""
         return Brain(NETWORK, **self.networks._asdict(), **self.tables._asdict())
 
-    def evaluate_many(self, boards: Boards) -> Evaluations:
+    def evaluate_many(self, boards: BoardsLike) -> Evaluations:
         """See evaluator.Evaluator."""
-        legal = check_legal_boards(np.ascontiguousarray(check_boards(boards)))
-        return evaluations(self.networks, self.tables, legal)
+        return evaluations(self.networks, self.tables, board_array(boards))
 
-    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+    def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
         """See player.Player."""
-        return chosen_boards(self.brain, boards, rolls)
+        legal = board_array(boards)
+        return chosen_boards(self.brain, legal, dice_array(rolls, len(legal)))
 
 
-def map_network_player(table: Table, bearoff: BearoffEvaluator) -> NetworkPlayer:
-    """The networks of a version with bearoff tables beside them, mapped. Raises CorruptFileError."""
-    used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
-    names = " ".join("/".join(folder.parts[-2:]) for folder in used)
-    version = hashlib.sha256(names.encode()).hexdigest()[:8]
-    label = table.folder.parent.name
-    return NetworkPlayer(open_networks(table), bearoff.arrays, label, _Accuracy(table, bearoff), version)
+class MappedNetwork(NetworkPlayer):
+    """The networks of a version with bearoff tables beside them, mapped. Pickled, it is the paths of all of them.
+
+    Raises CorruptFileError.
+    """
+
+    def __init__(self, table: Table, bearoff: BearoffEvaluator) -> None:
+        used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
+        names = " ".join("/".join(folder.parts[-2:]) for folder in used)
+        version = hashlib.sha256(names.encode()).hexdigest()[:8]
+        label = table.folder.parent.name
+        super().__init__(open_networks(table), bearoff.arrays, label, _Accuracy(table, bearoff), version)
+        self._recipe = table, bearoff
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._recipe
 
 
 class _Accuracy(Mapping[Source, str]):
