@@ -18,11 +18,11 @@ from bgdata.equity.doubling import Action
 from bgdata.errors import UsageError
 from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.game.board_text import format_board_text
-from bgdata.game.identifiers import parse_identifier
+from bgdata.game.identifiers import closest_format, parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.match_state import Offer
 from bgdata.game.outcome import check_in_progress
-from bgdata.game.xgid import PREFIX, parse_xgid
+from bgdata.game.xgid import parse_xgid
 from bgdata.store.warehouse import Warehouse
 
 _WORDS = {
@@ -41,7 +41,7 @@ def print_cube(player: MappedPlayer, warehouse: Warehouse, text: str, options: M
     check_in_progress(position)
     if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
         raise UsageError(f"expected a position before a double or its answer, got a {match.offer} in {text}")
-    has_beavers = text.strip().upper().startswith(PREFIX) and parse_xgid(text).has_beavers
+    has_beavers = closest_format(text) == "xgid" and parse_xgid(text).has_beavers
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=has_beavers)
     decision, evaluation = decide(player, warehouse, position, stakes, rules), player.evaluate(position)

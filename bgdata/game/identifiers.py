@@ -40,7 +40,7 @@ def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
     text = text.strip()
     if text.lower() == "start":
         return START, None
-    name = _closest_format(text)
+    name = closest_format(text)
     try:
         if name == "xgid":
             xgid = parse_xgid(text)
@@ -92,8 +92,9 @@ def identify(position: Position, match: MatchState | None = None) -> dict[str, s
     }
 
 
-def _closest_format(text: str) -> str:
-    """The format that a text is in, or looks most like."""
+def closest_format(text: str) -> str:
+    """The one of `FORMATS` that a text is in, or looks most like; `start` looks like a Position ID."""
+    text = text.strip()
     is_board = text.count("-") > 1 and not re.search(r"[\d\s]", text)
     if is_board or text.upper().startswith(PREFIX) or text.count(":") > 1:
         return "xgid"
