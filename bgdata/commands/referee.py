@@ -17,7 +17,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.store.names import quoted
+from bgdata.store.names import quoted, shown
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
@@ -56,7 +56,7 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
     for a name that is no size, and MissingTableError, which says what the table is wanted for."""
     size = SIZE.fullmatch(name)
     if name and not size:
-        raise UsageError(f"expected a size such as 6x9, got {name!r}")
+        raise UsageError(f"expected a size such as 6x9, got {shown(name)}")
     have = sizes(warehouse, KIND)
     wanted = (int(size[1]), int(size[2])) if size else max(have, key=lambda each: layout_count(*each), default=(6, 9))
     if wanted not in have:
