@@ -245,7 +245,7 @@ def rollout(
 @format_option
 @click.pass_context
 def label(context: click.Context, /, source: str, engine: str, threads: int | None, form: str, **options: Any) -> None:
-    """Label the positions of a SOURCE by rollouts, tables or engines.
+    """Label the positions of a SOURCE by an engine.
 
     SOURCE is a table of positions or turns, such as positions/NAME. Engines, and the tables that they fill:
 

@@ -105,7 +105,7 @@ def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, pl
 @click.option("--save", type=OUTPUT, metavar="FILE", help="Write the game as a .mat file, for `bgdata luck`.")
 @click.pass_obj
 def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: str | None, save: Path | None) -> None:
-    """Play a game in the terminal, with hints and undo; or watch one.
+    """Play a game in the terminal, or watch one.
 
     Say your play as in "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of hint, undo, board, help and quit.
 

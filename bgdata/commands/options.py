@@ -95,7 +95,7 @@ def jacoby_option(function: Decorated) -> Decorated:
     return click.option(
         "--jacoby/--no-jacoby",
         default=None,
-        help="In money play gammons count only once the cube is turned.  [default: as the position says, or not]",
+        help="In money play gammons count only once the cube is turned.  [default: not, unless the position says so]",
     )(function)
 
 
@@ -104,7 +104,7 @@ def beavers_option(function: Decorated) -> Decorated:
     return click.option(
         "--beavers/--no-beavers",
         default=None,
-        help="In money play a taker may double at once and keep the cube.  [default: as the position says, or not]",
+        help="In money play a taker may double at once and keep the cube.  [default: not, unless the position says so]",
     )(function)
 
 
