@@ -118,28 +118,28 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
 @met.command()
 @click.argument("met", default="", shell_complete=complete_mets)
 @click.option(
-    "--against",
+    "--minus",
     default="",
     metavar="MET",
     shell_complete=complete_mets,
-    help="Draw the difference from this table.  [default: draw the table itself]",
+    help="Draw what a cell has more than in this table.  [default: the table itself]",
 )
 @length_option
 @output_option(required=True)
 @click.pass_obj
-def plot(warehouse: Warehouse, met: str, against: str, length: int | None, output: Path) -> None:
+def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output: Path) -> None:
     """Draw a MET as a heat map in a PNG file (needs matplotlib).
 
     MET is a name or a file, as `bgdata met --help` says; without one it is the table built here.
 
     \b
       bgdata met plot --output met.png
-      bgdata met plot published-12 --against taught-400-1ply-25 --output difference.png
+      bgdata met plot published-12 --minus taught-400-1ply-25 --output difference.png
     """
     from bgdata.commands.met import open_met
     from bgdata.commands.met_plot import draw_met
 
-    draw_met(open_met(warehouse, met), open_met(warehouse, against) if against else None, length, output)
+    draw_met(open_met(warehouse, met), open_met(warehouse, minus) if minus else None, length, output)
 
 
 @click.command(name="met")

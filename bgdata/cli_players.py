@@ -44,7 +44,7 @@ def against_option(function: Callable[..., None]) -> Callable[..., None]:
         multiple=True,
         metavar="PLAYER[:PLY]",
         shell_complete=complete_players,
-        help="Play against this player, such as network/NAME or gnubg:1, which looks a roll ahead.",
+        help="Play against PLAYER, such as network/NAME or gnubg:1, which looks a roll ahead.",
     )(function)
 
 
@@ -140,12 +140,12 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
     help="A benchmark: rollout_decisions/NAME, one that was imported such as contact, or a version.  [default: all]",
 )
 @click.option(
-    "--file",
+    "--bm",
     "files",
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A .bm file to import and score on.",
+    help="A benchmark file of gnubg to import and score on; can be given several times.",
 )
 @games_option(None, "40000 where games are played")
 @against_option
@@ -164,7 +164,7 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
 
     \b
       bgdata benchmark network
-      bgdata benchmark pubeval --on contact --file contact.bm
+      bgdata benchmark pubeval --on contact --bm contact.bm
       bgdata benchmark network --ply 1 --games 400 --against network
     """
     from bgdata.commands.benchmark import play_series, score_player
@@ -177,7 +177,7 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
         score_player(warehouse, player, ply, sets, files, form)
         return
     if sets or files:
-        raise UsageError("expected either decisions (--on, --file) or games (--games, --against), got both")
+        raise UsageError("expected either decisions (--on, --bm) or games (--games, --against), got both")
     if len(against) > 1:
         raise UsageError(f"expected one opponent, got {len(against)}; try: bgdata score")
     opponent = opponent_of(*against) if against else ("pubeval", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import re
 import sys
@@ -16,6 +17,7 @@ from bgdata.commands.completion import complete_folders
 from bgdata.datasets import all_kinds
 from bgdata.errors import BgdataError, UsageError
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
+from bgdata.store.names import shown
 from bgdata.store.warehouse import Warehouse
 
 VARIABLE = "BGDATA_WAREHOUSE"
@@ -75,6 +77,8 @@ class Commands(Sections):
                 fail_as_click(error)
             if isinstance(error, BgdataError) and not context.params.get("debug"):
                 fail(str(error), 2 if isinstance(error, UsageError) else 1)
+            if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+                fail(f"expected the name of a file, got one that is too long: {shown(str(error.filename))}", 2)
             raise
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:

@@ -20,16 +20,16 @@ from bgdata.evaluation.shipped_networks import SHIPPED
 from bgdata.store.names import shown
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
-from bgdata.training.supervised_recipe import CHOICES, DEVICES, LOSSES, METHODS, SCHEDULES, TRAINERS
+from bgdata.training.supervised_recipe import CHOICES
 
 RECIPE = {  # what each parameter of the recipe does
     "epochs": "Times that the labels are gone through.",
     "rows": "Positions of an epoch, 0 for all: with many labels, more frequent tests.",
     "batch": "Positions that are learned from at once.",
-    "method": f"{' or '.join(METHODS)}: steps by the size that gradients had, or by the gradient alone.",
+    "method": "Steps by the size that gradients had (adam), or by the gradient alone (descent).",
     "rate": "Learning rate at first: 0.0001 to 0.001 suit adam, 0.003 to 1 descent.",
-    "schedule": f"{', '.join(SCHEDULES)}: to 0 along a wave; up first; by the errors, and back; or not at all.",
-    "loss": f"{' or '.join(LOSSES)}: what is made smaller.",
+    "schedule": "How the rate falls: to 0 along a wave, after going up first, by the errors and back, or not at all.",
+    "loss": "What is made smaller.",
     "seed": "Seed of the dice and of all that is drawn.",
     "hidden": "Hidden units of the contact network, such as 120, or 120-60 for two layers.  [default: as at the start]",
     "crashed_hidden": "Hidden units of the crashed network.  [default: as at the start]",
@@ -37,8 +37,8 @@ RECIPE = {  # what each parameter of the recipe does
     "validation_rows": "Positions at most that errors are measured on after each epoch.",
     "test_games": "Games against PubEval that test a network.",
     "average": "Keep averages of weights: such a share of them stays after each batch, 0.999 say; 0 for none.",
-    "trainer": f"{' or '.join(TRAINERS)}: on processor cores, the same anywhere; or PyTorch, for larger networks.",
-    "device": f"{' or '.join(DEVICES)}: what PyTorch computes on; cuda is a GPU.",
+    "trainer": "Who computes: kernels on processor cores, the same anywhere, or PyTorch, for larger networks.",
+    "device": "What PyTorch computes on; cuda is a GPU.",
 }
 
 

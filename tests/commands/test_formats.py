@@ -27,7 +27,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "luck": [("{tmp}/session.mat",), ("{tmp}/session.mat", "--games")],
     "rollout": [(START_ID, *TRIALS), (START_ID, "31", *TRIALS)],
     "benchmark": [
-        ("pubeval", "--file", "{tmp}/contact.bm"),
+        ("pubeval", "--bm", "{tmp}/contact.bm"),
         ("pubeval", "--against", "random", "--games", "4"),
         ("pubeval", "--against", "random", "--games", "4", "--luck"),
     ],

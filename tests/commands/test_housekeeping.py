@@ -28,7 +28,7 @@ def trained(root: Path, seed: int) -> Table:
 
 def evaluated(root: Path, *arguments: str) -> str:
     """Which version answers."""
-    return json.loads(succeeds(root, "eval", START, "--format", "json", *arguments))["accuracy"]
+    return json.loads(succeeds(root, "eval", START, "--format", "json", *arguments))[0]["accuracy"]
 
 
 @pytest.fixture

@@ -24,7 +24,9 @@ def test_the_crawford_game() -> None:
 def test_what_is_no_score(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_away(text, is_crawford=False)
-    assert str(caught.value) == f"expected points that the player on roll and the opponent need, such as 3-5, got {text!r}"
+    assert (
+        str(caught.value) == f"expected points that the player on roll and the opponent need, such as 3-5, got {text!r}"
+    )
 
 
 def test_nobody_needs_no_points() -> None:
