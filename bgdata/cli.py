@@ -32,9 +32,8 @@ from bgdata.commands.options import (
 )
 from bgdata.commands.train import train
 from bgdata.datasets import all_kinds
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.store.dataset import Dataset, Parameters
-from bgdata.store.names import shown
 from bgdata.store.warehouse import Warehouse
 
 TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollouts", "position-list", "mat"]
@@ -65,8 +64,8 @@ def main(debug: bool) -> None:
       bgdata hint 4HPwATDgc/ABMA 31                    the best plays of a roll
       bgdata query "from bearoff_two_sided limit 5"    anything else, in SQL
 
-    A POSITION is a Position ID, gnubg ID, XGID, 20-letter key or 26 integers. Data go to standard output, all else to
-    standard error. Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted.
+    A POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start. Data go to standard output, all
+    else to standard error. Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted.
     """
 
 
@@ -262,7 +261,7 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 def show(position: str, roll: str | None, svg: Path | None, form: str) -> None:
     """Draw a POSITION and name it in every format.
 
-    POSITION is a Position ID, gnubg ID, XGID, 20-letter key or 26 integers.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start.
 
     \b
       bgdata show 4HPwATDgc/ABMA

@@ -21,9 +21,9 @@ from bgdata.store.warehouse import Warehouse
 def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...], form: str, **options: Any) -> None:
     """Look a bearoff position up in every table.
 
-    POSITION is a Position ID, gnubg ID, XGID, 20-letter key or 26 integers; the player on roll is about to roll. At a
-    match score, of the position or of --away, the exact table of that score answers, which is built where it is
-    missing.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; the player on roll is about to roll.
+    At a match score, of the position or of --away, the exact table of that score answers, which is built where it
+    is missing.
 
     \b
       bgdata probe CgAAEAEAAAAAAA

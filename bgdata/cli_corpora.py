@@ -191,10 +191,10 @@ def rollout(
 ) -> None:
     """Roll out a POSITION, or the plays of a ROLL.
 
-    POSITION is a Position ID, gnubg ID, XGID, 20-letter key or 26 integers. The network plays both sides many times;
-    chances and equity have standard errors. With a ROLL such as 31, or an XGID or gnubg ID that has one, the better
-    plays are rolled out with the same dice, and ranked. The luck of every roll is subtracted, which makes standard
-    errors several times smaller.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start. The network plays both sides many
+    times; chances and equity have standard errors. With a ROLL such as 31, or an XGID or gnubg ID that has one, the
+    better plays are rolled out with the same dice, and ranked. The luck of every roll is subtracted, which makes
+    standard errors several times smaller.
 
     \b
       bgdata rollout 4HPwATDgc/ABMA

@@ -56,8 +56,8 @@ def against_option(function: Callable[..., None]) -> Callable[..., None]:
 def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str) -> None:
     """Evaluate a POSITION: chances, equity, and who says so.
 
-    POSITION is a Position ID, gnubg ID, XGID, 20-letter key or 26 integers, and the player on roll is about to roll.
-    Positions that a bearoff table covers are answered from it, others by the network for their class.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start, and the player on roll is about to
+    roll. Positions that a bearoff table covers are answered from it, others by the network for their class.
 
     \b
       bgdata eval 4HPwATDgc/ABMA
@@ -79,9 +79,9 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
 def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, ply: int, plays: int, form: str) -> None:
     """Rank the plays of a POSITION and a ROLL, the best first.
 
-    POSITION is a Position ID, gnubg ID, XGID, 20-letter key or 26 integers; ROLL is two dice such as 31, which an XGID
-    or gnubg ID may contain. Only the better plays are looked into as far as --ply says: each loss is against the best
-    play at the ply of its line.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; ROLL is two dice such as 31, which
+    an XGID or gnubg ID may contain. Only the better plays are looked into as far as --ply says: each loss is
+    against the best play at the ply of its line.
 
     \b
       bgdata hint 4HPwATDgc/ABMA 31

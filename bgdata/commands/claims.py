@@ -13,7 +13,7 @@ from bgdata.commands.report import progress_bars
 from bgdata.commands.rows import write_rows
 from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
 from bgdata.errors import MissingTableError, UsageError
-from bgdata.store.names import shown as cited
+from bgdata.errors import shown as cited
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 

@@ -9,9 +9,8 @@ import click
 
 from bgdata.commands.gnubg_files import define_gnubg_view
 from bgdata.commands.rows import write_rows
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.store.lockfile import LockEntry, load_lock
-from bgdata.store.names import shown
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:

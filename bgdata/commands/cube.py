@@ -17,11 +17,11 @@ from bgdata.equity.curves import NEVER, Points
 from bgdata.equity.doubling import Action
 from bgdata.errors import UsageError
 from bgdata.evaluation.mapped_player import Evaluation, MappedPlayer
-from bgdata.formats.board_text import format_board_text
-from bgdata.formats.identifiers import parse_identifier
-from bgdata.formats.match_state import Offer
-from bgdata.formats.xgid import PREFIX, parse_xgid
+from bgdata.game.board_text import format_board_text
+from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match_state import Offer
+from bgdata.game.xgid import PREFIX, parse_xgid
 from bgdata.store.warehouse import Warehouse
 
 _WORDS = {

@@ -12,8 +12,8 @@ from bgdata.equity.doubling import Strategy, janowski, jump
 from bgdata.equity.janowski import DEFAULT_INDEX
 from bgdata.equity.jump import DEFAULT_VOLATILITY
 from bgdata.errors import UsageError
-from bgdata.formats.match_state import MatchState
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match_state import MatchState
 from bgdata.store.warehouse import Warehouse
 
 MODELS = ("janowski", "jump")

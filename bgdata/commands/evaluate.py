@@ -7,13 +7,12 @@ import textwrap
 import click
 
 from bgdata.commands.rows import write_rows
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.evaluation.evaluator import Source
 from bgdata.evaluation.mapped_player import Evaluation, MappedPlayer, RankedPlay
-from bgdata.formats.board_text import format_board_text
-from bgdata.formats.identifiers import parse_identifier
+from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
-from bgdata.store.names import shown
+from bgdata.game.identifiers import parse_identifier
 
 _SOURCES = {
     Source.OVER: "the rules",

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from bgdata.commands.rows import Row, write_rows
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.store.build import estimate_text
 from bgdata.store.catalog import connect, fill_catalog
 from bgdata.store.checks import sql_checks
 from bgdata.store.dataset import Dataset, Input, Parameters
 from bgdata.store.locked_sql import open_memory
-from bgdata.store.names import shown
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:

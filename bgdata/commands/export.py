@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 from bgdata.bearoff.index import check_size
-from bgdata.errors import UsageError
-from bgdata.store.names import shown
+from bgdata.errors import UsageError, shown
 
 
 def write_gnubg_bearoff(

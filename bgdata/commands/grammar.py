@@ -15,9 +15,8 @@ import click
 
 from bgdata.commands.completion import complete_folders
 from bgdata.datasets import all_kinds
-from bgdata.errors import BgdataError, UsageError
+from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
-from bgdata.store.names import shown
 from bgdata.store.warehouse import Warehouse
 
 VARIABLE = "BGDATA_WAREHOUSE"

@@ -7,10 +7,9 @@ import sys
 import click
 
 from bgdata.commands.rows import write_rows
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.store.build import readable_bytes, refresh_catalog
 from bgdata.store.housekeeping import Rubbish, remove, rubbish, sweep
-from bgdata.store.names import shown
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 

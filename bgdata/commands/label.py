@@ -16,12 +16,11 @@ from bgdata.datasets.engine_labels import DATASET as ENGINES
 from bgdata.datasets.engine_labels import EngineParameters
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.lookahead_labels import LookaheadParameters
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.evaluation.bearoff import SIZE
 from bgdata.evaluation.lookahead import MOST_PLY
 from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Dataset, Parameters
-from bgdata.store.names import shown
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from bgdata.commands.completion import complete_mets, complete_networks, complete_players
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.game.match import MatchScore
-from bgdata.store.names import shown
 
 AWAY = re.compile(r"(\d{1,3})-(\d{1,3})", re.ASCII)
 OUTPUT = click.Path(path_type=Path, dir_okay=False)

@@ -15,8 +15,7 @@ from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
 from bgdata.commands.rows import write_rows
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError, UsageError
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
-from bgdata.formats.identifiers import parse_position
-from bgdata.store.names import shown
+from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
@@ -35,7 +34,8 @@ def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] =
 
     Raises InvalidPositionError, NotCoveredError, or CorruptFileError for a file.
     """
-    on_roll, opponent = rows_of(text)
+    position = Position(text)
+    on_roll, opponent = rows_of(position)
     warehouse.require()
     found = [*exact_rows(warehouse, on_roll, opponent), *one_sided_rows(warehouse, on_roll, opponent)]
     found += [gnubg_row(path, on_roll, opponent) for path in gnubg_files]
@@ -45,10 +45,10 @@ def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] =
             f"expected a position that a table covers, got a checker on point {furthest}; see: bgdata list"
         )
     if form != "table":
-        identity = {"position_id": parse_position(text).id}
+        identity = {"position_id": position.id}
         write_rows((dict.fromkeys(COLUMNS) | identity | known_columns(row) for row in found), form)
         return
-    print_layouts(text, on_roll, opponent)
+    print_layouts(position)
     for row in found:
         click.echo("\n" + "\n".join(described(warehouse, row)))
 
@@ -58,20 +58,21 @@ def known_columns(row: Found) -> Found:
     return {name: value for name, value in row.items() if name in COLUMNS}
 
 
-def rows_of(text: str) -> tuple[list[int], list[int]]:
+def rows_of(position: Position) -> tuple[list[int], list[int]]:
     """Checkers of the player on roll and of the opponent, by point. Raises InvalidPositionError or NotCoveredError for
     what is no bearoff in progress."""
-    opponent, on_roll = (list(row) for row in parse_position(text).rows)
+    opponent, on_roll = (list(row) for row in position.rows)
     if on_roll[24] or opponent[24]:
-        raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {shown(text)}")
+        raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position.id}")
     if not any(on_roll) or not any(opponent):
-        raise InvalidPositionError(f"expected a game in progress, got a side without checkers in {shown(text)}")
+        raise InvalidPositionError(f"expected a game in progress, got a side without checkers in {position.id}")
     return on_roll, opponent
 
 
-def print_layouts(text: str, on_roll: list[int], opponent: list[int]) -> None:
+def print_layouts(position: Position) -> None:
     """Both sides in words."""
-    click.echo(f"{parse_position(text).id}: the player on roll is about to roll")
+    opponent, on_roll = position.rows
+    click.echo(f"{position.id}: the player on roll is about to roll")
     for name, row in (("on roll", on_roll), ("opponent", opponent)):
         places = " ".join(f"{point}pt:{count}" for point, count in enumerate(row[:24], start=1) if count)
         pips = sum(point * count for point, count in enumerate(row[:24], start=1))

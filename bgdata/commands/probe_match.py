@@ -16,8 +16,9 @@ from bgdata.commands.rows import write_rows
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.stored_met import default_met
 from bgdata.errors import NotCoveredError, UsageError
-from bgdata.formats.identifiers import parse_identifier, parse_position
+from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
+from bgdata.game.position import Position
 from bgdata.store.warehouse import Warehouse
 
 
@@ -37,7 +38,8 @@ def match_stakes(text: str, options: Mapping[str, Any]) -> Stakes | None:
 def print_match_probe(warehouse: Warehouse, text: str, stakes: Stakes, met: str, form: str = "table") -> None:
     """Print exact MWC and the right cube action. Raises UsageError, InvalidScoreError, InvalidParameterError,
     NotCoveredError or MissingTableError."""
-    on_roll, opponent = rows_of(text)
+    position = Position(text)
+    on_roll, opponent = rows_of(position)
     parameters = parameters_of(warehouse, stakes, met)
     DATASET.check_parameters(parameters)
     owner = stakes.cube.owner
@@ -46,9 +48,9 @@ def print_match_probe(warehouse: Warehouse, text: str, stakes: Stakes, met: str,
         reader = MatchTable(warehouse.build(DATASET.name, parameters, progress=progress))
     decision = reader.probe_layouts(on_roll, opponent, owner)
     if form != "table":
-        write_rows([{"position_id": parse_position(text).id} | as_row(reader, decision, owner)], form)
+        write_rows([{"position_id": position.id} | as_row(reader, decision, owner)], form)
         return
-    print_layouts(text, on_roll, opponent)
+    print_layouts(position)
     held = "centered" if owner == CubeOwner.CENTERED else f"owned by {owner.replace('_', ' ')}"
     bound = reader.table.manifest.statistics["mwc_error_bound"]
     click.echo(f"\n{reader.score}, cube {reader.cube_value} {held}, by {reader.met}")

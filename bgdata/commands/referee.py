@@ -11,13 +11,13 @@ from bgdata.commands.benchmark import full_name
 from bgdata.commands.query import run_query
 from bgdata.commands.report import progress_bars
 from bgdata.datasets.referee_scores import DATASET, RefereeParameters
-from bgdata.errors import MissingTableError, UsageError
+from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.evaluation.bearoff import SIZE, sizes
 from bgdata.evaluation.player import open_player
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.store.names import quoted, shown
+from bgdata.store.names import quoted
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
@@ -94,7 +94,7 @@ def worst_decisions(table: Table, count: int = 5) -> Iterator[str]:
     for row in rows:
         if len(lines) == count:
             break
-        position = Position.from_board(table.array("boards")[row].tolist())
+        position = Position(table.array("boards")[row].tolist())
         roll = roll_of(*table.array("rolls")[row].tolist())
         plays = {tuple(play.next_position.board): str(play) for play in legal_plays(position, roll)}
         chosen, best = (plays[tuple(table.array(name)[row].tolist())] for name in ("chosen", "best"))

@@ -11,9 +11,9 @@ from bgdata.datasets._sources import leads_to
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.selfplay_labels import DATASET, LabelParameters
-from bgdata.errors import MissingTableError, UsageError
+from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.evaluation.bearoff import sizes
-from bgdata.store.names import quoted, shown
+from bgdata.store.names import quoted
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 

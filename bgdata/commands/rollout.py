@@ -20,10 +20,10 @@ from bgdata.evaluation.chances import CHANCES
 from bgdata.evaluation.named_network import KIND, find_network
 from bgdata.evaluation.network_player import NetworkPlayer
 from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, SHIPPED
-from bgdata.formats.board_text import format_board_text
-from bgdata.formats.identifiers import parse_identifier
+from bgdata.game.board_text import format_board_text
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.identifiers import parse_identifier
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.play.rollout import How, Limits, RolloutResult, Values, result_of, roll_out

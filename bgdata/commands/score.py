@@ -24,11 +24,11 @@ from bgdata.datasets.scores import ScoresParameters
 from bgdata.datasets.selfplay import DATASET as SELF_PLAY
 from bgdata.datasets.selfplay import PLAYERS as SELF_PLAYERS
 from bgdata.datasets.selfplay import SelfPlayParameters
-from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
+from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
 from bgdata.evaluation.named_network import KIND as NETWORK
 from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Parameters
-from bgdata.store.names import quoted, shown
+from bgdata.store.names import quoted
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse

@@ -9,11 +9,10 @@ from bgdata.datasets._cube_players import CubePlayerParameters
 from bgdata.datasets.cubeful_selfplay import DATASET as CUBEFUL
 from bgdata.datasets.cubeful_selfplay import CubefulParameters
 from bgdata.datasets.selfplay import DATASET, SelfPlayParameters
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.evaluation.named_network import KIND, find_network
 from bgdata.evaluation.player import open_player
 from bgdata.store.executors import open_executor
-from bgdata.store.names import shown
 from bgdata.store.warehouse import Warehouse
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from bgdata.commands.rows import write_rows
-from bgdata.formats.board_svg import format_board_svg
-from bgdata.formats.board_text import format_board_text
-from bgdata.formats.identifiers import identify, parse_identifier
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.board_text import format_board_text
 from bgdata.game.classes import position_class
 from bgdata.game.dice import parse_roll
+from bgdata.game.identifiers import identify, parse_identifier
 from bgdata.game.plays import legal_plays
 from bgdata.store.storage import write_file
 

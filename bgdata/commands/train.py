@@ -17,8 +17,7 @@ from bgdata.datasets._networks import known_network, pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters, described
 from bgdata.datasets.taught_network import DATASET as TAUGHT
-from bgdata.errors import UsageError
-from bgdata.store.names import shown
+from bgdata.errors import UsageError, shown
 from bgdata.store.warehouse import Warehouse
 
 RECIPE = {  # what each parameter of the recipe does; `name` is an argument

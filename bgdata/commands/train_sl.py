@@ -15,9 +15,8 @@ from bgdata.datasets._networks import pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.taught_network import DATASET as TAUGHT
 from bgdata.datasets.taught_network import TaughtParameters, best_epoch, described
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.evaluation.shipped_networks import SHIPPED
-from bgdata.store.names import shown
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from bgdata.training.supervised_recipe import CHOICES

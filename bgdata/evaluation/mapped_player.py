@@ -28,7 +28,7 @@ from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.match import Money, Stakes
 from bgdata.game.play_kernels import check_rolls
 from bgdata.game.plays import Play, legal_plays
-from bgdata.game.position import Position
+from bgdata.game.position import Position, PositionLike
 from bgdata.kernel import threads
 
 DECISIONS = 256  # decisions looked into at a time: bounds the memory
@@ -102,9 +102,9 @@ class MappedPlayer:
         """How far the static answers of each source can be trusted, in words."""
         return self.evaluator.accuracy
 
-    def evaluate(self, position: Position | str) -> Evaluation:
+    def evaluate(self, position: PositionLike) -> Evaluation:
         """The five chances and the cubeless equity of a position. Raises InvalidPositionError."""
-        board = np.array([position_of(position).board], np.int8)
+        board = np.array([Position(position).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
 
@@ -114,12 +114,12 @@ class MappedPlayer:
         Raises InvalidPositionError for another shape or type, or an illegal board."""
         return self._evaluate(check_legal_boards(np.ascontiguousarray(check_boards(boards))))
 
-    def rank_plays(self, position: Position | str, roll: Roll | str) -> list[RankedPlay]:
+    def rank_plays(self, position: PositionLike, roll: Roll | str) -> list[RankedPlay]:
         """Every legal play of a roll, at least one: those looked into furthest first, and of these the best.
 
         Those that the filters let through are looked into `ply` rolls ahead, and so is an only play. Raises
         InvalidPositionError or InvalidRollError."""
-        position, roll = position_of(position), parse_roll(roll) if isinstance(roll, str) else roll
+        position, roll = Position(position), parse_roll(roll) if isinstance(roll, str) else roll
         ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
         if len(ranked.boards) == 1:
             chances, sources = self._evaluate(ranked.boards)
@@ -134,12 +134,12 @@ class MappedPlayer:
             for row in np.lexsort((ranked.losses, -ranked.plies)).tolist()
         ]
 
-    def best_play(self, position: Position | str, roll: Roll | str) -> RankedPlay:
+    def best_play(self, position: PositionLike, roll: Roll | str) -> RankedPlay:
         """The first of `rank_plays`."""
         return self.rank_plays(position, roll)[0]
 
     def decide_cube(
-        self, position: Position | str, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
+        self, position: PositionLike, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
     ) -> CubeDecision:
         """What the player on roll should do with the cube before he rolls, and the opponent if he doubles: by the first
         table of `cubes` that covers it, else (and if `rules` say so) by the model of `rules` from the five chances.
@@ -149,7 +149,7 @@ class MappedPlayer:
 
         Raises InvalidPositionError for a game that is over, and as `equity.cube.decide_cube` does.
         """
-        position = position_of(position)
+        position = Position(position)
         chances, sources = self._evaluate(np.array([position.board], np.int8))
         if sources[0] == Source.OVER:
             raise InvalidPositionError(f"expected a game in progress, got {position.id}, which is over")
@@ -198,8 +198,3 @@ def threads_for(boards: Boards) -> AbstractContextManager[None]:
     """One thread for one position: where other work keeps the cores busy, threads wait for one another many times
     longer than they take."""
     return threads(1 if len(boards) == 1 else None)
-
-
-def position_of(position: Position | str) -> Position:
-    """The position, or that of a Position ID. Raises InvalidPositionError."""
-    return Position.from_id(position) if isinstance(position, str) else position

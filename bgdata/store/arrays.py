@@ -17,8 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bgdata.errors import CorruptFileError, MissingTableError
-from bgdata.store.names import shown
+from bgdata.errors import CorruptFileError, MissingTableError, shown
 from bgdata.store.storage import open_regular, storage_errors
 
 Array = NDArray[Any]

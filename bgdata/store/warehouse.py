@@ -25,13 +25,14 @@ from bgdata.errors import (
     MissingWarehouseError,
     UnknownKindError,
     UsageError,
+    shown,
 )
 from bgdata.store.dataset import Dataset, Input, Parameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
 from bgdata.store.names import VERSION as VERSION_NAME
-from bgdata.store.names import is_name, shown
+from bgdata.store.names import is_name
 from bgdata.store.progress import Progress, Silence
 from bgdata.store.storage import open_regular, storage_errors, write_file
 from bgdata.store.table import Table

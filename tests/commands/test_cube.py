@@ -14,9 +14,9 @@ from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import Action, janowski, jump
 from bgdata.equity.stored_met import find_met
-from bgdata.formats.identifiers import identify
-from bgdata.formats.match_state import MatchState
+from bgdata.game.identifiers import identify
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match_state import MatchState
 from bgdata.game.position import START, Position
 from tests.commands.command_line import error_of, run, succeeds
 
@@ -133,7 +133,7 @@ def test_crawford(root: Path) -> None:
     assert after["why_not"] == ""
 
 
-OVER = Position.from_board([0] * 18 + [-15] + [0] * 7).id
+OVER = Position([0] * 18 + [-15] + [0] * 7).id
 FAILURES: list[tuple[list[str], int, str]] = [
     (["nope"], 2, "expected one of position id, gnubg id"),
     ([OVER], 2, "expected a game in progress, got .*, which is over"),

@@ -58,7 +58,7 @@ def test_eval_of_tables_and_finished_games(player_root: Path) -> None:
     assert "win   67.11 %   with a gammon   0.00 %   backgammon  0.00 %\n" in shown
     assert "cubeless equity +0.3422" in shown
     assert "\ntwo-sided table: exact, bearoff_two_sided/6x3/r" in shown
-    over = Position.from_board([0] * 18 + [-15] + [0] * 7)
+    over = Position([0] * 18 + [-15] + [0] * 7)
     assert succeeds(player_root, "eval", over.id, *RANDOM).endswith(
         "cubeless equity +2.0000\n\nthe rules: the game is over\n"
     )
@@ -106,7 +106,7 @@ def test_hint_as_json(player_root: Path) -> None:
 
 
 def test_hint_where_nothing_can_be_played(player_root: Path) -> None:
-    closed_out = Position.from_board([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
+    closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
     shown = succeeds(player_root, "hint", closed_out.id, "65", *RANDOM, "--ply", "1")
     assert re.search(r"\n  1   1  no play  ", shown)
     assert "more" not in shown
@@ -156,7 +156,7 @@ def test_columns_of_plays(player_root: Path) -> None:
 
 
 FAILURES: list[tuple[list[str], int, str]] = [
-    (["eval", "nope", *RANDOM], 2, "expected one of position id, gnubg id, 20-letter key, xgid, 26 integers; as pos"),
+    (["eval", "nope", *RANDOM], 2, "expected one of position id, gnubg id, 20-letter key, xgid, 26 integers, start; "),
     (["eval", "4HPwATDgc/ABM!", *RANDOM], 2, "expected one of .*; as position id: expected letters of a position id"),
     (["eval", START_ID, "--network", "none"], 1, r"no network/none in .* \(have: cut, other, random\)"),
     (["eval", START_ID, "--network", "cut"], 1, "expected networks that bgdata can read in network/cut/.*, found w"),

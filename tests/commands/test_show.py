@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from bgdata.cli import main
-from bgdata.formats.board_text import parse_board_text
+from bgdata.game.board_text import parse_board_text
 from bgdata.game.position import START
 
 IDENTIFIERS = ("4HPwATDgc/ABMA", "OAHDPAABDAOAHDPAABDA", "XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10")
@@ -35,7 +35,10 @@ def test_plays_of_a_roll_and_a_picture(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nope"], "error: expected one of position id, gnubg id, 20-letter key, xgid, 26 integers; as position id: "),
+        (
+            ["nope"],
+            "error: expected one of position id, gnubg id, 20-letter key, xgid, 26 integers, start; as ",
+        ),
         ([IDENTIFIERS[0], "--roll", "70"], "error: expected two dice such as '31', got '70'"),
     ],
 )

@@ -52,7 +52,7 @@ def test_rows_are_the_best_plays_of_their_turns(small_root: Path) -> None:
     row, sizes = 0, set()
     while row < len(boards):
         place = int(first_turns[games[row]]) + turns[row]
-        plays = legal_plays(Position.from_board(turn_boards[place].tolist()), roll_of(*dice[place].tolist()))
+        plays = legal_plays(Position(turn_boards[place].tolist()), roll_of(*dice[place].tolist()))
         after = [flipped(play.after_play.board) for play in plays]
         chances = evaluations(player.networks, player.tables, np.array(after, np.int8)).chances
         lost = cubeless_equities(chances) - cubeless_equities(chances).min()

@@ -95,7 +95,7 @@ def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> N
     assert (row["game"], row["turn"], row["player"], row["on_roll"], row["action"]) == (
         game, number, player, player, "play",
     )  # fmt: skip
-    position = Position.from_board(board)
+    position = Position(board)
     assert (row["position_id"], row["board"], (row["die1"], row["die2"])) == (position.id, board, dice)
     after = tuple(corpus.after_play[turn].tolist())
     (text,) = (str(play) for play in legal_plays(position, roll_of(*dice)) if play.after_play.board == after)

@@ -40,9 +40,9 @@ from tests.evaluation.test_network import is_mapped
 
 GAMES = random_game_positions(80, seed=29)
 BEAROFF = "CgAAEAEAAAAAAA"  # two checkers a side
-RACE = Position.from_board([0, 2, 3, 3, 3, 2, 2, *[0] * 12, -2, -2, -3, -3, -3, -2, 0])
-CLOSED_OUT = Position.from_board([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
-WON = Position.from_board([0] * 18 + [-15] + [0] * 7)
+RACE = Position([0, 2, 3, 3, 3, 2, 2, *[0] * 12, -2, -2, -3, -3, -3, -2, 0])
+CLOSED_OUT = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
+WON = Position([0] * 18 + [-15] + [0] * 7)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) ->
     boards, rolls = GAMES.boards[rows], GAMES.rolls[rows]
     chosen = player.choose_plays(boards, rolls)
     for board, dice, found in zip(boards.tolist(), rolls.tolist(), chosen.tolist(), strict=True):
-        best = player.best_play(Position.from_board(board), roll_of(*dice))
+        best = player.best_play(Position(board), roll_of(*dice))
         assert best.play.next_position.board == tuple(found)
         assert best.loss == 0
     assert (chosen != evaluator.choose_plays(boards, rolls)).any()
@@ -179,7 +179,7 @@ def test_remembered_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None
         assert found.chances.tobytes() == np.concatenate([fresh.chances, fresh.chances[::-1]]).tobytes()
         assert found.sources.tolist() == [*fresh.sources.tolist(), *fresh.sources.tolist()[::-1]]
     for row, board in enumerate(boards):
-        assert player.evaluate(Position.from_board(board.tolist())).win == fresh.chances[row, 0]
+        assert player.evaluate(Position(board.tolist())).win == fresh.chances[row, 0]
     assert player.evaluate_many(np.asfortranarray(boards)[1::2]).chances.tobytes() == fresh.chances[1::2].tobytes()
 
 

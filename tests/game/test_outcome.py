@@ -52,7 +52,7 @@ def test_arrays_equal_one_at_a_time(batch: Boards) -> None:
     ended = batch.copy()
     ended[:, 1:][ended[:, 1:] > 0] = 0  # the player on roll has borne off
     for rows in (batch, ended, flip_boards(ended)):
-        assert game_outcomes(rows).tolist() == [game_outcome(Position.from_board(board)) for board in rows.tolist()]
+        assert game_outcomes(rows).tolist() == [game_outcome(Position(board)) for board in rows.tolist()]
 
 
 def test_wrong_array() -> None:

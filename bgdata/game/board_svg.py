@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator
 
 from bgdata.errors import UsageError
-from bgdata.formats.board_words import describe_board, describe_stakes
+from bgdata.game.board_words import describe_board, describe_stakes
 from bgdata.game.dice import Roll
 from bgdata.game.match import CubeOwner, Stakes
 from bgdata.game.position import BAR, OPPONENT_BAR, Position

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import UsageError
-from bgdata.formats.board_svg import HEIGHT, WIDTH, format_board_svg
+from bgdata.game.board_svg import HEIGHT, WIDTH, format_board_svg
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import BAR, OPPONENT_BAR, START, Position
-from tests.formats.strategies import quiet_states
+from tests.game.match_strategies import quiet_states
 from tests.game.strategies import positions
 
 SVG = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {"svg", "title", "desc", "rect", "path", "g", "text", "circle"}
-PHOTO = Position.from_board([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
+PHOTO = Position([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
 
 
 def texts(svg: str) -> list[str]:
@@ -65,7 +65,7 @@ def test_stacks_of_more_than_five_have_a_number() -> None:
 def test_circles_of_the_player_on_roll_are_below_on_his_home_board() -> None:
     board = [0] * 26
     board[1], board[BAR], board[OPPONENT_BAR], board[24] = 1, 1, 1, -1
-    root = ElementTree.fromstring(format_board_svg(Position.from_board(board)))
+    root = ElementTree.fromstring(format_board_svg(Position(board)))
     found = [
         (group.get("fill"), int(circle.get("cx", "")) > WIDTH // 2 + 20, int(circle.get("cy", "")) > HEIGHT // 2)
         for group in root.iter(f"{SVG}g")
