@@ -101,11 +101,12 @@ def accuracy_text(table: Table, scores: Iterable[Score], name: str) -> str:
     measured scores, or what its training said of it. Raises ManifestFormatError."""
     games = [score for score in scores if score.measure == "points_per_game"]
     if games:
-        points, error, note = games[0].value, games[0].value_error, f"({games[0].sample_size:,} games, 0-ply)"
+        (_, _, points, error, size, _), *_ = games
+        figure, note = f"{points:+.4f} +/- {error:.4f}", f"({size:,} games, 0-ply)"
     else:
-        figures = table.manifest.statistics
-        points, error, note = figures["points_per_game"], figures["standard_error"], "in training"
-    text = f"{version_name(table)}: {points:+.3f} +/- {error:.3f} points per game against PubEval {note}"
+        found = table.manifest.statistics
+        figure, note = f"{found['points_per_game']:+.3f} +/- {found['standard_error']:.3f}", "in training"
+    text = f"{version_name(table)}: {figure} points per game against PubEval {note}"
     rates = [each for each in scores if each.measure == "error_rate" and class_of(each.against) == name]
     if rates:
         rate = max(rates, key=lambda each: each.sample_size)
