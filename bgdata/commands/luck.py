@@ -124,7 +124,7 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
 
 
 def game_row(analysed: Analysed) -> dict[str, Any]:
-    """One game, points to player 0 but for what each player has of his own; NaN where the game was not finished."""
+    """One game, points to player 0 but for what each player has alone; NaN where the game was not finished."""
     found = analysed.totals
     return {
         "game_number": analysed.game.number,
