@@ -287,9 +287,14 @@ def show(position: str, roll: str | None, svg: Path | None, form: str) -> None:
 @gnubg_option
 @click.option("--allow-files", is_flag=True, help="Allow any statements, which may read and write any files.")
 @click.option(
-    "--seconds", default=600.0, show_default=True, type=click.FloatRange(0.01), metavar="S", help="Stop after so long."
+    "--seconds",
+    default=600.0,
+    show_default=True,
+    type=click.FloatRange(0.01, 1e9),
+    metavar="S",
+    help="Stop after so long.",
 )
-@click.option("--memory", type=click.FloatRange(0.1), metavar="GB", help="Most memory.  [default: half of all]")
+@click.option("--memory", type=click.FloatRange(0.1, 1e6), metavar="GB", help="Most memory.  [default: half of all]")
 @click.pass_obj
 def query(
     warehouse: Warehouse,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +15,19 @@ from bgdata.errors import UsageError, shown
 from bgdata.game.match import MatchScore
 
 AWAY = re.compile(r"(\d{1,3})-(\d{1,3})", re.ASCII)
-OUTPUT = click.Path(path_type=Path, dir_okay=False)
+
+
+class OutputFile(click.Path):
+    """A file to write: any path that names one."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        path = super().convert(value, parameter, context)
+        if not Path(os.fsdecode(path)).name:  # a row of slashes is too long a name to be found to be a folder
+            self.fail(f"expected a file, got {shown(str(value))}", parameter, context)
+        return path
+
+
+OUTPUT = OutputFile(path_type=Path, dir_okay=False)
 
 Decorated = Callable[..., None]
 

@@ -56,9 +56,9 @@ def test_names(small_root: Path, words: tuple[str, ...], found: set[str]) -> Non
 
 
 def test_versions(small_root: Path) -> None:
-    (table,) = bgdata.open_warehouse(small_root).versions("bearoff_gammon")
-    assert completed(small_root, "rm", "bearoff_g") == completed(small_root, "use", table.name[:20]) == {table.name}
-    assert completed(small_root, "diff", "bearoff_gammon/3x15/") == {table.name}
+    names = {table.name for table in bgdata.open_warehouse(small_root).versions("bearoff_gammon")}
+    assert completed(small_root, "rm", "bearoff_g") == completed(small_root, "use", "bearoff_g") == names
+    assert completed(small_root, "diff", "bearoff_gammon/3x15/") == {name for name in names if "/3x15/" in name}
 
 
 def test_the_warehouse_after_the_command(small_root: Path, tmp_path: Path) -> None:
@@ -100,7 +100,8 @@ def test_nothing_completes_where_nothing_can_be_read(tmp_path: Path, damage: str
 def test_scripts(tmp_path: Path, shell: str) -> None:
     script = succeeds(tmp_path, "completion", shell)
     assert f"_BGDATA_COMPLETE={shell}_complete" in script
-    environment = {"_BGDATA_COMPLETE": f"{shell}_complete", "COMP_WORDS": "bgdata ver", "COMP_CWORD": "1"}
+    environment = {"_BGDATA_COMPLETE": f"{shell}_complete", "COMP_WORDS": "bgdata ver"}
+    environment["COMP_CWORD"] = "ver" if shell == "fish" else "1"
     result = CliRunner().invoke(main, [], env=environment, prog_name="bgdata")
     assert "verify" in result.output, result.output
     assert error_of(run(tmp_path, "completion", "cmd.exe"), 2).startswith("invalid value for 'SHELL'")
