@@ -290,11 +290,11 @@ def show(position: str, roll: str | None, svg: Path | None, form: str) -> None:
     "--seconds",
     default=600.0,
     show_default=True,
-    type=click.FloatRange(0.01, 1e9),
+    type=click.FloatRange(0.01, 86_400),
     metavar="S",
     help="Stop after so long.",
 )
-@click.option("--memory", type=click.FloatRange(0.1, 1e6), metavar="GB", help="Most memory.  [default: half of all]")
+@click.option("--memory", type=click.FloatRange(0.1, 65_536), metavar="GB", help="Most memory.  [default: half of all]")
 @click.pass_obj
 def query(
     warehouse: Warehouse,

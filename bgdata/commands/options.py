@@ -193,7 +193,7 @@ def games_option(default: int | None, note: str = "") -> Callable[[Decorated], D
 def plays_option(least: int = 1) -> Callable[[Decorated], Decorated]:
     """How many plays of a roll are looked at."""
     return click.option(
-        "--plays", default=5, show_default=True, type=click.IntRange(least), metavar="N", help="Plays at most."
+        "--plays", default=5, show_default=True, type=click.IntRange(least), metavar="N", help="How many plays at most."
     )
 
 
