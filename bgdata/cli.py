@@ -211,7 +211,8 @@ def import_(
 ) -> None:
     """Import FILES of other programs as one variant of a KIND.
 
-    KIND is one that `bgdata list` calls imported; FILES may be packed with gzip or bzip2.
+    KIND is gnubg_training, gnubg_benchmark, wildbg_training, bgsage_rollouts, positions, matches or met_xml; FILES may be
+    packed with gzip or bzip2.
 
     Lines that break a rule go to the table `quarantine`. A file of which no line gives a row is not imported.
 
@@ -220,6 +221,7 @@ def import_(
       bgdata import positions My_list.csv.gz          positions/my-list
       bgdata import positions a.csv b.csv             positions/a-and-b
       bgdata import positions --name wild *.csv       positions/wild
+
     Variants stand side by side in SQL and in the feed of training. Another file of the same name is a new version of
     its variant, and replaces the one before until `bgdata use` goes back.
     """

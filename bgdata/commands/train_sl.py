@@ -26,7 +26,7 @@ RECIPE = {  # what each parameter of the recipe does
     "rows": "Positions of an epoch, 0 for all: with many labels, more frequent tests.",
     "batch": "Positions that are learned from at once.",
     "method": "Steps by the size that gradients had (adam), or by the gradient alone (descent).",
-    "rate": "Learning rate at first: 0.0001 to 0.001 suit adam, 0.003 to 1 descent.",
+    "rate": "Learning rate at most: 0.0001 to 0.001 suit adam, 0.003 to 1 descent.",
     "schedule": "How the rate falls: to 0 along a wave, after going up first, by the errors and back, or not at all.",
     "loss": "What is made smaller.",
     "seed": "Seed of the dice and of all that is drawn.",

@@ -67,7 +67,9 @@ def test_what_is_no_version(warehouse: Warehouse, command: str) -> None:
     assert error_of(run(warehouse.root, command, "network/tiny/r1-00000000"), 1).startswith(
         "no network/tiny/r1-00000000 in "
     )
-    assert error_of(run(warehouse.root, command, "nothing/x/r1-00000000"), 2).startswith("expected a dataset among ")
+    assert error_of(run(warehouse.root, command, "nothing/x/r1-00000000"), 2).startswith(
+        "expected a kind of dataset, got "
+    )
 
 
 def test_a_damaged_version_does_not_become_current(two_networks: tuple[Warehouse, Table, Table]) -> None:
