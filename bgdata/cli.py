@@ -211,8 +211,8 @@ def import_(
 ) -> None:
     """Import FILES of other programs as one variant of a KIND.
 
-    KIND is gnubg_training, gnubg_benchmark, wildbg_training, bgsage_rollouts, positions, matches or met_xml; FILES may be
-    packed with gzip or bzip2.
+    KIND is gnubg_training, gnubg_benchmark, wildbg_training, bgsage_rollouts, positions, matches or met_xml; FILES may
+    be packed with gzip or bzip2.
 
     Lines that break a rule go to the table `quarantine`. A file of which no line gives a row is not imported.
 

@@ -162,7 +162,8 @@ def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
             "--until",
             type=float,
             metavar="ERROR",
-            help="Play more rounds of --trials until the standard error is so small, in points.  [default: one round; for a benchmark 0.005]",
+            help="Play more rounds of --trials until the standard error is so small, in points.  "
+            "[default: one round; for a benchmark 0.005]",
         ),
         click.option("--trials", default=1296, show_default=True, metavar="N", help="Games, a multiple of 36."),
     ):
