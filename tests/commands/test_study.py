@@ -1,4 +1,4 @@
-"""`bgdata study` and `bgdata selfplay --cube-model`: figures beside the published ones, and one line for what cannot be."""
+"""`bgdata study` and `selfplay --cube-model`: figures beside the published ones, and one line for what cannot be."""
 
 from __future__ import annotations
 
