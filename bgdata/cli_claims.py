@@ -38,7 +38,8 @@ def claims(
     """
     from bgdata.commands.claims import print_claims
 
-    print_claims(warehouse, names, statuses, form, is_erratum=erratum, is_recomputed=recompute, is_explained=explain)
+    which = {"is_erratum": erratum, "is_recomputed": recompute, "is_explained": explain}
+    print_claims(warehouse, names, statuses, form=form, **which)
 
 
 COMMANDS = (claims,)
