@@ -73,5 +73,5 @@ def test_names_that_no_claim_has(memory_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
     for name in ("A14", "A12.colour", "A1", "colour", ""):
         message = error_of(run(memory_path, "claims", name), 2)
-        assert message == f"expected the beginning of a claim's name, such as A8 or A2.mean, got {name}"
+        assert message == f"expected the beginning of a claim's name, such as A8 or A2.mean, got '{name}'"
     assert list(memory_path.iterdir()) == []
