@@ -258,9 +258,10 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
 @main.command()
 @click.argument("position")
 @click.option("--roll", metavar="DICE", help="A roll such as 31, to list its plays.  [default: as the position says]")
+@click.option("--play", metavar="MOVES", help="A play such as '8/5 6/5': the position after it, and arrows in the SVG.")
 @click.option("--svg", type=OUTPUT, metavar="FILE", help="Draw the board into an SVG file.")
 @format_option
-def show(position: str, roll: str | None, svg: Path | None, form: str) -> None:
+def show(position: str, roll: str | None, play: str | None, svg: Path | None, form: str) -> None:
     """Draw a POSITION and name it in every format.
 
     POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start.
@@ -271,7 +272,7 @@ def show(position: str, roll: str | None, svg: Path | None, form: str) -> None:
     """
     from bgdata.commands.show import show_position
 
-    show_position(position, roll, svg, form)
+    show_position(position, roll, play, svg, form)
 
 
 @main.command()

@@ -22,7 +22,7 @@ from bgdata.datasets import cube_studies, rollout_decisions
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.measured import Score, scores_in, shipped_scores, version_name, write_file
-from bgdata.evaluation.network_player import map_network_player
+from bgdata.evaluation.network_player import MappedNetwork
 from bgdata.evaluation.shipped_networks import KINDS, SHIPPED
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
 from bgdata.store.manifest import FILE_NAME
@@ -102,7 +102,7 @@ def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -
     for table in versions:
         if table.manifest.dataset in KINDS:
             name = table.folder.parent.name
-            version = map_network_player(table, open_bearoff(warehouse)).version
+            version = MappedNetwork(table, open_bearoff(warehouse)).version
             found[version_name(table)] = scores_in(warehouse, name, version) or shipped_scores(table, folder)
     return found
 

@@ -71,7 +71,7 @@ FAILURES: list[tuple[list[str], int, str]] = [
     (["build", "--points", "3"], 2, "expected a dataset kind before its parameters; try: bgdata list"),
     (["probe", "nonsense"], 2, "expected 14 characters in a position id, got 8: 'nonsense'"),
     (["probe", "AAAAAAAAAAAAA!"], 2, "expected letters of a position id, got '!' at character 14"),
-    (["probe", "AAAAAAAAAAAAAA"], 2, "expected a game in progress, got a side without checkers in AAAAAAAAAAAAAA"),
+    (["probe", "AAAAAAAAAAAAAA"], 2, "expected a position with checkers, got AAAAAAAAAAAAAA, which has none"),
     (["probe", "4HPwATDgc/ABMA"], 1, "expected a position that a table covers, got a checker on point 24; see"),
     (["probe", ON_BAR], 1, f"expected a bearoff position, got a checker on the bar in {re.escape(ON_BAR)}"),
     (["probe", POSITION, "--bd", "{tmp}/x.bd"], 1, r"x\.bd"),

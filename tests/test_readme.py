@@ -4,10 +4,12 @@ returns it."""
 from __future__ import annotations
 
 import doctest
+import functools
 import os
 import re
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,31 +42,50 @@ def console_steps(page: str) -> list[tuple[str, str]]:
     return steps
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The default warehouse and nothing else: linked from the checkout where it is built, else built here."""
-    found = bgdata.open_warehouse(ROOT / "warehouse")
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("built") / "warehouse")
-    locked = {(entry.dataset, entry.variant, entry.digest) for entry in load_lock(found.lock)}
-    if locked <= {(m.dataset, m.variant, m.digest) for m in (table.manifest for table in found.versions())}:
-        for dataset, variant, _ in locked:
-            place = Path(dataset, variant)
-            shutil.copytree(found.root / place, warehouse.root / place, copy_function=os.link)
+def build_defaults(root: Path) -> None:
+    """The default warehouse in a folder, with its catalog: whatever is there stays."""
+    warehouse = bgdata.open_warehouse(root)
     for kind in warehouse.kinds.values():
         for parameters in kind.defaults:
             warehouse.build(kind.name, parameters)
-    shutil.copy(found.lock, warehouse.root)
-    return warehouse.root
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The default warehouse and nothing else: linked from the checkout where it is built, else built here."""
+    found, root = bgdata.open_warehouse(ROOT / "warehouse"), tmp_path_factory.mktemp("built") / "warehouse"
+    locked = {(entry.dataset, entry.variant, entry.digest) for entry in load_lock(found.lock)}
+    if locked <= {(m.dataset, m.variant, m.digest) for m in (table.manifest for table in found.versions())}:
+        for dataset, variant, _ in locked:
+            shutil.copytree(found.root / dataset / variant, root / dataset / variant, copy_function=os.link)
+    build_defaults(root)
+    shutil.copy(found.lock, root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def folders(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """For each page the working folder of one reader: the default warehouse, the files that the page shows, and what
+    its steps left there."""
+
+    @functools.cache
+    def folder(page: str) -> Path:
+        place = tmp_path_factory.mktemp("reader")
+        ignored = shutil.ignore_patterns(bgdata.open_warehouse(built).catalog.name)
+        shutil.copytree(built, place / "warehouse", copy_function=os.link, ignore=ignored)
+        build_defaults(place / "warehouse")
+        for name, text in re.findall(r"```text (\S+)\n(.*?)```", PAGES[page], re.DOTALL):
+            (place / name).write_text(text)
+        return place
+
+    return folder
 
 
 @pytest.fixture
-def folder(built: Path, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder of a reader who has built the default warehouse, with the files that the page shows."""
-    shutil.copytree(built, tmp_path / "warehouse", copy_function=os.link)
-    for name, text in re.findall(r"```text (\S+)\n(.*?)```", PAGES[page], re.DOTALL):
-        (tmp_path / name).write_text(text)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def folder(folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the reader of a page works: the console steps first, then what the page does in Python."""
+    monkeypatch.chdir(folders(page))
+    return folders(page)
 
 
 # slow: builds the default warehouse where there is none

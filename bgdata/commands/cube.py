@@ -21,6 +21,7 @@ from bgdata.game.board_text import format_board_text
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.match_state import Offer
+from bgdata.game.outcome import check_in_progress
 from bgdata.game.xgid import PREFIX, parse_xgid
 from bgdata.store.warehouse import Warehouse
 
@@ -37,6 +38,7 @@ def print_cube(player: MappedPlayer, warehouse: Warehouse, text: str, options: M
     """Print a cube decision. Raises InvalidPositionError, and UsageError or InvalidScoreError for options that do not
     fit together or the identifier."""
     position, match = parse_identifier(text)
+    check_in_progress(position)
     if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
         raise UsageError(f"expected a position before a double or its answer, got a {match.offer} in {text}")
     has_beavers = text.strip().upper().startswith(PREFIX) and parse_xgid(text).has_beavers

@@ -13,6 +13,7 @@ from bgdata.evaluation.mapped_player import Evaluation, MappedPlayer, RankedPlay
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier
+from bgdata.game.outcome import check_in_progress
 
 _SOURCES = {
     Source.OVER: "the rules",
@@ -64,6 +65,7 @@ def describe_source(evaluation: Evaluation) -> str:
 def print_hint(player: MappedPlayer, text: str, roll_text: str | None, count: int, form: str) -> None:
     """Print the best plays of a roll. Raises InvalidPositionError, InvalidRollError, or UsageError without a roll."""
     position, match = parse_identifier(text)
+    check_in_progress(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
     if roll is None:
         raise UsageError(f"expected a roll after the position, such as 31, got none with {shown(text)}")

@@ -15,6 +15,7 @@ from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
 from bgdata.commands.rows import write_rows
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError, UsageError
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
@@ -61,11 +62,9 @@ def known_columns(row: Found) -> Found:
 def rows_of(position: Position) -> tuple[list[int], list[int]]:
     """Checkers of the player on roll and of the opponent, by point. Raises InvalidPositionError or NotCoveredError for
     what is no bearoff in progress."""
-    opponent, on_roll = (list(row) for row in position.rows)
+    opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
     if on_roll[24] or opponent[24]:
         raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position.id}")
-    if not any(on_roll) or not any(opponent):
-        raise InvalidPositionError(f"expected a game in progress, got a side without checkers in {position.id}")
     return on_roll, opponent
 
 

@@ -24,6 +24,7 @@ from bgdata.game.board_text import format_board_text
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
+from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.play.rollout import How, Limits, RolloutResult, Values, result_of, roll_out
@@ -35,6 +36,7 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
     """Roll out and print a position, or the better plays of a roll. Raises UsageError, InvalidPositionError or
     InvalidRollError."""
     position, match = parse_identifier(text)
+    check_in_progress(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
     how = How(options["stop"], options["truncate"], not options["no_luck"])
     limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)

@@ -244,7 +244,7 @@ def tables_of(name: str, warehouse: Warehouse | None) -> dict[str, Table]:
 def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
     """(label, version, brain) of a player. Raises CorruptFileError."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.evaluation.network_player import map_network_player
+    from bgdata.evaluation.network_player import MappedNetwork
     from bgdata.evaluation.player import RandomPlayer
     from bgdata.evaluation.pubeval import PubEval
 
@@ -252,7 +252,7 @@ def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
         player = PubEval() if name == "pubeval" else RandomPlayer()
         return player.label, player.version, player.brain
     tables = {role: Table(Path(folders[role])) for role in ("network", *TABLES) if role in folders}
-    network = map_network_player(tables.pop("network"), BearoffEvaluator(**tables))
+    network = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
     return network.label, network.version, network.brain
 
 

@@ -125,14 +125,15 @@ def format_play(play: Play) -> str:
     """
     hits = set(play.hit_points)
     steps = []
-    for path, count in Counter(_paths(play)).items():
+    for path, count in Counter(checker_paths(play)).items():
         steps.append(_format_path(path, hits) + (f"({count})" if count > 1 else ""))
         hits.difference_update(path[1:])
     return " ".join(steps) or NO_PLAY
 
 
-def _paths(play: Play) -> list[tuple[int, ...]]:
-    """The points that each checker moved comes through, from the highest start and end down."""
+def checker_paths(play: Play) -> list[tuple[int, ...]]:
+    """The points that each checker moved comes through, its start and end among them: from the highest start and end
+    down."""
     paths: list[list[int]] = []
     for start, end, _ in sorted(play.moves, reverse=True):
         unfinished = [path for path in paths if path[-1] == start]

@@ -16,12 +16,14 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bgdata.errors import InvalidPositionError, shown
+from bgdata.game.integers import whole_numbers
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from bgdata.game.dice import Roll
+    from bgdata.game.match import Stakes
     from bgdata.game.plays import Play
 
 PositionLike: TypeAlias = "Position | str | Sequence[int] | NDArray[np.integer[Any]]"  # what a position is made of
@@ -175,11 +177,34 @@ class Position:
         >>> Position.start().play("8/5 6/5", "31")
         Position('sGfwATDgc/ABMA')
         """
+        return self._legal(play, roll).next_position
+
+    def svg(
+        self,
+        play: Play | str | None = None,
+        roll: Roll | str | None = None,
+        *,
+        stakes: Stakes | None = None,
+        width: int = 660,
+    ) -> str:
+        """The board as the text of an SVG picture, `width` pixels wide: with the roll, a play (as `play` takes it) as
+        arrows, and the cube and score of `stakes`. Notebooks show a position so. Raises as `play`, and UsageError.
+        """
+        from bgdata.game.board_svg import format_board_svg
+        from bgdata.game.dice import parse_roll
+
+        drawn = None if play is None else self._legal(play, roll)
+        dice = parse_roll(roll) if isinstance(roll, str) else roll
+        return format_board_svg(self, roll=dice, play=drawn, stakes=stakes, width=width)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _legal(self, play: Play | str, roll: Roll | str | None) -> Play:
+        """The play that is meant. Raises IllegalPlayError or InvalidRollError."""
         from bgdata.game.plays import check_play, parse_play
 
-        if isinstance(play, str):
-            return parse_play(play, self, roll).next_position
-        return check_play(play, self, roll).next_position
+        return parse_play(play, self, roll) if isinstance(play, str) else check_play(play, self, roll)
 
     def __repr__(self) -> str:
         return f"Position({self.id!r})"
@@ -244,9 +269,7 @@ def _board_of(position: PositionLike) -> tuple[int, ...]:
 
         return parse_identifier(position)[0].board
     try:
-        if isinstance(position, bytes) or any(isinstance(count, bool) for count in position):
-            raise TypeError
-        board = tuple(map(operator.index, position))
+        board = whole_numbers(position)
     except TypeError:
         raise InvalidPositionError(f"expected 26 integers or the text of a position, got {shown(position)}") from None
     flaw = board_flaw(board)

@@ -47,3 +47,15 @@ def test_what_is_no_position_or_roll(arguments: list[str], message: str) -> None
     assert result.exit_code == 2
     assert result.stderr.startswith(message)
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_play_is_shown_with_arrows(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(
+        main, ["show", "start", "--roll", "31", "--play", "6/5, 8/5", "--svg", str(tmp_path / "x.svg")]
+    )
+    assert shown.exit_code == 0
+    assert "after 8/5 6/5, seen by the opponent: sGfwATDgc/ABMA" in shown.stdout
+    assert (tmp_path / "x.svg").read_text() == START.svg("8/5 6/5", "31")
+    wrong = CliRunner().invoke(main, ["show", "start", "--roll", "31", "--play", "6/1"])
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+    assert wrong.stderr.startswith("error: expected a legal play (")

@@ -96,7 +96,9 @@ def test_the_player_says_who_decided(player_root: Path) -> None:
     assert model.equities == pytest.approx(money_equities(janowski(0.5), chances.astype(float), 0, False, False))
     match = player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), CubeRules(met=published_met()))
     assert match.method == Method.JANOWSKI
-    with pytest.raises(InvalidPositionError, match=r"expected a game in progress, got .*, which is over"):
+    with pytest.raises(
+        InvalidPositionError, match=r"expected a game in progress, got .*, in which the .* has borne off every checker"
+    ):
         player.decide_cube(position_id([1], []))
 
 

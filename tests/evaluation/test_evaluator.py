@@ -70,7 +70,7 @@ def nobody(_: Boards) -> NDArray[np.float32]:
 
 @pytest.mark.parametrize(("board", "message"), [
     (np.zeros((2, 25), np.int8), "expected boards as int8"),
-    (np.zeros((2, 26), np.int64), "expected boards as int8"),
+    (np.zeros((2, 26)), "expected boards as int8"),
     (np.array([START.board, ended(3, 16)], np.int8), "in row 1"),
 ])  # fmt: skip
 def test_illegal_boards(board: Boards, message: str) -> None:

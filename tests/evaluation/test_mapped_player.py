@@ -30,6 +30,7 @@ from bgdata.evaluation.pubeval import PubEval
 from bgdata.evaluation.remembered import Remembered
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
+from bgdata.game.identifiers import identify
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
@@ -154,8 +155,8 @@ def test_no_choice_and_no_game(evaluator: NetworkPlayer) -> None:
         after = player.evaluate(CLOSED_OUT.flip())
         assert only.evaluation.win == pytest.approx(1 - after.win, abs=1e-7)
         assert only.evaluation.lose_gammon == after.win_gammon
-        (over,) = player.rank_plays(WON, "65")
-        assert (str(over.play), over.evaluation.source, over.evaluation.cubeless_equity) == ("no play", Source.OVER, 2)
+        with pytest.raises(InvalidPositionError, match="expected a game in progress"):
+            player.rank_plays(WON, "65")
         assert player.choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8)).tolist() == [
             list(WON.flip().board)
         ]
@@ -210,7 +211,7 @@ def test_arrays_of_boards(evaluator: NetworkPlayer) -> None:
         nothing = player.evaluate_many(GAMES.boards[:0])
         assert (nothing.chances.shape, nothing.chances.dtype) == ((0, 5), np.float32)
         assert (nothing.sources.shape, nothing.sources.dtype) == ((0,), np.int8)
-        for wrong in (np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int64)):
+        for wrong in (np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26))):
             with pytest.raises(InvalidPositionError, match="expected boards as int8"):
                 player.evaluate_many(wrong)
             with pytest.raises(InvalidPositionError, match="expected boards as int8"):
@@ -331,3 +332,22 @@ def test_open_player_is_loaded_when_it_is_named() -> None:
     assert "open_player" in dir(bgdata)
     with pytest.raises(AttributeError, match="module 'bgdata' has no attribute 'open_players'"):
         _ = bgdata.open_players  # type: ignore[attr-defined]
+
+
+def test_games_that_are_over(small_root: Path) -> None:
+    player = bgdata.open_player(small_root)
+    won = Position([0] * 13 + [-15] + [0] * 12)
+    found = player.evaluate(won)
+    assert (found.win, found.win_gammon, found.win_backgammon, found.cubeless_equity) == (1, 1, 0, 2)
+    for ask in (lambda: player.rank_plays(won, "31"), lambda: player.decide_cube(won)):
+        with pytest.raises(InvalidPositionError, match="expected a game in progress"):
+            ask()
+    with pytest.raises(InvalidPositionError, match="expected a position with checkers"):
+        player.evaluate([0] * 26)
+
+
+def test_every_notation_is_answered_alike(small_root: Path) -> None:
+    player = bgdata.open_player(small_root)
+    expected = player.evaluate("start"), player.rank_plays("start", "31"), player.decide_cube("start")
+    for text in [*identify(START).values()][2:]:
+        assert (player.evaluate(text), player.rank_plays(text, "31"), player.decide_cube(text)) == expected
