@@ -148,7 +148,8 @@ GIVEN = {  # what the other arguments are, so that the long one is looked at
 }  # fmt: skip
 NEEDED = {"output": "x", "form": "csv", "labels": "x"}
 UNLESS_ASKED = {  # options without which nothing is done or told
-    "--away", "--plot", "--svg", "--save", "--watch", "--one-sided", "--two-sided", "--points", "--checkers", "--file",
+    "--away", "--play", "--plot", "--svg", "--save", "--watch", "--one-sided", "--two-sided", "--points", "--checkers",
+    "--file",
 }  # fmt: skip
 # commands that compute or ask for long where nothing is wrong with what they are given
 LENGTHY = {("train", "td"), ("train", "sl"), ("build",), ("rebuild",), ("selfplay",), ("score",), ("play",), ("study",)}
