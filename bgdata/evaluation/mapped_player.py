@@ -26,7 +26,7 @@ from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, REVISION, PlayFilter,
 from bgdata.evaluation.remembered import Remembered
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
-from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.dice import RollLike, to_roll
 from bgdata.game.match import Money, Stakes
 from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import Play, legal_plays
@@ -122,13 +122,12 @@ class MappedPlayer:
         Raises InvalidPositionError for another shape or type, or an illegal board."""
         return self._evaluate(board_array(boards))
 
-    def rank_plays(self, position: PositionLike, roll: Roll | str) -> list[RankedPlay]:
+    def rank_plays(self, position: PositionLike, roll: RollLike) -> list[RankedPlay]:
         """Every legal play of a roll, at least one: those looked into furthest first, and of these the best.
 
         Those that the filters let through are looked into `ply` rolls ahead, and so is an only play. Raises
         InvalidPositionError, also for a game that is over, or InvalidRollError."""
-        position = check_in_progress(Position(position))
-        roll = parse_roll(roll) if isinstance(roll, str) else roll
+        position, roll = check_in_progress(Position(position)), to_roll(roll)
         ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
         if len(ranked.boards) == 1:
             chances, sources = self._evaluate(ranked.boards)
@@ -143,7 +142,7 @@ class MappedPlayer:
             for row in np.lexsort((ranked.losses, -ranked.plies)).tolist()
         ]
 
-    def best_play(self, position: PositionLike, roll: Roll | str) -> RankedPlay:
+    def best_play(self, position: PositionLike, roll: RollLike) -> RankedPlay:
         """The first of `rank_plays`."""
         return self.rank_plays(position, roll)[0]
 

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, InvalidRollError, shown
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
-from bgdata.game.dice import Roll, parse_roll
-from bgdata.game.integers import whole_numbers
+from bgdata.game.dice import Roll, RollLike, to_roll
 from bgdata.game.play_kernels import check_rolls
 from bgdata.game.position import CHECKERS, Position, PositionLike
 
 BoardsLike: TypeAlias = NDArray[np.integer[Any]] | Sequence[PositionLike]
-RollsLike: TypeAlias = NDArray[np.integer[Any]] | Sequence[Roll | str | Sequence[int]]
+RollsLike: TypeAlias = NDArray[np.integer[Any]] | Sequence[RollLike]
 _TEXTS = "OSUT"  # kinds of arrays that hold Python objects or text, and are read like lists
 
 
@@ -45,8 +44,8 @@ def dice_array(rolls: RollsLike, count: int) -> NDArray[np.int8]:
         return check_rolls(rolls, count)
     if isinstance(rolls, str | bytes | Roll) or not isinstance(rolls, Iterable):
         raise InvalidRollError(f"expected rolls as integers[{count}, 2] or a list of rolls, got {shown(rolls)}")
-    pairs = [_dice(roll) for roll in rolls]
-    return check_rolls(np.array(pairs, np.int64).reshape(-1, 2), count)
+    dice = [(each.high, each.low) for each in map(to_roll, rolls)]
+    return check_rolls(np.array(dice, np.int64).reshape(-1, 2), count)
 
 
 def _board(position: Any, row: int) -> tuple[int, ...]:
@@ -54,18 +53,3 @@ def _board(position: Any, row: int) -> tuple[int, ...]:
         return Position(position).board
     except InvalidPositionError as error:
         raise InvalidPositionError(f"{error}, in row {row}") from None
-
-
-def _dice(roll: Any) -> Sequence[int]:
-    """Both dice of one roll."""
-    if isinstance(roll, str):
-        roll = parse_roll(roll)
-    if isinstance(roll, Roll):
-        return roll.high, roll.low
-    try:
-        dice = whole_numbers(roll)
-    except TypeError:
-        dice = ()
-    if len(dice) != 2:
-        raise InvalidRollError(f"expected two dice such as '31' or [3, 1], got {shown(roll)}")
-    return dice

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bgdata.errors import IllegalPlayError, shown
-from bgdata.game.dice import ROLLS, Roll, parse_roll
+from bgdata.game.dice import ROLLS, RollLike, to_roll
 from bgdata.game.outcome import HOME_POINTS, is_over
 from bgdata.game.position import BAR, OPPONENT_BAR, Position, trusted_position
 
@@ -56,7 +56,7 @@ class Play:
         return format_play(self)
 
 
-def legal_plays(position: Position, roll: Roll | str) -> list[Play]:
+def legal_plays(position: Position, roll: RollLike) -> list[Play]:
     """Every legal play of a roll, at least one, each leading to another position.
 
     As many dice as possible are played; if only one of two can be, then the higher if possible. Order: the higher die
@@ -66,8 +66,7 @@ def legal_plays(position: Position, roll: Roll | str) -> list[Play]:
     >>> [str(play) for play in legal_plays(Position("4HPwATDgc/ABMA"), "66")]
     ['24/18(2) 13/7(2)', '24/18(2) 13/7 8/2', ..., '13/7 8/2(3)']
     """
-    if isinstance(roll, str):
-        roll = parse_roll(roll)
+    roll = to_roll(roll)
     if is_over(position):
         return [Play((), position)]
     ways = [list(_ways(position.board, dice)) for dice in dict.fromkeys([roll.dice, roll.dice[::-1]])]
@@ -152,7 +151,7 @@ def _format_path(path: tuple[int, ...], hits: set[int]) -> str:
     return "/".join([names[0], *(name + "*" * (point in hits) for name, point in zip(names[1:], ends, strict=True))])
 
 
-def parse_play(text: str, position: Position, roll: Roll | str | None = None) -> Play:
+def parse_play(text: str, position: Position, roll: RollLike | None = None) -> Play:
     """The legal play of a roll, or without one of any roll, that a text in the usual notation means; see `find_play`.
 
     Raises IllegalPlayError or InvalidRollError.
@@ -163,15 +162,17 @@ def parse_play(text: str, position: Position, roll: Roll | str | None = None) ->
     return find_play(text, list(plays.values()))
 
 
-def check_play(play: Play, position: Position, roll: Roll | str | None = None) -> Play:
+def check_play(play: Play, position: Position, roll: RollLike | None = None) -> Play:
     """The play itself, if it is one of this position, and of the roll where one is given.
 
     Raises IllegalPlayError or InvalidRollError.
     """
+    if not isinstance(play, Play):
+        raise IllegalPlayError(f"expected a play or its text, got {shown(play)}")
     if roll is not None:
         plays = legal_plays(position, roll)
         if not any(play.after_play == other.after_play for other in plays):
-            raise IllegalPlayError(f"expected a legal play of {roll} ({_some(plays)}), got {shown(str(play))}")
+            raise IllegalPlayError(f"expected a legal play of {to_roll(roll)} ({_some(plays)}), got {shown(str(play))}")
     board = position.board
     for move in play.moves:
         board = _moved(board, move)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bgdata.game.dice import Roll
+    from bgdata.game.dice import RollLike
     from bgdata.game.match import Stakes
     from bgdata.game.plays import Play
 
@@ -158,17 +158,19 @@ class Position:
         """The same checkers seen by the other player: what that player faces, on roll."""
         return trusted_position(_flipped(self.board))
 
-    def legal_plays(self, roll: Roll | str) -> list[Play]:
-        """Every legal play of a roll such as "31", at least one; see `plays.legal_plays`. Raises InvalidRollError.
+    def legal_plays(self, roll: RollLike) -> list[Play]:
+        """Every legal play of a roll such as "31" or (3, 1), at least one; see `plays.legal_plays`.
 
         >>> print(*Position.start().legal_plays("66"), sep=", ")
         24/18(2) 13/7(2), 24/18(2) 13/7 8/2, ..., 13/7 8/2(3)
+
+        Raises InvalidRollError.
         """
         from bgdata.game.plays import legal_plays
 
         return legal_plays(self, roll)
 
-    def play(self, play: Play | str, roll: Roll | str | None = None) -> Position:
+    def play(self, play: Play | str, roll: RollLike | None = None) -> Position:
         """The position that the OPPONENT then faces, on roll: the board is turned.
 
         `play` is one of `legal_plays`, or text in the usual notation, in which moves may stand in any order and commas
@@ -182,7 +184,7 @@ class Position:
     def svg(
         self,
         play: Play | str | None = None,
-        roll: Roll | str | None = None,
+        roll: RollLike | None = None,
         *,
         stakes: Stakes | None = None,
         width: int = 660,
@@ -191,16 +193,16 @@ class Position:
         arrows, and the cube and score of `stakes`. Notebooks show a position so. Raises as `play`, and UsageError.
         """
         from bgdata.game.board_svg import format_board_svg
-        from bgdata.game.dice import parse_roll
+        from bgdata.game.dice import to_roll
 
         drawn = None if play is None else self._legal(play, roll)
-        dice = parse_roll(roll) if isinstance(roll, str) else roll
+        dice = None if roll is None else to_roll(roll)
         return format_board_svg(self, roll=dice, play=drawn, stakes=stakes, width=width)
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
-    def _legal(self, play: Play | str, roll: Roll | str | None) -> Play:
+    def _legal(self, play: Play | str, roll: RollLike | None) -> Play:
         """The play that is meant. Raises IllegalPlayError or InvalidRollError."""
         from bgdata.game.plays import check_play, parse_play
 

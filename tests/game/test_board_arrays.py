@@ -70,8 +70,9 @@ def test_every_form_of_rolls(rolls: Any) -> None:
 WRONG_ROLLS: list[tuple[Any, str]] = [
     (["31"], r"expected rolls as integers\[2, 2\], got int64\[1, 2\]"),
     (["31", "37"], "expected two dice such as '31', got '37'"),
-    ([[3, 1], [3, 7]], r"expected dice from 1 to 6, got \[3, 7\] in row 1"),
-    ([[3, 1], [3, 1, 1]], r"expected two dice such as '31' or \[3, 1\], got \[3, 1, 1\]"),
+    ([[3, 1], [3, 7]], "expected two dice from 1 to 6, the higher first, got 7 and 3"),
+    (np.array([[3, 1], [3, 7]]), r"expected dice from 1 to 6, got \[3, 7\] in row 1"),
+    ([[3, 1], [3, 1, 1]], r"expected two dice such as '31' or \(3, 1\), got \[3, 1, 1\]"),
     ([[3, 1], [3.0, 1.0]], r"got \[3.0, 1.0\]"),
     ([[3, 1], [True, 1]], r"got \[True, 1\]"),
     ([31, 31], "got 31"),

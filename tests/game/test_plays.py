@@ -227,5 +227,8 @@ def test_wrong_plays_of_a_position() -> None:
         START.play(parse_play("8/5 6/5", START), "21")
     with pytest.raises(IllegalPlayError, match=f"expected a play of position {FACING_31}, got '8/5 6/5' of another"):
         Position(FACING_31).play(parse_play("8/5 6/5", START))
+    for nothing in (None, 31, ("8/5", "6/5")):
+        with pytest.raises(IllegalPlayError, match="expected a play or its text, got"):
+            START.play(nothing)  # type: ignore[arg-type]
     with pytest.raises(InvalidRollError, match="expected two dice such as '31', got '37'"):
         START.play("8/5 6/5", "37")
