@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import filter as matching
 from functools import lru_cache
 from itertools import pairwise
+from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.combine import win_chance
-from bgdata.bearoff.index import position_index
+from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.plays import Plays, all_plays
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.claims.found import Found
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 
@@ -31,6 +33,7 @@ LONGEST = 48  # rolls that the chances of layouts here have room for
 SAME = 1e-7  # means that differ by less are the same
 GNUBG_SCALE = 65535  # of gnubg's one-sided chances
 GNUBG_STEPS = 32767.5  # of its equities
+PIPS_A_ROLL = 49 / 6  # on average
 
 
 def open_table(tables: Tables, pattern: str) -> Table:
@@ -44,20 +47,29 @@ def one_sided_equity(tables: Tables, on_roll: Sequence[int], opponent: Sequence[
     return 2 * win_chance(table.probe_chances(on_roll), table.probe_chances(opponent)) - 1
 
 
-def exact_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> float:
-    """An equity of a two-sided table: cubeless, owned, centered or opponent_owned."""
-    return float(getattr(TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent), column))
+def exact_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
+    """An equity of a two-sided table, cubeless, owned, centered or opponent_owned, within the error that it states."""
+    table = open_table(tables, pattern)
+    return Found(float(getattr(TwoSidedTable(table).probe(on_roll, opponent), column)), bound=stated_error(table))
 
 
-def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> float:
+def stated_error(table: Table) -> float:
+    """How far equities of a two-sided table may be from exact ones, as its manifest says."""
+    return float(table.manifest.statistics["cubeless_error_bound"])
+
+
+def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
     """As `exact_equity` for an owned or centered cube, if the player on roll may double now."""
-    doubled = min(1.0, 2 * exact_equity(tables, pattern, on_roll, opponent, "opponent_owned"))
-    return max(doubled, exact_equity(tables, pattern, on_roll, opponent, column))
+    equities = TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent)
+    doubled = min(1.0, 2 * equities.opponent_owned)
+    bound = 2 * stated_error(open_table(tables, pattern))  # doubled is twice as far off
+    return Found(float(max(doubled, getattr(equities, column))), bound=bound)
 
 
-def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int]) -> float:
+def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int]) -> Found:
     """Winning chance of the player on roll without a cube."""
-    return (exact_equity(tables, pattern, on_roll, opponent, "cubeless") + 1) / 2
+    table = open_table(tables, pattern)
+    return Found((TwoSidedTable(table).probe(on_roll, opponent).cubeless + 1) / 2, bound=stated_error(table) / 2)
 
 
 def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, keeps_wasting: bool) -> int:  # noqa: ARG001
@@ -165,10 +177,21 @@ def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -
     return filtered_differences(points, checkers)[what]
 
 
-def largest_filtered_change(tables: Tables, points: int, checkers: int) -> float:
+def largest_filtered_change(tables: Tables, points: int, checkers: int) -> Found:
     """How far equities are from the right ones at most, if nobody had the plays that are dropped."""
-    table = TwoSidedTable(open_table(tables, f"bearoff_two_sided/{points}x{checkers}"))
-    return float(np.abs(filtered_equities(points, checkers) - table.decode(table.stored[1:, 1:, 0])).max())
+    table = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
+    exact = TwoSidedTable(table)
+    changes = np.abs(filtered_equities(points, checkers) - exact.decode(exact.stored[1:, 1:, 0]))
+    return Found(float(changes.max()), bound=stated_error(table))
+
+
+def extreme_difference(tables: Tables, points: int, checkers: int, what: str) -> Found:
+    """The largest or smallest of one-sided less exact equity, over all pairs of 6 points and up to 9 checkers of which
+    no side has more than `checkers`: those come first."""
+    rows = layout_count(points, checkers) - 1
+    differences = open_table(tables, f"bearoff_error/{points}x*").array("difference")[:rows, :rows]
+    extreme = differences.max() if what == "largest" else differences.min()
+    return Found(float(extreme), bound=stated_error(open_table(tables, f"bearoff_two_sided/{points}x9")))
 
 
 @lru_cache(maxsize=2)
@@ -211,11 +234,15 @@ def gnubg_bytes(tables: Tables, points: int, checkers: int, is_two_sided: bool) 
     return gnubg_file(points, checkers, is_two_sided)[1]
 
 
-def gnubg_two_sided_error(tables: Tables, points: int, checkers: int) -> float:
-    """How far gnubg's equities are from ours, at most."""
-    ours = TwoSidedTable(open_table(tables, f"bearoff_two_sided/{points}x{checkers}"))
-    theirs = gnubg_codes(points, checkers) / GNUBG_STEPS - 1
-    return float(np.abs(theirs - ours.decode(ours.stored)).max())
+def gnubg_two_sided_error(tables: Tables, pattern: str, checkers: int) -> Found:
+    """How far gnubg's equities of up to so many checkers are from those of a table of ours with as many or more."""
+    table = open_table(tables, pattern)
+    ours, rows = TwoSidedTable(table), layout_count(6, checkers)
+    codes, worst = gnubg_codes(ours.points, checkers), 0.0
+    for row in range(rows):  # all at once take gigabytes
+        differences = codes[row] / GNUBG_STEPS - 1 - ours.decode(ours.stored[row, :rows])
+        worst = max(worst, float(np.abs(differences).max()))
+    return Found(worst, bound=stated_error(table))
 
 
 @lru_cache(maxsize=2)
@@ -247,8 +274,19 @@ def gnubg_rows_off(tables: Tables, pattern: str, by: float) -> int:
 
 def gnubg_mean_error(tables: Tables, pattern: str) -> float:
     """How far gnubg's mean rolls are from ours, at most."""
-    differences = gnubg_differences(race_table(open_table(tables, pattern)))
-    return float(np.abs(differences @ np.arange(differences.shape[1])).max())
+    table = open_table(tables, pattern)
+    ours = race_table(table)
+    counts = gnubg_counts(ours.points, ours.first_index > 0)[ours.first_index :]
+    means = counts @ np.arange(counts.shape[1]) / GNUBG_SCALE
+    return float(np.abs(means - table.array("mean_rolls")).max())
+
+
+def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # noqa: ARG001
+    """Mean, standard deviation (sd) or epc of the rolls until a layout is off, by gnubg's rounded chances."""
+    chances = gnubg_counts(len(layout), False)[position_index(layout)] / GNUBG_SCALE
+    rolls = np.arange(len(chances))
+    mean = float(chances @ rolls)
+    return {"mean": mean, "sd": sqrt(float(chances @ rolls**2) - mean**2), "epc": mean * PIPS_A_ROLL}[what]
 
 
 READINGS: dict[str, Callable[..., Any]] = {
@@ -256,7 +294,7 @@ READINGS: dict[str, Callable[..., Any]] = {
     for function in (
         *(one_sided_equity, exact_equity, decided_equity, exact_win_chance),
         *(results_of_roll, dropped_results, changed_means, largest_mean_change),
-        *(filtered_difference, largest_filtered_change),
+        *(filtered_difference, largest_filtered_change, extreme_difference, gnubg_rolls),
         *(gnubg_sha256, gnubg_bytes, gnubg_two_sided_error, gnubg_chance_error, gnubg_rows_off, gnubg_mean_error),
     )
 }
