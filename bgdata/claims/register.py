@@ -16,14 +16,14 @@ from bgdata.claims.bearoff import READINGS as BEAROFF
 from bgdata.claims.counting import FORMULAS as COUNTING
 from bgdata.claims.cube import FORMULAS as CUBE
 from bgdata.claims.definitions import CORRECTED, OPEN, REPRODUCED, Claim, parse_published
-from bgdata.claims.exact import READINGS as EXACT
+from bgdata.claims.dropped import READINGS as DROPPED
 from bgdata.claims.found import Answer, Found
 from bgdata.claims.play import READINGS as PLAY
 from bgdata.errors import CorruptFileError
 from bgdata.store.table import Table
 
 FORMULAS: Mapping[str, Callable[..., Any]] = COUNTING | CUBE  # answer from their arguments alone
-READINGS: Mapping[str, Callable[..., Any]] = BEAROFF | EXACT | PLAY  # also get the tables, by dataset/variant
+READINGS: Mapping[str, Callable[..., Any]] = BEAROFF | DROPPED | PLAY  # also get the tables, by dataset/variant
 SLACK = 1e-9  # for binary fractions: 0.925 is not quite what was printed
 UNEXPLAINED = "Not within the tolerance, and we do not know why"
 DIGITS = 9  # that answers are kept with: sums may differ beyond them from machine to machine
