@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 MATCH = "hedging-toward-skill"
 FILE = Path(__file__).parents[1] / "claims" / "published" / "hedging_toward_skill.csv"
-PLAYERS = ("jellyfish", "snowie")
-INTEGERS = ("move", "die1", "die2")
-FIGURES = ("average", "evaluation", "luck")
+PROGRAMS = ("jellyfish", "snowie")
+INTEGERS = ("round", "die1", "die2")
+FIGURES = ("average", "evaluation", "printed_luck")
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,22 @@ class PublishedLuck(Dataset[LuckParameters]):
         "against Snowie 3, its figures by Snowie 3 at 1-ply"
     )
     columns = (
-        Column("move", "INTEGER", "", "Number of the move in the match, from 1; Jellyfish begins each"),
-        Column("player", "VARCHAR", "", "Who rolled: jellyfish or snowie"),
+        Column("round", "INTEGER", "", "Number in the source, from 1: a roll of each, Jellyfish first"),
+        Column("program", "VARCHAR", "", "Who rolled: jellyfish or snowie"),
         Column("die1", "TINYINT", "", "The larger die"),
         Column("die2", "TINYINT", "", "The smaller die"),
         Column(
             "average", "DOUBLE", "match equity", "What the position was worth to Jellyfish before the roll, -1 to 1"
         ),
         Column("evaluation", "DOUBLE", "match equity", "What it was worth to Jellyfish after the play, -1 to 1"),
-        Column("luck", "DOUBLE", "match equity", "Luck of the roll for Jellyfish, as printed: two signs are misprints"),
+        Column(
+            "printed_luck", "DOUBLE", "match equity", "Luck of the roll for Jellyfish, as printed: two signs are wrong"
+        ),
     )
-    key = ("move", "player")
+    key = ("round", "program")
     arrays = (
         *(FlatArray(f"{name}s", "int8", "roll", f"As the column {name}") for name in INTEGERS),
-        FlatArray("players", "uint8", "roll", "Who rolled, jellyfish or snowie: 0 or 1"),
+        FlatArray("programs", "uint8", "roll", "Who rolled, jellyfish or snowie: 0 or 1"),
         *(FlatArray(f"{name}s", "float64", "roll", f"As the column {name}") for name in FIGURES),
     )
     parameters = LuckParameters
@@ -85,8 +87,8 @@ class PublishedLuck(Dataset[LuckParameters]):
         import pyarrow as pa
 
         columns: dict[str, Any] = {name: np.asarray(arrays[f"{name}s"]) for name in (*INTEGERS, *FIGURES)}
-        columns["move"] = columns["move"].astype(np.int32)
-        columns["player"] = chosen_texts(pa.array(PLAYERS), np.asarray(arrays["players"]).astype(np.int32))
+        columns["round"] = columns["round"].astype(np.int32)
+        columns["program"] = chosen_texts(pa.array(PROGRAMS), np.asarray(arrays["programs"]).astype(np.int32))
         yield pa.record_batch({column.name: columns[column.name] for column in self.columns})
 
     def check_sample(
@@ -114,7 +116,7 @@ def published_arrays() -> dict[str, Array]:
     """Every declared array."""
     rows = published_rows()
     arrays: dict[str, Array] = {f"{name}s": np.array([int(row[name]) for row in rows], np.int8) for name in INTEGERS}
-    arrays["players"] = np.array([PLAYERS.index(row["player"]) for row in rows], np.uint8)
+    arrays["programs"] = np.array([PROGRAMS.index(row["program"]) for row in rows], np.uint8)
     return arrays | {f"{name}s": np.array([float(row[name]) for row in rows]) for name in FIGURES}
 
 

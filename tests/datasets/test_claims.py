@@ -85,11 +85,11 @@ def test_the_luck_of_the_example_match(small_root: Path) -> None:
     """Sums of the published rolls, which claims take from the table: no total is typed."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         assert connection.execute(
-            """select count(*), sum(luck), sum(evaluation - average),
-            sum(if(move = 22 and player = 'snowie', -luck, luck)) from published_luck"""
+            """select count(*), sum(printed_luck), sum(evaluation - average),
+            sum(if(round = 22 and program = 'snowie', -printed_luck, printed_luck)) from published_luck"""
         ).fetchone() == (57, pytest.approx(0.947), pytest.approx(0.709), pytest.approx(0.865))
         wrong = connection.execute(
-            "select move, player from published_luck where abs(luck - (evaluation - average)) > 1e-9 order by move"
+            "select round, program from published_luck where abs(printed_luck - evaluation + average) > 1e-9 order by 1"
         ).fetchall()
         answers = connection.execute("select claim, our_value from claims where claim like 'A12.total%'").fetchall()
     assert wrong == [(21, "snowie"), (23, "snowie")]

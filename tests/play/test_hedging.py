@@ -67,7 +67,7 @@ def test_the_example_match() -> None:
     assert min(abs(total - 0.865) for total in (0.947, 0.709, *one_corrected)) > 0.009
     turned = [row for row in range(57) if sum(printed) - 2 * printed[row] == pytest.approx(0.865)]
     assert [found[row][:2] for row in turned] == [("0.548", "0.589")]  # Snowie's roll of move 22, added as -.041
-    stored = [(float(row["average"]), float(row["evaluation"]), float(row["luck"])) for row in published_rows()]
+    stored = [(float(row["average"]), float(row["evaluation"]), float(row["printed_luck"])) for row in published_rows()]
     assert stored == list(zip(*([float(row[n]) for row in found] for n in (0, 1)), printed, strict=True))
     assert (1 - sum(recomputed)) / 2 == pytest.approx(0.1455)  # net skill, as a share of a match
 

@@ -79,8 +79,13 @@ SPOILERS: dict[str, list[Spoiler]] = {
     ]
     + [Spoiler(f"delete from match_equity where {BUILT_CELL}", {"away": 3, "opponent_away": 2})],
     "published_luck__luck_is_the_change_of_the_evaluation": [
-        changed("published_luck", change, move=24, player="jellyfish")
-        for change in ("luck = 0.48", "luck = null", "average = 1.1, luck = evaluation - 1.1", "evaluation = 'nan'")
+        changed("published_luck", change, round=24, program="jellyfish")
+        for change in (
+            "printed_luck = 0.48",
+            "printed_luck = null",
+            "average = 1.1, printed_luck = evaluation - 1.1",
+            "evaluation = 'nan'",
+        )
     ],
     "match_equity_sensitivities__changes_of_both_sides_cancel": [
         Spoiler(
