@@ -53,7 +53,7 @@ TEXTS = (  # columns, each an array with an `s` behind it
         "kind",
         "VARCHAR",
         "",
-        "published; published_twice (the figure of another row); own_oracle (by nobody: computed for this register by "
+        "Published; published_twice (the figure of another row); own_oracle (by nobody: computed for this register by "
         "an independent program); identity (could not have come out otherwise)",
     ),
     Column("restates", "VARCHAR", "", "The claim with the same figure, of what is published twice; null elsewhere"),

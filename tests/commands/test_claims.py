@@ -24,7 +24,7 @@ def root(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def test_the_list(root: Path) -> None:
     lines = succeeds(root, "claims").splitlines()
     assert lines[0].split() == ["claim", "published", "ours", "status", "subject"]
-    assert lines[1].split()[:5] == ["A12.luck-of-snowie-21", "0.073", "-0.073", "corrected", "Luck"]
+    assert lines[1].split()[:5] == ["A12.luck-of-snowie-21", "0.073", "-0.073", "corrected", "Luck,"]
     assert lines[-4] == "21 claims: 6 reproduced, 10 corrected, 5 open, 0 unreachable; 10 errata"
     assert [line.split() for line in lines[-3:]] == [
         ["kind", "claims", "reproduced", "corrected", "open", "unreachable"],
