@@ -10,8 +10,10 @@ import click
 
 from bgdata.claims.definitions import KINDS, STATUSES
 from bgdata.commands.report import progress_bars
+from bgdata.commands.rows import write_rows
 from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
 from bgdata.errors import MissingTableError, UsageError
+from bgdata.errors import shown as cited
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
@@ -66,6 +68,7 @@ def print_claims(
     statuses: Sequence[str],
     kinds: Sequence[str] = (),
     *,
+    form: str = "table",
     is_erratum: bool,
     is_recomputed: bool,
     is_explained: bool,
@@ -76,7 +79,7 @@ def print_claims(
     known = [(claim.claim, claim.part) for claim in WHOLE.chosen()]
     for name in names:
         if not any(is_named(*each, name) for each in known):
-            raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {name}")
+            raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {cited(name)}")
     shown = [
         row
         for row in rows_of(open_register(warehouse, is_recomputed=is_recomputed))
@@ -85,6 +88,10 @@ def print_claims(
         and (not kinds or row["kind"] in kinds)
         and (row["is_erratum"] or not is_erratum)
     ]
+    if form != "table":
+        write_rows(shown, form)
+        click.echo(summary_line(shown), err=True)
+        return
     lines = (explained_lines(shown) if is_explained else list_lines(shown)) if shown else ()
     click.echo("\n".join([*lines, summary_line(shown), *kind_lines(shown)]))
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from bgdata.errors import InvalidRollError
+from bgdata.errors import InvalidRollError, shown
 
 _TEXT = re.compile(r"([1-6])[-\s]?([1-6])", re.ASCII)
 
@@ -58,7 +58,7 @@ def parse_roll(text: str) -> Roll:
     """The roll of "31", "13" or "3-1". Raises InvalidRollError."""
     match = _TEXT.fullmatch(text.strip())
     if not match:
-        raise InvalidRollError(f"expected two dice such as '31', got {text!r}")
+        raise InvalidRollError(f"expected two dice such as '31', got {shown(text)}")
     return roll_of(int(match[1]), int(match[2]))
 
 

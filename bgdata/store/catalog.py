@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, CorruptFileError, StorageError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, CorruptFileError, StorageError, shown
 from bgdata.store.checks import SQL, select_columns
 from bgdata.store.dataset import Column, Dataset, TableShape
 from bgdata.store.leakage import leakage_views
 from bgdata.store.locked_sql import Limits, keep_to, lock, open_memory
-from bgdata.store.names import identifier, quoted, shown
+from bgdata.store.names import identifier, quoted
 from bgdata.store.storage import locked, open_regular, storage_errors
 from bgdata.store.table import Table
 
