@@ -121,7 +121,7 @@ def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str] = ask) 
 
 
 def take_turn(game: Game, player: MappedPlayer, ask: Callable[[str], str]) -> None:
-    """One turn of the person: until he plays, goes back, or leaves."""
+    """One turn of the person: up to a play, a step back, or leaving."""
     roll, turn = game.roll, game.turn
     plays = legal_plays(game.position, roll)
     click.echo("\n" + format_board_text(game.position, roll=roll) + "\n")

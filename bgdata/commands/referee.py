@@ -11,7 +11,7 @@ from bgdata.commands.benchmark import full_name
 from bgdata.commands.query import run_query
 from bgdata.commands.report import progress_bars
 from bgdata.datasets.referee_scores import DATASET, RefereeParameters
-from bgdata.errors import MissingTableError, UsageError
+from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.evaluation.bearoff import SIZE, sizes
 from bgdata.evaluation.player import open_player
 from bgdata.game.dice import roll_of
@@ -56,7 +56,7 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
     for a name that is no size, and MissingTableError, which says what the table is wanted for."""
     size = SIZE.fullmatch(name)
     if name and not size:
-        raise UsageError(f"expected a size such as 6x9, got {name!r}")
+        raise UsageError(f"expected a size such as 6x9, got {shown(name)}")
     have = sizes(warehouse, KIND)
     wanted = (int(size[1]), int(size[2])) if size else max(have, key=lambda each: layout_count(*each), default=(6, 9))
     if wanted not in have:

@@ -77,7 +77,7 @@ PLAYS = TableShape(
 ROLLOUTS = TableShape(
     "benchmark_rollouts",
     "rollouts.parquet",
-    "Rollout results (#R lines): the position after a play, the OPPONENT on roll, and his chances.",
+    "Rollout results (#R lines): the position after a play, the OPPONENT on roll, whose chances they are.",
     (
         LINE,
         replace(DECISION, meaning="Decision that the play belongs to, null where none follows"),

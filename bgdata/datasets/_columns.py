@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 POSITION_COLUMNS = (
     Column("position_id", "VARCHAR", "", "gnubg's Position ID, 14 characters, of the player on roll"),
-    Column("board", "TINYINT[]", "checkers", "26 integers: opponent's bar, points 1 to 24 (his negative), own bar"),
+    Column(
+        "board", "TINYINT[]", "checkers", "26 integers: opponent's bar, points 1 to 24 (the opponent negative), own bar"
+    ),
 )
 CHANCE_COLUMNS = (
     Column("win", "FLOAT", "chance", "Winning, whatever the size"),

@@ -66,7 +66,7 @@ def open_network_player(
     """
     table = find_network(name, warehouse)
     has_tables = tables and warehouse.root.is_dir()
-    player = MappedNetwork(table, open_bearoff(warehouse) if has_tables else BearoffEvaluator())
+    player = MappedNetwork(table, open_bearoff(warehouse) if has_tables else BearoffEvaluator(), warehouse)
     return MappedPlayer(player, ply) if ply else player
 
 
@@ -81,4 +81,4 @@ def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedP
     bearoff = open_bearoff(warehouse)
     cubes: list[ExactCube] = [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
     cubes += [MatchBearoff(each) for each in warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
-    return MappedPlayer(MappedNetwork(table, bearoff), ply, cubes=cubes)
+    return MappedPlayer(MappedNetwork(table, bearoff, warehouse), ply, cubes=cubes)

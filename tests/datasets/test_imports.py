@@ -431,7 +431,7 @@ def test_commands_that_import_nothing(imports: Imports) -> None:
             ["bearoff_gammon", path],
             "expected a kind that is imported from files, got bearoff_gammon; try: bgdata build ",
         ),
-        (["nothing", path], "expected a dataset among "),
+        (["nothing", path], "expected a kind of dataset, got 'nothing'"),
         (["gnubg_benchmark", path, path], "expected one benchmark file, got 2"),
     ):
         assert error_of(run(imports.warehouse.root, "import", *arguments), 2).startswith(message)

@@ -58,7 +58,7 @@ def test_who_answers_and_how_well(player_root: Path) -> None:
     assert (player.label, repr(player)) == ("random-0ply", "MappedPlayer(random-0ply)")
     start = player.evaluate("4HPwATDgc/ABMA")
     assert (start.source, start.ply) == (Source.CONTACT_NETWORK, 0)
-    assert start.accuracy == "network/random/r1-0123abcd: +0.250 +/- 0.013 points per game against PubEval"
+    assert start.accuracy == "network/random/r1-0123abcd: +0.250 +/- 0.013 points per game against PubEval in training"
     assert 0 <= start.win_backgammon <= start.win_gammon <= start.win <= 1
     exact = player.evaluate(BEAROFF)
     table = bgdata.open_two_sided(player_root, 6, 3)
