@@ -123,7 +123,7 @@ def test_rules_of_an_xgid(root: Path) -> None:
         found = printed(root, xgid.format(rules))
         assert (found["is_jacoby"], found["double_beaver"] is not None) == (is_jacoby, beaver is not None)
     assert printed(root, xgid.format(3), "--no-jacoby", "--no-beavers") == printed(root, START_ID)
-    on_the_bar = "XGID=aa---E-C---eE---c-e----B-:0:0:1:00:0:0:3:0:10"
+    on_the_bar = "XGID=aa----E-C---eE---c-e----B-:0:0:1:00:0:0:3:0:10"
     assert printed(root, on_the_bar.removeprefix("XGID=")) == printed(root, on_the_bar)
 
 
