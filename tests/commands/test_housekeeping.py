@@ -63,7 +63,7 @@ def test_use(two_networks: tuple[Warehouse, Table, Table]) -> None:
 def test_what_is_no_version(warehouse: Warehouse, command: str) -> None:
     for wrong in ("network/tiny", "network", "a/b/c/d"):
         error = error_of(run(warehouse.root, command, wrong), 2)
-        assert error == f"expected KIND/VARIANT/VERSION, got {wrong}; see: bgdata list"
+        assert error == f"expected KIND/VARIANT/VERSION, got {wrong!r}; see: bgdata list"
     assert error_of(run(warehouse.root, command, "network/tiny/r1-00000000"), 1).startswith(
         "no network/tiny/r1-00000000 in "
     )
