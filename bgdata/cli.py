@@ -66,6 +66,7 @@ def fail(message: str, code: int) -> NoReturn:
 def main(context: click.Context, root: str, debug: bool) -> None:  # noqa: ARG001
     """Backgammon databases you can rebuild, prove and query."""
     context.obj = Warehouse(root, all_kinds())
+    context.obj.mend_catalog()
 
 
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
