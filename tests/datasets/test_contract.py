@@ -178,9 +178,10 @@ def test_every_parquet_file_explains_itself(small_root: Path, kind: Dataset[Any]
     check_description(kind, small(small_root, kind))
 
 
-@pytest.mark.parametrize(
-    "folder", [path.parent for folder in set(FOLDERS.values()) for path in folder.glob("*/*/manifest.json")], ids=str
-)
+SHIPPED = sorted(path.parent for folder in set(FOLDERS.values()) for path in folder.glob("*/*/manifest.json"))
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=[folder.parent.name for folder in SHIPPED])
 def test_every_parquet_file_of_the_package_explains_itself(folder: Path) -> None:
     table = Table(folder)
     check_description(ALL[table.manifest.dataset], table)
