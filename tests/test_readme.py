@@ -40,12 +40,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the default warehouse in it: linked from the checkout where it is built, else built here."""
     folder = tmp_path_factory.mktemp("readme")
     built = bgdata.open_warehouse(ROOT / "warehouse")
-    locked = {(entry.dataset, entry.variant, entry.digest) for entry in load_lock(built.lock)}
-    found = {(m.dataset, m.variant, m.digest) for m in (table.manifest for table in built.versions())}
-    if locked <= found:
-        for dataset, variant, _ in locked:
-            source = built.root / dataset / variant
-            shutil.copytree(source, folder / "warehouse" / dataset / variant, copy_function=os.link)
+    found = {table.manifest.recipe_key: table for table in built.versions()}
+    for entry in load_lock(built.lock):
+        if entry.recipe_key in found:
+            table = found[entry.recipe_key]
+            shutil.copytree(table.folder, folder / "warehouse" / table.name, copy_function=os.link)
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     for kind in warehouse.kinds.values():
         for parameters in kind.defaults:

@@ -86,7 +86,7 @@ class Warehouse:
         try:
             with open_regular(self.catalog_place) as file:
                 place = file.read(MOST_PATH_BYTES).decode()
-            return place != str(self.root.resolve()) and not Path(place, CATALOG).samefile(self.catalog)
+            return place != str(self.root.resolve()) and not Path(place).samefile(self.root)
         except (OSError, ValueError):
             return True
 

@@ -39,29 +39,29 @@ create macro ways_by_die(ways, die) as
         }))));
 comment on macro ways_by_die is 'Ways with one more checker moved by a die, the first to each board';
 
-create macro ways_of_double(way, die) as
-    list_transform([ways_by_die([way], die)], lambda one:
-        list_transform([ways_by_die(one, die)], lambda two:
-            list_transform([ways_by_die(two, die)], lambda three:
-                list_transform([ways_by_die(three, die)], lambda four:
-                    case when len(four) > 0 then four when len(three) > 0 then three
-                         when len(two) > 0 then two when len(one) > 0 then one else [way] end)[1])[1])[1])[1];
-comment on macro ways_of_double is 'Ways to play as many of the four moves of a double as can be';
-
-create macro ways_of_two_dice(way, high, low) as
-    list_transform([{'high': ways_by_die([way], high), 'low': ways_by_die([way], low)}], lambda one:
-        list_transform([first_ways(ways_by_die(one.high, low) || ways_by_die(one.low, high))], lambda two:
-            case when len(two) > 0 then two when len(one.high) > 0 then one.high
-                 when len(one.low) > 0 then one.low else [way] end)[1])[1];
-comment on macro ways_of_two_dice is 'Ways to play both dice, or the higher that can be played where only one can';
+create macro ways_of_dice(way, dice) as
+    list_reduce(
+        list_transform(dice, lambda die: {'ways': [way], 'played': 0, 'die': die}),
+        lambda so_far, next: list_transform([ways_by_die(so_far.ways, next.die)], lambda further:
+            case when len(further) > 0 then {'ways': further, 'played': so_far.played + 1, 'die': next.die}
+                 else so_far end)[1],
+        {'ways': [way], 'played': 0, 'die': dice[1]});
+comment on macro ways_of_dice is 'Ways to play dice in this order, leaving out what cannot be played, and how many were played';
 
 create macro ways_of_roll(position_id, die1, die2) as
     list_transform([board(position_id)], lambda start:
         case when start is not null and die1 between 1 and 6 and die2 between 1 and 6 then
-            list_transform([{'board': start, 'moves': []::tinyint[][]}], lambda way:
-                case when rearmost(own_points(start)) = 0 or rearmost(opponent_points(start)) = 0 then [way]
-                     when die1 = die2 then ways_of_double(way, die1)
-                     else ways_of_two_dice(way, greatest(die1, die2), least(die1, die2)) end)[1] end)[1];
+            list_transform(
+                [list_transform(
+                    case when rearmost(own_points(start)) = 0 or rearmost(opponent_points(start)) = 0 then [[]::integer[]]
+                         when die1 = die2 then [[die1, die1, die1, die1]]
+                         else [[greatest(die1, die2), least(die1, die2)], [least(die1, die2), greatest(die1, die2)]] end,
+                    lambda dice: ways_of_dice({'board': start, 'moves': []::tinyint[][]}, dice))],
+                lambda orders: -- where only one die can be played, the first order plays the higher that can be
+                    case when len(orders) = 1 or orders[1].played > orders[2].played or orders[1].played < 2
+                              and orders[2].played < 2 then orders[1].ways
+                         when orders[2].played > orders[1].played then orders[2].ways
+                         else first_ways(orders[1].ways || orders[2].ways) end)[1] end)[1];
 comment on macro ways_of_roll is 'Every legal play of a roll as a way; null for what is no position or roll';
 
 create macro next_positions(position_id, die1, die2) as
@@ -112,9 +112,10 @@ create macro text_of_paths(paths, hits) as
 comment on macro text_of_paths is 'Paths of checkers in the usual notation; hits are the points with a star';
 
 create macro text_of_moves(moves) as
-    text_of_paths(
-        paths_of_moves(moves),
-        list_transform(list_filter(moves, lambda move: move[3] = 1), lambda move: move[2]));
+    list_transform(
+        [{'paths': paths_of_moves(moves),
+          'hits': list_transform(list_filter(moves, lambda move: move[3] = 1), lambda move: move[2])}],
+        lambda play: text_of_paths(play.paths, play.hits))[1];
 comment on macro text_of_moves is 'Checker moves [start, end, hit] in the usual notation: 24/18/13*, bar/22*, 6/off(2) or no play';
 
 create macro legal_plays(position_id, die1, die2) as

@@ -48,8 +48,11 @@ found as (
               when named_version is not null then here.version = named_version
               else here.is_current end
 )
-select dataset, variant, version, role,
-       input_dataset, input_variant,
+select dataset, variant, version,
+       exists (
+           from here where here.dataset = found.dataset and here.variant = found.variant
+                       and here.version = found.version and here.is_current) as is_current,
+       role, input_dataset, input_variant,
        coalesce(here_version, named_version) as input_version,
        coalesce(input_digest, here_digest) as input_digest,
        is_recorded,
@@ -65,6 +68,7 @@ comment on view lineage is 'One row for each input of each version in the wareho
 comment on column lineage.dataset is 'Dataset kind of the version';
 comment on column lineage.variant is 'Its choice of parameters';
 comment on column lineage.version is 'Its folder: r<revision>-<first 8 hex digits of the digest>';
+comment on column lineage.is_current is 'Whether the views of the catalog show this version';
 comment on column lineage.role is 'What the input is used for; `guard`: its positions are left out';
 comment on column lineage.input_dataset is 'Dataset kind of the input';
 comment on column lineage.input_variant is 'Choice of parameters of the input';
