@@ -85,7 +85,7 @@ class BearoffError(Dataset[ErrorParameters]):
 
     def estimate(self, parameters: ErrorParameters) -> Estimate:
         count = layout_count(parameters.points, parameters.checkers) - 1
-        return Estimate(rows=count**2, disk_bytes=count**2 * 12, memory_bytes=count**2 * 28 + 2**28)
+        return Estimate(rows=count**2, disk_bytes=count**2 * 15, memory_bytes=count**2 * 28 + 2**28)
 
     def compute(self, parameters: ErrorParameters, inputs: Mapping[str, Table], job: Job) -> None:
         from bgdata.bearoff.combine import one_sided_equities

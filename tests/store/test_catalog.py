@@ -292,6 +292,7 @@ def test_an_older_form_names_itself_and_what_to_do(toys: Warehouse) -> None:
     """Its arrays are read as before; SQL says what is different, and other variants answer."""
     old = toys.build("squares", TEN)
     newer = toy_warehouse(toys.root, squares=Cubes())
+    write_catalog(newer)
     message = rf"{old.name} was written by an older bgdata, with other columns: name; try: bgdata build squares"
     for ask in (ours, lambda warehouse, sql: answer(warehouse.catalog, sql)):
         with pytest.raises(duckdb.Error, match=message):
