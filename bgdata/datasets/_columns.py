@@ -18,7 +18,12 @@ ALIASES = {"DOUBLE": "float64", "FLOAT": "float32", "BIGINT": "int64", "INTEGER"
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 POSITION_COLUMNS = (
     Column("position_id", "VARCHAR", "", "gnubg's Position ID, 14 characters, of the player on roll"),
-    Column("board", "TINYINT[]", "checkers", "26 integers: opponent's bar, points 1 to 24 (his negative), own bar"),
+    Column(
+        "board",
+        "TINYINT[]",
+        "checkers",
+        "26 integers: opponent's bar, points 1 to 24 (the opponent's checkers negative), own bar",
+    ),
 )
 CHANCE_COLUMNS = (
     Column("win", "FLOAT", "chance", "Winning, whatever the size"),

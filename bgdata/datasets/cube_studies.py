@@ -87,7 +87,7 @@ class CubeStudies(Dataset[StudyParameters]):
         Column("match_length", "SMALLINT", "points", "Points that win the match, 0 for money"),
         Column("setting", "DOUBLE", "", "Cube life index of the side that is studied, or volatility of the jump model"),
         Column("measure", "VARCHAR", "", "What was measured: " + ", ".join((*MONEY_MEASURES, *MATCH_MEASURES))),
-        Column("against", "VARCHAR", "", "Opponent: itself, or how he handles the cube"),
+        Column("against", "VARCHAR", "", "Opponent: itself, or how it handles the cube"),
         Column("value", "DOUBLE", "as unit says", "Mean of the sample, of the side that is studied"),
         Column("value_error", "DOUBLE", "as unit says", "Standard error of value"),
         Column("unit", "VARCHAR", "", "Unit of value and value_error"),

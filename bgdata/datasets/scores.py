@@ -67,10 +67,10 @@ class Scores(Dataset[ScoresParameters]):
     source = "Computed: figures of other versions here, which say how they were found"
     columns = (
         Column("measure", "VARCHAR", "", "What was measured: " + ", ".join(UNITS)),
-        Column("against", "VARCHAR", "", "Opponent with his plies, set of decisions, or table that judges"),
+        Column("against", "VARCHAR", "", "Opponent with its plies, set of decisions, or table that judges"),
         Column("player_name", "VARCHAR", "", "Player"),
         Column("ply", "INTEGER", "", "How many rolls it looked ahead, 0: at a glance"),
-        Column("player_version", "VARCHAR", "", "Version of the player as he says it"),
+        Column("player_version", "VARCHAR", "", "Version of the player, as it says it"),
         Column("value", "DOUBLE", "as unit says", "Mean of the sample"),
         Column("value_error", "DOUBLE", "as unit says", "Standard error of value"),
         Column("unit", "VARCHAR", "", "Unit of value and value_error"),

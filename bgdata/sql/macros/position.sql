@@ -11,18 +11,18 @@ comment on macro is_board is 'Whether a list can be a board: 26 integers, 15 che
 
 create macro own_points(board) as
     list_transform(range(1, 26), lambda point: greatest(board[point + 1], 0)::tinyint);
-comment on macro own_points is 'Checkers of the player on roll on his points 1 to 24 and, last, his bar';
+comment on macro own_points is 'Checkers of the player on roll on points 1 to 24 and, last, on the bar';
 
 create macro opponent_points(board) as
     list_transform(range(1, 26), lambda point:
         case when point = 25 then board[1] else greatest(-(board[26 - point]::integer), 0) end::tinyint);
-comment on macro opponent_points is 'Checkers of the opponent on his own points 1 to 24 and, last, his bar';
+comment on macro opponent_points is 'Checkers of the opponent on its own points 1 to 24 and, last, on the bar';
 
 create macro flip(board) as
     case when is_board(board) then
         list_transform(range(0, 26), lambda slot:
             case when slot in (0, 25) then board[26 - slot] else -(board[26 - slot]::integer) end::tinyint) end;
-comment on macro flip is 'The same position with the other player on roll: the board seen by him; null for a list that is none';
+comment on macro flip is 'The same position with the other player on roll, seen from that side; null for a list that is none';
 
 create macro pip_count(board) as
     case when len(board) = 26 and list_count(board) > 0 then

@@ -18,7 +18,7 @@ group by variant
 order by variant;
 comment on view selfplay_summary is 'Self-play in one row for each corpus: how games end, and how much noise hedging takes away';
 comment on column selfplay_summary.variant is 'Player, games and seed';
-comment on column selfplay_summary.player is 'Player and his version';
+comment on column selfplay_summary.player is 'Player and its version';
 comment on column selfplay_summary.games is 'Games';
 comment on column selfplay_summary.single_share is 'Share of games won as single games';
 comment on column selfplay_summary.gammon_share is 'Share of games won as gammons, without backgammons';
