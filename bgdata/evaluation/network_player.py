@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,10 +65,17 @@ class NetworkPlayer:
 def map_network_player(table: Table, bearoff: BearoffEvaluator) -> NetworkPlayer:
     """The networks of a version with bearoff tables beside them, mapped. Raises CorruptFileError."""
     used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
-    names = " ".join("/".join(folder.parts[-2:]) for folder in used)
-    version = hashlib.sha256(names.encode()).hexdigest()[:8]
     label = table.folder.parent.name
-    return NetworkPlayer(open_networks(table), bearoff.arrays, label, _Accuracy(table, bearoff), version)
+    return NetworkPlayer(open_networks(table), bearoff.arrays, label, _Accuracy(table, bearoff), version_by(used))
+
+
+def version_by(folders: Iterable[Path]) -> str:
+    """Eight hex digits that change with the values of the versions in these folders, and not with their revisions.
+
+    All had the first one when players were first recorded, in games too; another may differ by its Parquet alone.
+    """
+    names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
+    return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
 
 
 class _Accuracy(Mapping[Source, str]):
