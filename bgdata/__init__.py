@@ -6,7 +6,7 @@
 >>> table.probe([0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0])       # doctest: +SKIP
 Equities(cubeless=0.34224..., owned=0.34413..., centered=0.16049..., opponent_owned=0.16049...)
 
->>> bgdata.open_player("warehouse").evaluate("4HPwATDgc/ABMA")  # doctest: +SKIP
+>>> bgdata.open_player("warehouse").evaluate("start")           # doctest: +SKIP
 Evaluation(win=0.52..., ..., source=<Source.CONTACT_NETWORK: 5>, ply=0, accuracy='network/...')
 
 >>> warehouse.batches("rollout_labels", split="train", seed=1)  # doctest: +SKIP
@@ -34,6 +34,7 @@ __all__ = [
     "layout_count",
     "legal_plays",
     "open_gammon",
+    "open_met",
     "open_one_sided",
     "open_player",
     "open_two_sided",
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from bgdata.bearoff.index import layout_at, layout_count, position_index
     from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
     from bgdata.datasets import all_kinds
+    from bgdata.equity.match_equity import MatchEquity
     from bgdata.game.plays import Play, legal_plays
     from bgdata.game.position import Position
     from bgdata.players import open_player
@@ -89,6 +91,14 @@ def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
     from bgdata.bearoff.tables import TwoSidedTable
 
     return TwoSidedTable(open_warehouse(root).open("bearoff_two_sided", f"{points}x{checkers}"))
+
+
+def open_met(root: Folder, name: str = "") -> MatchEquity:
+    """A match equity table of a warehouse, built or imported: the one of this name, or the default one. Raises
+    MissingTableError."""
+    from bgdata.equity.stored_met import find_met
+
+    return find_met(open_warehouse(root), name)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,49 +7,52 @@ from typing import Any
 
 import click
 
-from bgdata.commands.options import gnubg_option
+from bgdata.commands.options import format_option, gnubg_option, plot_option, score_options
 from bgdata.errors import UsageError
 from bgdata.store.warehouse import Warehouse
 
 
-@click.command(short_help="Look a bearoff position up in every table.")
-@click.argument("position_id")
+@click.command()
+@click.argument("position")
 @gnubg_option
-@click.option("--away", metavar="A-B", help="A match score: points to go, of the player on roll first.")
-@click.option("--crawford", is_flag=True, help="In the Crawford game.")
-@click.option("--cube", "cube_value", default=1, show_default=True, metavar="N", help="Value of the cube, in a match.")
-@click.option("--owner", metavar="NAME", help="Whose the cube is: on_roll or opponent.  [default: on_roll above 1]")
-@click.option("--met", default="", metavar="NAME", help="Match equity table.  [default: that of match_equity]")
+@score_options
+@format_option
 @click.pass_obj
-def probe(
-    warehouse: Warehouse, /, position_id: str, gnubg_files: tuple[Path, ...], away: str | None, **stakes: Any
-) -> None:
-    """Look a bearoff position up in every table that covers it, or at a match score in the exact one.
+def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...], form: str, **options: Any) -> None:
+    """Look a bearoff position up in every table.
 
-    POSITION_ID is gnubg's 14-character Position ID; the player on roll is about to roll. A table of a match score is
-    built first where it is missing.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; the player on roll is about to roll.
+    At a match score, of the position or of --away, the exact table of that score answers, which is built where it
+    is missing.
+
+    \b
+      bgdata probe CgAAEAEAAAAAAA
+      bgdata probe CgAAEAEAAAAAAA --away 3-5 --cube 2
+      bgdata probe CgAAEAEAAAAAAA --bd gnubg_ts0.bd --format csv
     """
     from bgdata.commands.probe import print_probe
-    from bgdata.commands.probe_match import MatchStakes, print_match_probe
+    from bgdata.commands.probe_match import match_stakes, print_match_probe
 
-    if away is not None:
-        owner = stakes["owner"] or ""
-        given = MatchStakes(away, stakes["crawford"], stakes["cube_value"], owner, stakes["met"])
-        return print_match_probe(warehouse, position_id, given)
-    if stakes["crawford"] or stakes["cube_value"] != 1 or stakes["owner"] or stakes["met"]:
-        raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
-    return print_probe(warehouse, position_id, gnubg_files)
+    stakes = match_stakes(position, options)
+    if stakes is None:
+        print_probe(warehouse, position, gnubg_files, form)
+        return
+    if gnubg_files:
+        raise UsageError("expected --bd in money play only, got it at a match score")
+    print_match_probe(warehouse, position, stakes, options["met"], form)
 
 
-@click.command(name="cube-life", short_help="How alive the cube is in solved bearoffs.")
+@click.command(name="cube-life")
 @click.option("--points", default=6, show_default=True, metavar="N", help="Number of points.")
 @click.option("--checkers", default=6, show_default=True, metavar="N", help="Number of checkers.")
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw into a PNG file (matplotlib).")
+@plot_option
+@format_option
 @click.pass_obj
-def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | None) -> None:
-    """Say which cube life index makes Janowski's model exact in money bearoffs, and what decisions by it lose.
+def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | None, form: str) -> None:
+    """Say how alive the cube is in solved bearoffs.
 
-    The atlas has every pair of layouts of up to 6 checkers; one of another size is built first.
+    That is which cube life index makes Janowski's model exact in money play, and what decisions by it lose. The atlas
+    has every pair of layouts of up to 6 checkers; one of another size is built first.
 
     \b
     By length, and the closest takes:
@@ -63,7 +66,7 @@ def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | Non
         from bgdata.commands.cube_life_plot import draw_cube_life
 
         draw_cube_life(table, plot)
-    print_atlas(table)
+    print_atlas(table, form)
 
 
 COMMANDS = (probe, cube_life)

@@ -1,104 +1,119 @@
-"""Commands that make corpora and labels: games of a player against himself, rollouts, and what tables know."""
+"""Commands that make corpora and labels: games of a player against itself, rollouts, and what tables know."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from bgdata.commands.options import executor_option, threads_option
+from bgdata.commands.completion import complete_tables
+from bgdata.commands.options import (
+    executor_option,
+    force_option,
+    format_option,
+    games_option,
+    jacoby_option,
+    luck_option,
+    network_option,
+    player_option,
+    plays_option,
+    plot_option,
+    seed_option,
+    table_option,
+    threads_option,
+)
 from bgdata.store.warehouse import Warehouse
 
-FORMATS = click.Choice(["text", "json"])
-
-
-@click.command(short_help="Let a PLAYER play himself, and keep every turn.")
-@click.option(
-    "--player",
-    default="network",
+within_option = click.option(
+    "--within",
+    default=0.16,
     show_default=True,
-    metavar="PLAYER",
-    help="network (the one that comes with bgdata), network/NAME, pubeval or random.",
+    metavar="POINTS",
+    help="Roll out plays that lose at most so much at a glance.",
 )
-@click.option("--games", default=10_000, show_default=True, type=click.IntRange(1), help="How many games.")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Decides the dice.")
+
+
+@click.command()
+@player_option
+@games_option(10_000)
+@seed_option(1)
+@luck_option
 @click.option(
-    "--luck/--no-luck", default=False, show_default=True, help="Measure the luck of every roll (ten times slower)."
-)
-@click.option(
-    "--cube",
+    "--cube-model",
     default="",
     metavar="MODEL[,MODEL]",
-    help="Play with the cube, handled as 0.7 (Janowski's cube life index) or jump:0.08 (volatility) says, for both "
-    "sides or each; money:0.7 ignores the score of a match.",
+    help="Play with the cube, handled by a cube life index such as 0.7, by jump:0.08 (volatility), or by money:0.7, "
+    "which ignores the score of a match; one for both sides, or one each.  [default: without the cube]",
 )
-@click.option("--length", type=click.IntRange(1, 64), metavar="N", help="With --cube: matches to N points.")
-@click.option("--jacoby", is_flag=True, help="With --cube: gammons count once the cube is turned.")
+@click.option(
+    "--match-length",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="With --cube-model: play matches to N points.  [default: money games]",
+)
+@jacoby_option
 @executor_option
 @threads_option
-@click.option("--force", is_flag=True, help="Play anew even what is there.")
+@force_option
+@format_option
 @click.pass_obj
-def selfplay(warehouse: Warehouse, /, player: str, executor: str, threads: int | None, **options: Any) -> None:
-    """Let PLAYER play against himself, and keep every turn: the tables `games` and `turns`.
+def selfplay(
+    warehouse: Warehouse, /, player: str, executor: str, threads: int | None, form: str, **options: Any
+) -> None:
+    """Let a player play itself, and keep every turn.
 
-    The games of a seed are the same from any executor and any number of threads. Stopped at any moment, the same
-    command goes on with the games that are missing.
+    They are the tables `games` and `turns`. The games of a seed are the same from any executor and any number of
+    threads. Stopped at any moment, the same command goes on with the games that are missing.
 
     \b
     The luck of the dice, game by game, and the openings:
+      bgdata selfplay --games 500 --seed 2 --luck
       bgdata query "from luck_by_game limit 5"
       bgdata query "from opening_plays"
 
-    With --cube a network plays money games or matches, and cube actions are turns too. Plays are still chosen by
+    With --cube-model a network plays money games or matches, and cube actions are turns too. Plays are still chosen by
     cubeless equity; the cube goes up to 64, and nobody beavers:
 
     \b
-      bgdata selfplay --cube 0.7
-      bgdata selfplay --cube 0.7,money:0.7 --length 7
+      bgdata selfplay --cube-model 0.7
+      bgdata selfplay --cube-model 0.7,money:0.7 --match-length 7
     """
     from bgdata.commands.selfplay import play_corpus, play_with_cube
     from bgdata.errors import UsageError
     from bgdata.kernel import threads as run_on
 
-    how = {"luck": options["luck"], "executor": executor, "force": options["force"]}
-    counts = {"length": options["length"] or 0, "jacoby": int(options["jacoby"])}
+    how = {"luck": options["luck"], "executor": executor, "force": options["force"], "form": form}
     with run_on(threads):
-        if options["cube"]:
-            counts |= {"games": options["games"], "seed": options["seed"]}
-            play_with_cube(warehouse, player, options["cube"], counts, **how)
+        if options["cube_model"]:
+            counts = {"games": options["games"], "seed": options["seed"]}
+            counts |= {"length": options["match_length"] or 0, "jacoby": int(options["jacoby"] or 0)}
+            play_with_cube(warehouse, player, options["cube_model"], counts, **how)
             return
-        for name in (name for name, value in counts.items() if value):
-            raise UsageError(f"expected --cube with --{name}, got none")
+        for name in (name for name in ("match_length", "jacoby") if options[name]):
+            raise UsageError(f"expected --cube-model with --{name.replace('_', '-')}, got none")
         play_corpus(warehouse, player, options["games"], options["seed"], **how)
 
 
-@click.command(short_help="Run a STUDY of cube handling.")
+@click.command()
 @click.argument("study")
-@click.option(
-    "--games",
-    type=int,
-    metavar="N",
-    help="Games, or matches, of each setting.  [default: 100000, with --luck 1000]",
-)
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Decides the dice.")
-@click.option(
-    "--luck", is_flag=True, help="Subtract the luck of every roll: 1 game says more than 20, and takes as long."
-)
-@click.option(
-    "--player", default="network", show_default=True, metavar="PLAYER", help="network or network/NAME, who plays."
-)
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw into a PNG file (matplotlib).")
+@games_option(None, "of each setting 100000, with --luck 1000; matches count as games")
+@seed_option(1)
+@luck_option
+@player_option
+@plot_option
 @executor_option
 @threads_option
-@click.option("--force", is_flag=True, help="Play anew even what is there.")
+@force_option
+@format_option
 @click.pass_obj
 def study(
     warehouse: Warehouse, /, study: str, games: int | None, seed: int, player: str, threads: int | None, **options: Any
 ) -> None:
-    """Run a STUDY of cube handling, and print its figures beside the published ones: the table `cube_studies`.
+    """Run a STUDY of cube handling, beside its published figures.
+
+    They are the table `cube_studies`. STUDY is one of these:
 
     \b
       statistics  how games end, and the cube, by cube life index
@@ -109,6 +124,10 @@ def study(
 
     Where sides differ, every sequence of dice is played twice with the sides swapped. Stopped at any moment, the same
     command goes on with the games that are missing.
+
+    \b
+      bgdata study index --games 10000
+      bgdata study jump --luck --plot jump.png
     """
     from bgdata.commands.study import run_study
     from bgdata.kernel import threads as run_on
@@ -122,9 +141,7 @@ def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
     stops = click.Choice(["end", "exact", "tables"])
     stop_help = "Where games end sooner: nowhere, at exact bearoff tables, or at any."
     for add in (
-        click.option(
-            "--network", default="", metavar="NAME", help="Networks of the warehouse.  [default: those of the package]"
-        ),
+        network_option,
         click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less exact."),
         click.option("--stop", type=stops, default="exact", show_default=True, help=stop_help),
         click.option(
@@ -133,16 +150,20 @@ def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
             metavar="ROLLS",
             help="Rolls after which the static evaluation counts.  [default: never]",
         ),
-        click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Decides the dice."),
+        seed_option(0),
         click.option(
             "--most-trials",
             default=46_656,
             show_default=True,
             metavar="N",
-            help="Where --until ends, a multiple of --trials.",
+            help="Trials where --until ends, a multiple of --trials.",
         ),
         click.option(
-            "--until", type=float, metavar="ERROR", help="Play more rounds of --trials until this standard error."
+            "--until",
+            type=float,
+            metavar="ERROR",
+            help="Play more rounds of --trials until the standard error is so small, in points.  "
+            "[default: one round; for a benchmark 0.005]",
         ),
         click.option("--trials", default=1296, show_default=True, metavar="N", help="Games, a multiple of 36."),
     ):
@@ -150,14 +171,14 @@ def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-@click.command(short_help="Roll out a POSITION, or the plays of a ROLL.")
+@click.command()
 @click.argument("position")
 @click.argument("roll", required=False)
 @rollout_options
-@click.option("--within", default=0.16, show_default=True, metavar="POINTS", help="Plays that are rolled out.")
-@click.option("--plays", default=5, show_default=True, type=click.IntRange(1), help="How many of them at most.")
+@within_option
+@plays_option()
 @threads_option
-@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@format_option
 @click.pass_obj
 def rollout(
     warehouse: Warehouse,
@@ -169,10 +190,16 @@ def rollout(
     form: str,
     **options: Any,
 ) -> None:
-    """Roll out a POSITION: the player plays both sides many times; chances and equity with standard errors.
+    """Roll out a POSITION, or the plays of a ROLL.
 
-    With a ROLL such as 31, or an XGID or gnubg ID that has one, the better plays are rolled out with the same dice, and
-    ranked. The luck of every roll is subtracted, which makes standard errors several times smaller.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start. The network plays both sides many
+    times; chances and equity have standard errors. With a ROLL such as 31, or an XGID or gnubg ID that has one, the
+    better plays are rolled out with the same dice, and ranked. The luck of every roll is subtracted, which makes
+    standard errors several times smaller.
+
+    \b
+      bgdata rollout 4HPwATDgc/ABMA
+      bgdata rollout 4HPwATDgc/ABMA 31 --plays 3 --until 0.005
     """
     from bgdata.commands.rollout import print_rollout
     from bgdata.evaluation.named_network import KIND, open_network_player
@@ -185,8 +212,8 @@ def rollout(
         print_rollout(player, position, roll, form, options)
 
 
-@click.command(short_help="Label positions by rollouts, tables, or other engines.")
-@click.argument("source")
+@click.command()
+@click.argument("source", shell_complete=complete_tables)
 @click.option(
     "--engine",
     type=click.Choice(["rollout", "lookahead", "tables", "gnubg", "bgsage"]),
@@ -195,13 +222,16 @@ def rollout(
     help="Who says what a position is worth; gnubg and bgsage where they are installed.",
 )
 @click.option(
-    "--ply", type=click.IntRange(0, 4), help="Rolls that an engine looks ahead.  [default: lookahead 1, programs 0]"
+    "--ply",
+    type=click.IntRange(0, 4),
+    metavar="N",
+    help="Rolls that the player looks ahead.  [default: lookahead 1, programs 0]",
 )
 @click.option(
     "--least-change",
     default=0.0,
     metavar="POINTS",
-    help="With lookahead: keep only positions whose equity it changes by so much.",
+    help="With lookahead: keep only positions whose equity it changes by so much.  [default: keep all]",
 )
 @click.option(
     "--pairs",
@@ -213,9 +243,12 @@ def rollout(
 )
 @rollout_options
 @threads_option
+@format_option
 @click.pass_context
-def label(context: click.Context, /, source: str, engine: str, threads: int | None, **options: Any) -> None:
-    """Label every position of a table SOURCE, such as positions/NAME, by an engine.
+def label(context: click.Context, /, source: str, engine: str, threads: int | None, form: str, **options: Any) -> None:
+    """Label the positions of a SOURCE by an engine.
+
+    SOURCE is a table of positions or turns, such as positions/NAME. Engines, and the tables that they fill:
 
     \b
       rollout    rollout_labels: played out many times, with standard errors
@@ -226,62 +259,73 @@ def label(context: click.Context, /, source: str, engine: str, threads: int | No
     Stopped at any moment, the same command goes on from its last checkpoint, to the same labels on any number of
     threads. Each position is labelled once, and belongs to the split of its game. Rollouts label every row, and keep
     positions whose standard error cannot be reached with the one that they got to.
+
+    \b
+      bgdata label positions/mine --trials 360
+      bgdata label bearoff_one_sided/10x15 --engine tables
     """
     from bgdata.commands.label import label_positions
     from bgdata.kernel import threads as run_on
 
     given = {name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     with run_on(threads):
-        label_positions(context.obj, source, engine, options, given)
+        label_positions(context.obj, source, engine, options, given, form)
 
 
-@click.command(short_help="Label a CORPUS by outcomes and exact tables.")
-@click.argument("corpus")
-@click.option(
-    "--table",
-    default="",
-    metavar="POINTSxCHECKERS",
-    help="Two-sided table that knows the truth, such as 6x9.  [default: the largest there]",
-)
+@click.command()
+@click.argument("corpus", shell_complete=complete_tables)
+@table_option
 @click.option(
     "--combined", is_flag=True, help="Where it ends, go by one-sided tables too: nearly exact, and they reach further."
 )
 @threads_option
-@click.option("--force", is_flag=True, help="Label anew even what is there.")
+@force_option
+@format_option
 @click.pass_obj
-def rescore(warehouse: Warehouse, /, corpus: str, table: str, threads: int | None, **options: bool) -> None:
-    """Label every position of a CORPUS such as selfplay/network-10000-seed-1: the table `selfplay_labels`.
+def rescore(warehouse: Warehouse, /, corpus: str, table: str, threads: int | None, form: str, **options: bool) -> None:
+    """Label a CORPUS by outcomes and exact tables.
 
-    A label is how the game ended, until the game reaches a position that bearoff tables know: then their exact chances
+    CORPUS is one of self-play, such as selfplay/network-10000-seed-1; the labels are the table `selfplay_labels`. A
+    label is how the game ended, until the game reaches a position that bearoff tables know: then their exact chances
     stand for it, there and in all positions before. Says how much of the variance of labels that removes, which is
     luck. Where the corpus has luck, each label also comes less the luck of the rolls that led to it.
 
     \b
-    bgdata query "from selfplay_labels_summary"
-    bgdata export text selfplay_labels/VARIANT --format gnubg-training --output FILE
+      bgdata rescore selfplay/network-10000-seed-1
+      bgdata query "from selfplay_labels_summary"
+      bgdata export text selfplay_labels/network-10000-seed-1-6x9 --format gnubg-training --output labels.gz
     """
     from bgdata.commands.rescore import rescore_corpus
     from bgdata.kernel import threads as run_on
 
     with run_on(threads):
-        rescore_corpus(warehouse, corpus, table, combined=options["combined"], force=options["force"])
+        rescore_corpus(warehouse, corpus, table, form, combined=options["combined"], force=options["force"])
 
 
-@click.command(short_help="Make a benchmark: decisions of a CORPUS, rolled out.")
-@click.argument("corpus")
+@click.command()
+@click.argument("corpus", shell_complete=complete_tables)
 @click.option(
     "--class",
     "position_class",
     type=click.Choice(["contact", "crashed", "race"]),
     default="contact",
     show_default=True,
-    help="Of which positions.",
+    help="Class of the positions.",
 )
-@click.option("--decisions", "count", default=40, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option(
+    "--decisions",
+    "count",
+    default=40,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Decisions at most.",
+)
 @rollout_options
-@click.option("--within", default=0.16, show_default=True, metavar="POINTS", help="Plays that are rolled out.")
-@click.option("--plays", default=5, show_default=True, type=click.IntRange(2), help="How many of them at most.")
+@within_option
+@plays_option(2)
 @threads_option
+@format_option
 @click.pass_obj
 def decisions(
     warehouse: Warehouse,
@@ -291,24 +335,27 @@ def decisions(
     count: int,
     network: str,
     threads: int | None,
+    form: str,
     **options: Any,
 ) -> None:
-    """Make a benchmark: decisions from a CORPUS, such as selfplay/NAME, whose better plays are rolled out.
+    """Make a benchmark: decisions of a CORPUS, rolled out.
 
-    Without --until they are rolled out to standard errors of 0.005. Decisions are chosen by a hash, from the test games
-    of the corpus: a larger set begins with a smaller one, and --seed chooses others. Stopped at any moment, the same
-    command goes on from its last checkpoint, to the same set on any number of threads.
+    CORPUS is one of self-play, such as selfplay/network-10000-seed-1. The better plays of each decision are rolled out,
+    without --until to standard errors of 0.005 points. Decisions are chosen by a hash, from the test games of the
+    corpus: a larger set begins with a smaller one, and --seed chooses others. Stopped at any moment, the same command
+    goes on from its last checkpoint, to the same set on any number of threads.
 
     \b
-    Score a player on it, or write it as a gnubg benchmark file:
-      bgdata benchmark network --set rollout_decisions/NAME
+    Make one, score a player on it, write it as a gnubg benchmark file:
+      bgdata decisions selfplay/network-10000-seed-1 --class race --decisions 60
+      bgdata benchmark network --on rollout_decisions/NAME
       bgdata export text rollout_decisions/NAME --format gnubg-benchmark -o contact.bm
     """
     from bgdata.commands.decisions import make_decisions
     from bgdata.kernel import threads as run_on
 
     with run_on(threads):
-        make_decisions(warehouse, corpus, position_class, count, network, options)
+        make_decisions(warehouse, corpus, position_class, count, network, options, form)
 
 
 COMMANDS = (selfplay, study, rollout, label, decisions, rescore)

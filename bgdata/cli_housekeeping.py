@@ -1,19 +1,22 @@
-"""Commands that keep house: which version of a variant is current, and which versions go."""
+"""Commands that keep house: which version of a variant is current, which versions go, and what the shell completes."""
 
 from __future__ import annotations
 
 import click
 
+from bgdata.commands.completion import SHELLS, complete_versions, completion_script
+from bgdata.commands.options import format_option, yes_option
 from bgdata.store.warehouse import Warehouse
 
 
-@click.command(short_help="Make a VERSION the current one of its variant.")
-@click.argument("version", metavar="KIND/VARIANT/VERSION")
+@click.command()
+@click.argument("version", shell_complete=complete_versions)
 @click.pass_obj
 def use(warehouse: Warehouse, version: str) -> None:
-    """Make a version the current one of its variant: the one that answers where no version is named.
+    """Make a VERSION the current one of its variant.
 
-    Views, players and the lock follow it. A build, an import or training that ends at a version does the same.
+    VERSION is KIND/VARIANT/VERSION, as `bgdata list` has it. The current version answers where none is named: views,
+    players and the lock follow it. A build, an import or training that ends at a version does the same.
 
     \b
       bgdata list
@@ -24,29 +27,54 @@ def use(warehouse: Warehouse, version: str) -> None:
     use_version(warehouse, version)
 
 
-@click.command(short_help="Delete a VERSION that nothing is made from.")
-@click.argument("version", metavar="KIND/VARIANT/VERSION")
+@click.command()
+@click.argument("version", shell_complete=complete_versions)
 @click.pass_obj
 def rm(warehouse: Warehouse, version: str) -> None:
-    """Delete one version. Refused, with the list of who, while another version or warehouse.lock is made from it."""
+    """Delete a VERSION that nothing is made from.
+
+    VERSION is KIND/VARIANT/VERSION. Refused, with the list of who, while another version or warehouse.lock is made from
+    it.
+
+    \b
+      bgdata rm network/tiny/r2-0123abcd
+    """
     from bgdata.commands.housekeeping import remove_version
 
     remove_version(warehouse, version)
 
 
-@click.command(short_help="Delete the versions and the staging that nobody needs.")
+@click.command()
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
+@format_option
 @click.pass_obj
-def gc(warehouse: Warehouse, dry_run: bool, yes: bool) -> None:
-    """Delete the staging that no build holds, and every version that nobody needs.
+def gc(warehouse: Warehouse, dry_run: bool, yes: bool, form: str) -> None:
+    """Delete the versions and the staging that nobody needs.
 
     Kept are the version of each variant that is current, those that warehouse.lock lists, all that these are made
     from, and whatever is damaged. A build that was stopped begins anew after its staging is deleted.
     """
     from bgdata.commands.housekeeping import collect_garbage
 
-    collect_garbage(warehouse, dry_run=dry_run, yes=yes)
+    collect_garbage(warehouse, form, dry_run=dry_run, yes=yes)
 
 
-COMMANDS = (use, rm, gc)
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS), metavar="SHELL")
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print what lets a SHELL complete names after Tab.
+
+    SHELL is bash, zsh or fish. Commands and options are completed, and kinds, variants, versions, networks, players and
+    match equity tables of the warehouse.
+
+    \b
+      bgdata completion bash >> ~/.bashrc
+      bgdata completion zsh >> ~/.zshrc
+      bgdata completion fish > ~/.config/fish/completions/bgdata.fish
+    """
+    click.echo(completion_script(shell, context.find_root().command))
+
+
+COMMANDS = (use, rm, gc, completion)

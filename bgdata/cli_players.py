@@ -9,33 +9,59 @@ from typing import Any
 
 import click
 
-from bgdata.commands.options import threads_option
+from bgdata.commands.completion import complete_players, complete_tables
+from bgdata.commands.options import (
+    OUTPUT,
+    Decorated,
+    beavers_option,
+    format_option,
+    games_option,
+    jacoby_option,
+    luck_option,
+    network_option,
+    player_option,
+    plays_option,
+    plot_option,
+    ply_option,
+    score_options,
+    seed_option,
+    table_option,
+    threads_option,
+)
 from bgdata.errors import UsageError
 from bgdata.store.warehouse import Warehouse
 
-FORMATS = click.Choice(["text", "json"])
 
-
-def player_options(function: Callable[..., None]) -> Callable[..., None]:
+def player_options(function: Decorated) -> Decorated:
     """Which networks, and how far they look ahead."""
-    function = click.option(
-        "--ply", default=0, show_default=True, type=click.IntRange(0, 3), help="Rolls that the player looks ahead."
-    )(function)
+    return network_option(ply_option(3)(function))
+
+
+def against_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Opponents."""
     return click.option(
-        "--network", default="", metavar="NAME", help="Networks of the warehouse.  [default: those of the package]"
+        "--against",
+        multiple=True,
+        metavar="PLAYER[:PLY]",
+        shell_complete=complete_players,
+        help="Play against PLAYER, such as network/NAME or gnubg:1, which looks a roll ahead.",
     )(function)
 
 
-@click.command(name="eval", short_help="Evaluate a POSITION: chances, equity, and who says so.")
+@click.command(name="eval")
 @click.argument("position")
 @player_options
-@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@format_option
 @click.pass_obj
 def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str) -> None:
-    """Evaluate a POSITION before the roll: five chances, the cubeless equity, and who says so.
+    """Evaluate a POSITION: chances, equity, and who says so.
 
-    POSITION is a Position ID, gnubg ID, 20-letter key, XGID or 26 integers. Positions that a bearoff table covers are
-    answered from it, others by the network for their class.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start, and the player on roll is about to
+    roll. Positions that a bearoff table covers are answered from it, others by the network for their class.
+
+    \b
+      bgdata eval 4HPwATDgc/ABMA
+      bgdata eval CgAAEAEAAAAAAA --format json
     """
     from bgdata.commands.evaluate import print_evaluation
     from bgdata.evaluation.named_network import map_player
@@ -43,18 +69,23 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
     print_evaluation(map_player(warehouse, network, ply), position, form)
 
 
-@click.command(short_help="Rank the plays of a POSITION and a ROLL.")
+@click.command()
 @click.argument("position")
 @click.argument("roll", required=False)
 @player_options
-@click.option("--plays", default=5, show_default=True, type=click.IntRange(1), help="How many plays to print.")
-@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@plays_option()
+@format_option
 @click.pass_obj
 def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, ply: int, plays: int, form: str) -> None:
-    """Rank the plays of a POSITION and a ROLL such as 31, the best first.
+    """Rank the plays of a POSITION and a ROLL, the best first.
 
-    An XGID or gnubg ID may contain the roll. Only the better plays are looked into as far as --ply says: each loss
-    is against the best play at the ply of its line.
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; ROLL is two dice such as 31, which
+    an XGID or gnubg ID may contain. Only the better plays are looked into as far as --ply says: each loss is
+    against the best play at the ply of its line.
+
+    \b
+      bgdata hint 4HPwATDgc/ABMA 31
+      bgdata hint 4HPwATDgc/ABMA 31 --ply 2 --plays 4
     """
     from bgdata.commands.evaluate import print_hint
     from bgdata.evaluation.named_network import map_player
@@ -64,20 +95,23 @@ def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, pl
 
 @click.command()
 @player_options
+@seed_option(None, "another game each time")
 @click.option(
-    "--seed", type=click.IntRange(0), metavar="N", help="Decides the dice.  [default: another game each time]"
+    "--watch",
+    metavar="PLAYER",
+    shell_complete=complete_players,
+    help="Watch PLAYER play your side: random, pubeval, or an installed gnubg or bgsage.",
 )
-@click.option(
-    "--watch", metavar="PLAYER", help="Watch PLAYER play your side: random, pubeval, or an installed gnubg or bgsage."
-)
-@click.option(
-    "--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the game as a .mat file, for `bgdata luck`."
-)
+@click.option("--save", type=OUTPUT, metavar="FILE", help="Write the game as a .mat file, for `bgdata luck`.")
 @click.pass_obj
 def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: str | None, save: Path | None) -> None:
-    """Play a game in the terminal, with hints and undo; or watch one.
+    """Play a game in the terminal, or watch one.
 
     Say your play as in "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of hint, undo, board, help and quit.
+
+    \b
+      bgdata play --ply 1
+      bgdata play --watch pubeval --seed 3 --save game.mat
     """
     from bgdata.commands.play import play_game, save_game, watch_game
     from bgdata.evaluation.named_network import map_player
@@ -94,82 +128,98 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
         save_game(game, name, player.label, save)
 
 
-@click.command(short_help="Score a PLAYER on rolled-out decisions, or in whole games.")
-@click.argument("player")
-@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
+@click.command()
+@click.argument("player", shell_complete=complete_players)
+@ply_option()
 @click.option(
-    "--set",
+    "--on",
     "sets",
     multiple=True,
-    metavar="NAME",
-    help="An imported benchmark, such as contact, rollout_decisions/NAME, or a version of these.",
+    metavar="BENCHMARK",
+    shell_complete=complete_tables,
+    help="A benchmark: rollout_decisions/NAME, one that was imported such as contact, or a version.  [default: all]",
 )
 @click.option(
-    "--file", "files", multiple=True, type=click.Path(path_type=Path), help="A .bm file to import and score on."
+    "--bm",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A benchmark file of gnubg to import and score on; can be given several times.",
 )
-@click.option("--games", type=int, metavar="N", help="Play so many games instead.  [default with --against: 40000]")
-@click.option("--against", metavar="PLAYER", help="Play games against this player.  [default with --games: pubeval]")
-@click.option(
-    "--against-ply", default=0, show_default=True, type=click.IntRange(0), help="How far that player looks ahead."
-)
-@click.option("--seed", default=2, show_default=True, help="Seed of the dice of these games.")
-@click.option("--luck", "with_luck", is_flag=True, help="Measure their luck too: 20 times slower, several times surer.")
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
+@games_option(None, "40000 where games are played")
+@against_option
+@seed_option(2)
+@luck_option
+@format_option
 @click.pass_obj
 def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
-    """Score PLAYER on benchmarks (1000 x mean loss a decision), or in whole games (points per game).
-
-    Without --set these are gnubg's files where they were imported, and all sets of `bgdata decisions`.
+    """Score a PLAYER on rolled-out decisions, or in whole games.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
-    gnubg or bgsage. Games are cubeless money games, every sequence of dice played from both sides. With --luck the luck
-    of every roll, judged by the network that comes with bgdata, is taken off their results.
+    gnubg or bgsage. On decisions the error rate is 1000 times the mean loss of a decision, in points. Games, with
+    --games or --against, are cubeless money games, against pubeval unless another is named; every sequence of dice is
+    played from both sides. With --luck the luck of every roll, judged by the network that comes with bgdata, is taken
+    off their results.
+
+    \b
+      bgdata benchmark network
+      bgdata benchmark pubeval --on contact --bm contact.bm
+      bgdata benchmark network --ply 1 --games 400 --against network
     """
     from bgdata.commands.benchmark import play_series, score_player
+    from bgdata.commands.score import opponent_of
 
     games, against, sets, files = (options[name] for name in ("games", "against", "sets", "files"))
-    if games is None and against is None:
-        if options["with_luck"]:
+    if games is None and not against:
+        if options["luck"]:
             raise UsageError("expected games (--games, --against) with --luck, got none")
         score_player(warehouse, player, ply, sets, files, form)
         return
     if sets or files:
-        raise UsageError("expected either decisions (--set, --file) or games (--games, --against), got both")
-    opponent = against or "pubeval", options["against_ply"]
-    count, seed, with_luck = 40_000 if games is None else games, options["seed"], options["with_luck"]
-    play_series(warehouse, (player, ply), opponent, count, seed, form, with_luck=with_luck)
+        raise UsageError("expected either decisions (--on, --bm) or games (--games, --against), got both")
+    if len(against) > 1:
+        raise UsageError(f"expected one opponent, got {len(against)}; try: bgdata score")
+    opponent = opponent_of(*against) if against else ("pubeval", 0)
+    count, seed, luck = 40_000 if games is None else games, options["seed"], options["luck"]
+    play_series(warehouse, (player, ply), opponent, count, seed, form, with_luck=luck)
 
 
-@click.command(short_help="How good a PLAYER is, by all that can be measured here.")
-@click.argument("player")
-@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
+@click.command()
+@click.argument("player", shell_complete=complete_players)
+@ply_option()
+@games_option(None, "4000 against each, and in self-play")
 @click.option(
-    "--games", type=int, metavar="N", help="Against each opponent, and in self-play; 0: none.  [default: 4000]"
+    "--hedged-games",
+    type=int,
+    metavar="N",
+    help="Games whose luck is measured too, of each opponent; 0 for none.  [default: 1000]",
 )
-@click.option(
-    "--hedged-games", type=int, metavar="N", help="Games whose luck is measured too; 0: none.  [default: 1000]"
-)
-@click.option("--decisions", type=int, metavar="N", help="Bearoff decisions.  [default: 10000]")
-@click.option(
-    "--against", multiple=True, metavar="PLAYER", help="Another opponent, such as network/NAME or gnubg:1 (its 1-ply)."
-)
+@click.option("--decisions", type=int, metavar="N", help="Decisions at most.  [default: 10000 bearoffs]")
+@against_option
 @click.option("--no-programs", is_flag=True, help="Leave gnubg and bgsage out even where they are installed.")
-@click.option("--quick", is_flag=True, help="A first idea: 400 games, 40 hedged ones and 1000 decisions.")
+@click.option("--quick", is_flag=True, help="Get a first idea: 400 games, 40 hedged ones and 1000 decisions.")
 @threads_option
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
+@format_option
 @click.pass_obj
 def score(warehouse: Warehouse, /, player: str, ply: int, threads: int | None, form: str, **options: Any) -> None:
-    """Say how good PLAYER is, by all that can be measured here, each figure with a standard error: the table `scores`.
+    """Say how good a PLAYER is, by all that can be measured here.
+
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, gnubg or bgsage. Each figure has
+    a standard error, and all are rows of the table `scores`:
 
     \b
-    Points per game against PubEval, as they are and less luck
-    Shares of gammons and backgammons in self-play
-    Error rates on all benchmarks of the warehouse, imported or made here
-    Points lost a bearoff decision, judged by the largest exact table
-    Head to head with the installed gnubg and bgsage, and with those given
+      points per game against PubEval, as they are and less luck
+      shares of gammons and backgammons in self-play
+      error rates on all benchmarks of the warehouse, imported or made here
+      points lost a bearoff decision, judged by the largest exact table
+      head to head with the installed gnubg and bgsage, and with those given
 
-    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, gnubg or bgsage. What was
-    measured before is not measured again; stopped at any moment, the same command goes on.
+    What was measured before is not measured again; stopped at any moment, the same command goes on.
+
+    \b
+      bgdata score network --quick
+      bgdata score network/better --against network --no-programs
     """
     from bgdata.commands.score import QUICK, Amount, print_scores
     from bgdata.kernel import threads as run_on
@@ -180,44 +230,50 @@ def score(warehouse: Warehouse, /, player: str, ply: int, threads: int | None, f
         print_scores(warehouse, (player, ply), options["against"], amount, form, programs=not options["no_programs"])
 
 
-@click.command(short_help="Score a PLAYER on bearoffs that a table has solved.")
-@click.argument("player")
-@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far the player looks ahead.")
-@click.option("--decisions", default=10_000, show_default=True, type=int, metavar="N", help="How many decisions.")
-@click.option("--seed", default=1, show_default=True, type=int, metavar="N", help="Seed of the games they are from.")
-@click.option(
-    "--table", "referee", default="", metavar="POINTSxCHECKERS", help="The table that judges.  [default: the largest]"
-)
-@click.option("--no-tables", is_flag=True, help="A network plays by itself; with the tables it would play perfectly.")
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
+@click.command()
+@click.argument("player", shell_complete=complete_players)
+@ply_option()
+@click.option("--decisions", default=10_000, show_default=True, type=int, metavar="N", help="Decisions at most.")
+@seed_option(1)
+@table_option
+@click.option("--no-tables", is_flag=True, help="Let a network play by itself; with the tables it plays perfectly.")
+@format_option
 @click.pass_obj
 def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables: bool, **options: Any) -> None:
-    """Score PLAYER on bearoff decisions that an exact table has solved: no dice, no rollouts.
+    """Score a PLAYER on bearoffs that a table has solved.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
-    gnubg or bgsage, which use bearoff tables of their own. The decisions are from PubEval's games against himself.
+    gnubg or bgsage, which use bearoff tables of their own. The decisions are from games of PubEval against itself:
+    no dice, no rollouts.
+
+    \b
+      bgdata referee pubeval
+      bgdata referee network --no-tables --decisions 1000
     """
     from bgdata.commands.referee import judge_player
 
-    judge_player(warehouse, player, ply, form, tables=not no_tables, **options)
+    chosen = {"referee": options.pop("table"), **options}
+    judge_player(warehouse, player, ply, form, tables=not no_tables, **chosen)
 
 
-@click.command(short_help="Luck and skill of a recorded MATCH, turn by turn.")
-@click.argument("match")
-@click.option("--player", default="network", show_default=True, metavar="PLAYER", help="Who says what a roll is worth.")
-@click.option("--ply", default=0, show_default=True, type=click.IntRange(0), help="How far he looks ahead.")
-@click.option("--games", "games_only", is_flag=True, help="One row for each game, not each turn.")
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", help="How to print.")
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw into a PNG file (matplotlib).")
+@click.command()
+@click.argument("match", shell_complete=complete_tables)
+@player_option
+@ply_option()
+@click.option("--by-game", is_flag=True, help="One row for each game, not each turn.")
+@format_option
+@plot_option
 @click.pass_obj
-def luck(
-    warehouse: Warehouse, match: str, player: str, ply: int, games_only: bool, form: str, plot: Path | None
-) -> None:
-    """Say how lucky and how skilful both players of a recorded MATCH were, turn by turn, and what hedging leaves.
+def luck(warehouse: Warehouse, match: str, player: str, ply: int, by_game: bool, form: str, plot: Path | None) -> None:
+    """Say how lucky and how skilful the players of a MATCH were.
 
     MATCH is a .mat or .sgf file, or matches/NAME of the warehouse. The luck of a roll is the value after its best play
     less the mean over all rolls; a hedged result is the result less net luck. All is cubeless, in points per unit cube:
-    cube actions are not valued. PLAYER is network, network/NAME or an installed gnubg (slow).
+    cube actions are not valued. The values are those of --player: network, network/NAME or an installed gnubg (slow).
+
+    \b
+      bgdata luck game.mat --by-game
+      bgdata luck matches/mine --ply 1 --format csv
     """
     from bgdata.commands.luck import analyse_matches, print_luck
 
@@ -226,22 +282,14 @@ def luck(
         from bgdata.commands.luck_plot import draw_luck
 
         draw_luck(games, plot)
-    print_luck(games, form, games_only=games_only)
+    print_luck(games, form, by_game=by_game)
 
 
-@click.command(short_help="What to do with the cube in a POSITION, for money or in a match.")
+@click.command()
 @click.argument("position")
-@click.option("--score", metavar="A-B", help="Points won by the player on roll and by the opponent, in a match.")
-@click.option("--length", type=click.IntRange(1), metavar="N", help="Points that win the match.")
-@click.option("--crawford", is_flag=True, help="The Crawford game.  [default: a side at 1-away is past it]")
-@click.option("--cube", type=click.IntRange(1), metavar="VALUE", help="Value of the cube.  [default: 1]")
-@click.option(
-    "--owner",
-    type=click.Choice(["centered", "on_roll", "opponent"]),
-    help="Who owns the cube.  [default: as the position says, or centered]",
-)
-@click.option("--jacoby/--no-jacoby", default=None, help="Gammons count double only once the cube is turned (money).")
-@click.option("--beavers/--no-beavers", default=None, help="The taker may double at once and keep the cube (money).")
+@score_options
+@jacoby_option
+@beavers_option
 @click.option(
     "--model",
     type=click.Choice(["janowski", "jump"]),
@@ -249,20 +297,22 @@ def luck(
 )
 @click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]")
 @click.option("--volatility", type=float, metavar="X", help="Mean jump of chances for --model jump.  [default: 0.113]")
-@click.option("--met", metavar="NAME", help="Match equity table of the warehouse.  [default: the one built here]")
 @click.option("--as-money", is_flag=True, help="Value a match like money play, for comparison.")
 @player_options
-@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How to print.")
+@format_option
 @click.pass_obj
 def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: str, **options: Any) -> None:
-    """Say what to do with the cube in a POSITION before the roll: double or not, take or pass, and how close it is.
+    """Say what to do with the cube in a POSITION before the roll.
+
+    That is double or not, take or pass, and how close it is. POSITION is a Position ID, gnubg ID, XGID, 20-letter key
+    or 26 integers; score, cube and rules are those of a gnubg ID or XGID unless options say otherwise.
 
     \b
-    bgdata cube 4HPwATDgc/ABMA                                 money, cube in the middle
-    bgdata cube 4HPwATDgc/ABMA --jacoby --beavers
-    bgdata cube 4HPwATDgc/ABMA --cube 2 --owner on_roll        a redouble
-    bgdata cube 4HPwATDgc/ABMA --score 2-5 --length 7          a match: the player on roll has 2 points
-    bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score, cube and rules of a gnubg ID or XGID
+      bgdata cube 4HPwATDgc/ABMA                                 money, cube in the middle
+      bgdata cube 4HPwATDgc/ABMA --jacoby --beavers
+      bgdata cube 4HPwATDgc/ABMA --cube 2                        a redouble
+      bgdata cube 4HPwATDgc/ABMA --away 5-2                      a match: the player on roll needs 5 points
+      bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score and cube of a gnubg ID
 
     Exact tables answer for bearoff positions that they cover; in a match one of 6 points and 6 checkers is built for
     the score and cube where it is missing. Elsewhere a model of the cube answers, from the five chances that `bgdata

@@ -6,6 +6,12 @@ Messages are lower case, say what was expected, then what was found, then what t
 from __future__ import annotations
 
 
+def shown(value: object, most: int = 80) -> str:
+    """A value from outside as a message shows it: in quotes, escaped, on one line, and cut where it is long."""
+    text = " ".join(repr(value).split()) if not isinstance(value, str) else repr(value[: most + 1])
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 class BgdataError(Exception):
     """Anything that bgdata raises on purpose; the command line prints it as one line."""
 

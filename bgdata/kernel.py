@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,12 @@ prange = numba.prange
 config: Any = numba.config
 events: Any = numba_event
 _PACKAGE = Path(__file__).parent
+# an import at the top of a module, where its kernels can see what it names: `from a.b import c, d` or `import a.b`
+_IMPORT = re.compile(
+    rb"^(?:from[ ]+(bgdata[\w.]*)[ ]+import[ ]+(\([^)]*\)|[^\n(]+)|import[ ]+(bgdata[\w.]*))", re.MULTILINE
+)
+_WITHOUT_KERNELS = {"errors.py", "process.py"}  # exceptions and signals, which no kernel can use
+_COMMENT = re.compile(rb"#[^\n]*")
 
 
 def kernel_sources() -> list[Path]:
@@ -44,14 +51,55 @@ def kernel_fingerprint() -> str:
     return digest.hexdigest()[:12]
 
 
-def kernel_cache() -> Path:
-    """Folder of compiled kernels: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else `~/.cache/bgdata`.
+@functools.cache
+def imported_modules(module: Path) -> tuple[Path, ...]:
+    """Files of the package that a module imports at its top, sorted; imports inside functions are not for kernels."""
+    found: set[Path] = set()
+    for home, names, whole in _IMPORT.findall(module.read_bytes()):
+        parts = (home or whole).decode().split(".")[1:]
+        inside = [] if whole else re.findall(r"\w+", _COMMENT.sub(b"", names).decode())
+        # what is imported from a package may be a module of it
+        for path in (_PACKAGE.joinpath(*parts), *(_PACKAGE.joinpath(*parts, name) for name in inside)):
+            found.update(file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file())
+    return tuple(sorted(found))
 
-    Numba only notices changes of the file that holds the decorated function, not of kernels it calls in other files;
-    so the folder carries the fingerprint of them all, and stale code can never run.
-    """
+
+def import_closure(module: Path) -> list[Path]:
+    """A module and all of the package that it imports at its top, directly or not, sorted: whatever its kernels call
+    or take constants from is written in one of these files."""
+    found, new = {module}, [module]
+    while new:
+        imported = set().union(*map(imported_modules, new))
+        new = [path for path in imported - found if path.name not in _WITHOUT_KERNELS]
+        found.update(new)
+    return sorted(found)
+
+
+def closure_fingerprint(module: Path) -> str:
+    """Twelve hex digits that change whenever a file of the module's import closure does."""
+    digest = hashlib.sha256()
+    for path in import_closure(module):
+        name = path.relative_to(_PACKAGE).as_posix() if path.is_relative_to(_PACKAGE) else path.name
+        digest.update(name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def kernel_cache() -> Path:
+    """Folder of compiled kernels: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else `~/.cache/bgdata`; in it
+    `kernels`."""
     root = os.environ.get("BGDATA_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bgdata"
-    return Path(root) / f"kernels-{kernel_fingerprint()}"
+    return Path(root) / "kernels"
+
+
+@functools.cache
+def module_cache(module: Path) -> Path:
+    """Folder of the compiled kernels of one module.
+
+    Numba only notices changes of the file that holds the decorated function, not of what it uses from other files; so
+    the folder carries the fingerprint of them all. Stale code can never run, and an edit makes those modules compile
+    anew that can reach it, no others.
+    """
+    return kernel_cache() / f"{module.stem}-{closure_fingerprint(module)}"
 
 
 @functools.cache
@@ -66,10 +114,10 @@ def can_cache() -> bool:
 
 
 @contextmanager
-def _cache_folder() -> Iterator[None]:
-    """Point Numba at our cache while one kernel is decorated, and leave other users of Numba alone."""
+def _cache_folder(module: Path) -> Iterator[None]:
+    """Point Numba at the module's cache while one kernel is decorated, and leave other users of Numba alone."""
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(kernel_cache())
+    config.CACHE_DIR = str(module_cache(module))
     try:
         yield
     finally:
@@ -102,7 +150,8 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
             options["inline"] = "always"
         if borrows:
             options["_nrt"] = False
-        with _cache_folder():  # where none can be written, every process compiles anew
+        # where no folder can be written, every process compiles anew
+        with _cache_folder(Path(function.__code__.co_filename)):
             return numba.njit(cache=can_cache(), **options)(function)  # type: ignore[no-any-return]
 
     return decorate

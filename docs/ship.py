@@ -4,8 +4,9 @@ They take the place of all versions in their folder of the package, and of these
 networks are named with those that they started from. Say in evaluation/shipped_networks.py which of them plays as
 `network`, and commit all; then the lock again after `make build` and `bgdata lock`: what the network plays (selfplay)
 follows it. So do the benchmarks (rollout_decisions) and studies of the cube (cube_studies), which are taken out before,
-made and shipped anew, else `make build` computes them. Every version is verified first: hashes, values, SQL checks, a
-sample computed again, and that this code would compute it.
+made and shipped anew, else `make build` computes them. Scores of networks that the warehouse has (`bgdata benchmark
+network/NAME --games 40000`, `bgdata benchmark network/NAME`) go along: they are what evaluations quote. Every version
+is verified first: hashes, values, SQL checks, a sample computed again, and that this code would compute it.
 
 `python -m docs.ship --tables` writes the Parquet files of all versions in the package anew from their arrays, with what
 the kinds declare of their columns now; names, recipe keys and digests of values stay.
@@ -23,6 +24,9 @@ from pathlib import Path
 import bgdata
 from bgdata.datasets import cube_studies, rollout_decisions
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
+from bgdata.evaluation.bearoff import open_bearoff
+from bgdata.evaluation.measured import Score, scores_in, shipped_scores, version_name, write_file
+from bgdata.evaluation.network_player import MappedNetwork
 from bgdata.evaluation.shipped_networks import KINDS, SHIPPED
 from bgdata.store.build import write_tables
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
@@ -60,7 +64,9 @@ def ship(
     for versions in tables.values():
         check_versions(warehouse, versions)
     for folder, versions in tables.items():
+        scores = measured_scores(warehouse, versions, folder)
         copy_versions(versions, folder)
+        write_file(folder, scores)
         change_lock(lock, [kind for kind in folders if folders[kind] == folder], versions)
     return [folder / table.name.partition("/")[2] for folder, versions in tables.items() for table in versions]
 
@@ -117,6 +123,18 @@ def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
             replace(manifest, files=files).save(path)
             changed.append(path)
     return changed
+
+
+def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -> dict[str, list[Score]]:
+    """How good the networks among these versions are, by their names: as measured in the warehouse, else as the package
+    said so far."""
+    found = {}
+    for table in versions:
+        if table.manifest.dataset in KINDS:
+            name = table.folder.parent.name
+            version = MappedNetwork(table, open_bearoff(warehouse)).version
+            found[version_name(table)] = scores_in(warehouse, name, version) or shipped_scores(table, folder)
+    return found
 
 
 def change_lock(path: Path, kinds: Sequence[str], versions: list[Table]) -> None:

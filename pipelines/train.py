@@ -1,7 +1,7 @@
 """The flow from games to a scored network: `python -m pipelines.train NAME`, each step a task that is skipped where
 its inputs did not change.
 
-    corpus    games of the start against himself             selfplay
+    corpus    games of the start against itself              selfplay
     plays     the positions after the best plays of them     play_sample
     labels    what it sees a roll ahead there                lookahead_labels
     network   what learns from that                          taught_network

@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "bgdata": {
         "bgdata.bearoff",
         "bgdata.datasets",
+        "bgdata.equity",
         "bgdata.game",
         "bgdata.store",
         "bgdata.warehouse",

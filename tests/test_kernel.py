@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -12,10 +13,19 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
 from bgdata import kernel
-from bgdata.kernel import kernel_cache, kernel_fingerprint, kernel_sources, threads
+from bgdata.kernel import (
+    closure_fingerprint,
+    import_closure,
+    kernel_cache,
+    kernel_fingerprint,
+    kernel_sources,
+    module_cache,
+    threads,
+)
 
 PACKAGE = Path(kernel.__file__).parent
 
@@ -60,17 +70,17 @@ assert len(lines) == bool(compilation.seconds) == bool(counts[0][1] + counts[1][
 assert not lines or lines[0].startswith("compiling kernels, which takes a minute or two the first time; they are ")
 assert not lines or lines[0].endswith(sys.argv[2]), lines
 assert compilation.depth == 0
-print(json.dumps([counts, doubles.tolist(), str(bgdata.kernel.kernel_cache())]))
+print(json.dumps([counts, doubles.tolist()]))
 """
 DOUBLES = [[0, 2, 4, 6, 8]] * 2
 TRIPLES = [[0, 3, 6, 9, 12]] * 2
 
 
-def run(package: Path, cache: Path) -> tuple[list[list[int]], list[list[int]], Path]:
-    """Run kernels of a package in a new process: their (hits, misses) in the cache, their results, and its folder. It
-    says that it compiles, once, where it does, and whether that is kept."""
+def run(package: Path, cache: Path) -> tuple[list[list[int]], list[list[int]]]:
+    """Run kernels of a package in a new process: their (hits, misses) in the cache, and their results. It says that it
+    compiles, once, where it does, and whether that is kept."""
     variables = os.environ | {"BGDATA_CACHE": str(cache), "PYTHONPATH": str(package.parent)}
-    kept = "a folder that can be written" if cache.is_file() else "kernels-" + fingerprint()
+    kept = "a folder that can be written" if cache.is_file() else str(cache / "kernels")
     variables["PYTHONDONTWRITEBYTECODE"] = "1"  # it would be taken for that of a source of the same size and second
     done = subprocess.run(
         [sys.executable, "-c", RUN, str(package), kept],
@@ -81,8 +91,8 @@ def run(package: Path, cache: Path) -> tuple[list[list[int]], list[list[int]], P
         cwd=package.parent,
     )
     assert done.returncode == 0, done.stderr
-    counts, doubles, used = json.loads(done.stdout)
-    return counts, doubles, Path(used)
+    counts, doubles = json.loads(done.stdout)
+    return counts, doubles
 
 
 def compiled_files(folder: Path) -> set[Path]:
@@ -112,23 +122,27 @@ def fingerprint() -> str:
 
 
 def test_the_next_process_finds_compiled_kernels(calling: Path, tmp_path: Path) -> None:
-    first, doubles, cache = run(calling, tmp_path / "cache")
-    assert (first, doubles) == ([[0, 1], [0, 1]], DOUBLES)
+    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)
     files = compiled_files(tmp_path)
-    assert files
-    assert all(path.is_relative_to(cache) for path in files)
-    assert run(calling, tmp_path / "cache") == ([[1, 0], [1, 0]], DOUBLES, cache)
+    folders = {module_cache.__wrapped__(calling / name).name for name in ("inner.py", "outer.py")}
+    assert {path.relative_to(tmp_path / "cache" / "kernels").parts[0] for path in files} == folders
+    assert run(calling, tmp_path / "cache") == ([[1, 0], [1, 0]], DOUBLES)
     assert compiled_files(tmp_path) == files
 
 
 def test_changed_kernels_are_compiled_anew_with_all_that_call_them(calling: Path, tmp_path: Path) -> None:
     """Numba alone would go on with the old one inside its callers, whose own files have not changed."""
-    _, doubles, cache = run(calling, tmp_path / "cache")
-    assert doubles == DOUBLES
+    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)
     (calling / "inner.py").write_text(INNER.format(factor=3))
-    counts, triples, other = run(calling, tmp_path / "cache")
-    assert (counts, triples) == ([[0, 1], [0, 1]], TRIPLES)
-    assert other != cache
+    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], TRIPLES)
+
+
+@pytest.mark.parametrize("source", ["other.py", "errors.py", "game/dice.py"])
+def test_kernels_that_cannot_reach_a_change_are_not_compiled_anew(calling: Path, tmp_path: Path, source: str) -> None:
+    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)
+    with (calling / source).open("a") as file:
+        file.write("from bgdata.kernel import kernel\n\n\n@kernel()\ndef added(value):\n    return value\n")
+    assert run(calling, tmp_path / "cache") == ([[1, 0], [1, 0]], DOUBLES)
 
 
 def test_kernels_run_where_no_folder_can_be_written(calling: Path, tmp_path: Path) -> None:
@@ -144,16 +158,62 @@ def test_without_a_cache_no_stale_kernel_runs(calling: Path, tmp_path: Path) -> 
     assert run(calling, tmp_path / "cache")[1] == TRIPLES
 
 
-def test_the_cache_is_named_by_the_fingerprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = f"kernels-{kernel_fingerprint()}"
+def test_the_cache_has_a_folder_for_each_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BGDATA_CACHE", str(tmp_path))
-    assert kernel_cache() == tmp_path / name
+    assert kernel_cache() == tmp_path / "kernels"
+    codec = PACKAGE / "game/codec.py"
+    assert module_cache.__wrapped__(codec) == tmp_path / "kernels" / f"codec-{closure_fingerprint(codec)}"
     monkeypatch.delenv("BGDATA_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert kernel_cache() == tmp_path / "bgdata" / name
+    assert kernel_cache() == tmp_path / "bgdata" / "kernels"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert kernel_cache() == tmp_path / "home" / ".cache" / "bgdata" / name
+    assert kernel_cache() == tmp_path / "home" / ".cache" / "bgdata" / "kernels"
+
+
+IMPORTS = """
+import os
+from bgdata import first, second as other  # comes from a package
+from bgdata.inside import (
+    third,  # one, two
+    fourth as it,
+)
+import bgdata.fifth
+if True:
+    from bgdata import sixth
+def late():
+    from bgdata import seventh
+text = "from bgdata import eighth"
+"""
+
+
+def test_the_closure_follows_imports_at_the_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "bgdata"
+    (package / "inside").mkdir(parents=True)
+    monkeypatch.setattr(kernel, "_PACKAGE", package)
+    for name in ("__init__", "first", "second", "fifth", "sixth", "seventh", "eighth", "errors"):
+        (package / f"{name}.py").write_text("")
+    for name in ("__init__", "third", "fourth", "one", "unseen"):
+        (package / "inside" / f"{name}.py").write_text("from bgdata.errors import BgdataError\n")
+    (package / "inside" / "third.py").write_text("from bgdata.module import name\n")  # a circle
+    (package / "module.py").write_text(IMPORTS)
+    found = [path.relative_to(package).as_posix() for path in import_closure(package / "module.py")]
+    expected = "__init__ fifth first inside/__init__ inside/fourth inside/third module second"
+    assert found == [f"{name}.py" for name in expected.split()]
+
+
+def test_a_kernel_can_reach_what_the_closure_of_its_module_holds() -> None:
+    """As Python has it: what a kernel's globals are, or come from, is of a module of the closure."""
+    closures = {path: set(import_closure(path)) for path in kernel_sources()}
+    seen = 0
+    for path, closure in closures.items():
+        name = ".".join(("bgdata", *path.relative_to(PACKAGE).with_suffix("").parts))
+        for value in vars(importlib.import_module(name)).values():
+            if isinstance(value, Dispatcher):
+                home = Path(value.py_func.__code__.co_filename)
+                seen += home != path
+                assert home in closure, (path, home)
+    assert seen > 100
 
 
 def test_a_copy_has_the_same_fingerprint(package: Path) -> None:

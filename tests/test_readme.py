@@ -1,12 +1,15 @@
-"""README and docstrings are run: every `$ bgdata ...` prints what the page shows, every `>>>` returns it."""
+"""README, the pages of docs and docstrings are run: every `$ bgdata ...` prints what the page shows, every `>>>`
+returns it."""
 
 from __future__ import annotations
 
 import doctest
+import functools
 import os
 import re
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,51 +19,81 @@ import bgdata
 from bgdata.bearoff import index
 from bgdata.cli import main
 from bgdata.commands.report import TerminalBars
-from bgdata.formats import identifiers
-from bgdata.game import plays, position
+from bgdata.game import identifiers, plays, position
 from bgdata.store.lockfile import load_lock
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
+PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-def console_steps() -> list[tuple[str, str]]:
-    """(command, output) of every step in the console blocks."""
+def blocks(page: str, language: str) -> list[str]:
+    """The blocks of code in a language of a page."""
+    return re.findall(rf"```{language}\n(.*?)```", PAGES[page], re.DOTALL)
+
+
+def console_steps(page: str) -> list[tuple[str, str]]:
+    """(command, output) of every step in the console blocks of a page."""
     steps = []
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
+    for block in blocks(page, "console"):
         for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = step.partition("\n")
             steps.append((command, output))
     return steps
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the default warehouse in it: linked from the checkout where it is built, else built here."""
-    folder = tmp_path_factory.mktemp("readme")
-    built = bgdata.open_warehouse(ROOT / "warehouse")
-    found = {table.manifest.recipe_key: table for table in built.versions()}
-    for entry in load_lock(built.lock):
-        if entry.recipe_key in found:
-            table = found[entry.recipe_key]
-            shutil.copytree(table.folder, folder / "warehouse" / table.name, copy_function=os.link)
-    warehouse = bgdata.open_warehouse(folder / "warehouse")
+def build_defaults(root: Path) -> None:
+    """The default warehouse in a folder, with its catalog: whatever is there stays."""
+    warehouse = bgdata.open_warehouse(root)
     for kind in warehouse.kinds.values():
         for parameters in kind.defaults:
             warehouse.build(kind.name, parameters)
-    shutil.copy(built.lock, folder / "warehouse")
-    for name, text in re.findall(r"```text (\S+)\n(.*?)```", README, re.DOTALL):
-        (folder / name).write_text(text)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The default warehouse and nothing else: linked from the checkout where it is built, else built here."""
+    found, root = bgdata.open_warehouse(ROOT / "warehouse"), tmp_path_factory.mktemp("built") / "warehouse"
+    versions = {table.manifest.recipe_key: table for table in found.versions()}
+    for table in (versions[entry.recipe_key] for entry in load_lock(found.lock) if entry.recipe_key in versions):
+        shutil.copytree(table.folder, root / table.name, copy_function=os.link)
+    build_defaults(root)
+    shutil.copy(found.lock, root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def folders(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """For each page the working folder of one reader: the default warehouse, the files that the page shows, and what
+    its steps left there."""
+
+    @functools.cache
+    def folder(page: str) -> Path:
+        place = tmp_path_factory.mktemp("reader")
+        ignored = shutil.ignore_patterns(bgdata.open_warehouse(built).catalog.name)
+        shutil.copytree(built, place / "warehouse", copy_function=os.link, ignore=ignored)
+        build_defaults(place / "warehouse")
+        for name, text in re.findall(r"```text (\S+)\n(.*?)```", PAGES[page], re.DOTALL):
+            (place / name).write_text(text)
+        return place
+
     return folder
+
+
+@pytest.fixture
+def folder(folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the reader of a page works: the console steps first, then what the page does in Python."""
+    monkeypatch.chdir(folders(page))
+    return folders(page)
 
 
 # slow: builds the default warehouse where there is none
 @pytest.mark.slow
-def test_console_blocks_print_what_the_page_shows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("page", [page for page in PAGES if console_steps(page)])
+def test_console_blocks_print_what_the_page_shows(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     checker = doctest.OutputChecker()
-    steps = console_steps()
+    steps = console_steps(page)
     assert len(steps) >= 10
     for command, expected in steps:
         program, *arguments = shlex.split(command)
@@ -78,12 +111,16 @@ def press_control_c(bars: TerminalBars, estimate: str) -> None:  # noqa: ARG001
 
 
 @pytest.mark.slow
-def test_python_blocks_return_what_the_page_shows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    blocks = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
-    example = doctest.DocTestParser().get_doctest(blocks, {}, "README.md", "README.md", 0)
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
+def test_python_blocks_return_what_the_page_shows(page: str) -> None:
+    example = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "python")), {}, page, page, 0)
     assert example.examples
     assert doctest.DocTestRunner(optionflags=FLAGS).run(example).failed == 0
+
+
+def test_every_page_is_read() -> None:
+    assert {"README.md", "docs/notebook.md"} <= set(PAGES)
 
 
 @pytest.mark.parametrize("module", [index, plays, position, identifiers])
@@ -93,7 +130,7 @@ def test_docstring_examples(module: object) -> None:
     assert results.failed == 0
 
 
-def test_pictures_and_pages_of_the_readme_exist() -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", README)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+@pytest.mark.parametrize("page", PAGES)
+def test_pictures_and_pages_that_are_linked_exist(page: str) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[page])
+    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import comb
 
-from bgdata.errors import InvalidPositionError
+from bgdata.errors import InvalidPositionError, shown
+from bgdata.game.integers import whole_numbers
 
 MAX_POINTS = 18
 MAX_CHECKERS = 15
@@ -39,17 +40,29 @@ def position_index(layout: Sequence[int]) -> int:
     >>> position_index([0, 0, 0, 0, 0, 15])
     54263
 
-    Raises InvalidPositionError for a negative count or more than 15 checkers.
+    Raises InvalidPositionError for a negative count, more than 15 checkers, or anything but integers.
     """
-    if not 1 <= len(layout) <= MAX_POINTS or min(layout) < 0 or sum(layout) > MAX_CHECKERS:
+    try:
+        counts = whole_numbers(layout)
+    except TypeError:
+        raise InvalidPositionError(f"expected checkers on each point as integers, got {shown(layout)}") from None
+    if not 1 <= len(counts) <= MAX_POINTS or min(counts) < 0 or sum(counts) > MAX_CHECKERS:
         raise InvalidPositionError(
-            f"expected at most {MAX_CHECKERS} checkers on 1 to {MAX_POINTS} points, got {list(layout)}"
+            f"expected at most {MAX_CHECKERS} checkers on 1 to {MAX_POINTS} points, got {shown(list(counts))}"
         )
     index = above = 0
-    for column, count in enumerate(reversed(layout), start=1):
+    for column, count in enumerate(reversed(counts), start=1):
         above += count
         index += _BINOMIAL[above + column - 1][column]
     return index
+
+
+def whole_index(index: object) -> int:
+    """An index as a plain integer. Raises InvalidPositionError for anything else."""
+    try:
+        return whole_numbers([index])[0]
+    except TypeError:
+        raise InvalidPositionError(f"expected an index as an integer, got {shown(index)}") from None
 
 
 def layout_at(index: int, points: int) -> list[int]:
@@ -61,6 +74,7 @@ def layout_at(index: int, points: int) -> list[int]:
     Raises InvalidPositionError when no layout of at most 15 checkers has this rank.
     """
     check_size(points, 1)
+    index = whole_index(index)
     if not 0 <= index < comb(points + MAX_CHECKERS, points):
         raise InvalidPositionError(f"expected an index below {comb(points + MAX_CHECKERS, points)}, got {index}")
     cumulative = []

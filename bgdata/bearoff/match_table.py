@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isclose
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.bearoff.index import layout_count, position_index
-from bgdata.bearoff.tables import Layout, fitted
-from bgdata.errors import InvalidPositionError, InvalidScoreError, NotCoveredError
+from bgdata.bearoff.index import layout_count
+from bgdata.bearoff.tables import Layout, index_of, index_pairs
+from bgdata.errors import InvalidScoreError, NotCoveredError, shown
 from bgdata.game.match import CubeOwner, MatchScore
+from bgdata.game.position import BAR, Position, PositionLike
 from bgdata.store.table import Table
 
 STEPS = 65535  # code = round(mwc * STEPS)
@@ -84,16 +84,16 @@ class MatchTable:
     def __len__(self) -> int:
         return self._count * self._count
 
-    def probe(self, board: ArrayLike, cube_owner: CubeOwner | str = "") -> MatchDecision:
-        """The decision at a 26-integer board; without an owner that of who may double. Raises InvalidPositionError,
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
+
+    def probe(self, position: PositionLike, cube_owner: CubeOwner | str = "") -> MatchDecision:
+        """The decision in a position; without an owner that of who may double. Raises InvalidPositionError,
         NotCoveredError, or InvalidScoreError for an owner that the cube of this table cannot have."""
-        integers = np.asarray(board)
-        if integers.shape != (26,):
-            raise InvalidPositionError(f"expected a board of 26 integers, got {integers.shape}")
-        ours, theirs = np.maximum(integers[1:25], 0), np.maximum(-integers[24:0:-1], 0)
-        if integers[0] or integers[25]:
+        opponent, on_roll = Position(position).rows
+        if opponent[BAR - 1] or on_roll[BAR - 1]:
             raise NotCoveredError("expected a bearoff position, got a checker on the bar")
-        return self.probe_layouts(ours.tolist(), theirs.tolist(), cube_owner)
+        return self.probe_layouts(on_roll[: BAR - 1], opponent[: BAR - 1], cube_owner)
 
     def probe_layouts(self, on_roll: Layout, opponent: Layout, cube_owner: CubeOwner | str = "") -> MatchDecision:
         """The same from two layouts or position indexes."""
@@ -106,13 +106,8 @@ class MatchTable:
         return MatchDecision(found["cubeless"], no_double, taken, self.won)
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float64]:
-        """float64[n, columns] MWC of n pairs of indexes, by `columns`."""
-        indexes = [np.asarray(side, np.int64) for side in (on_roll, opponent)]
-        for side in indexes:
-            wrong = side[(side < 0) | (side >= self._count)]
-            if len(wrong):
-                raise NotCoveredError(f"expected indexes below {self._count} for {self.table.name}, got {wrong[0]}")
-        return self.decode(self.stored[indexes[0], indexes[1]])
+        """float64[n, columns] MWC of n pairs of indexes, by `columns`. Raises as `tables.index_pairs`."""
+        return self.decode(self.stored[index_pairs(on_roll, opponent, self._count, self.table)])
 
     def equity(self, mwc: float) -> float:
         """Normalised equity: 1 for winning the points on the cube, -1 for losing them. NaN where both are the same."""
@@ -123,8 +118,8 @@ class MatchTable:
         """float64 MWC of stored values, of any shape."""
         return np.asarray(stored, np.float64) / (STEPS if self.stored.dtype == np.uint16 else 1)
 
-    def _index(self, layout: int | Sequence[int]) -> int:
-        index = layout if isinstance(layout, int) else position_index(fitted(layout, self.points))
+    def _index(self, layout: Layout) -> int:
+        index = index_of(layout, self.points)
         if not 0 <= index < self._count:
-            raise NotCoveredError(f"expected a position in {self.table.name}, got {layout}")
+            raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(layout)}")
         return index

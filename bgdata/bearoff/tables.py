@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.bearoff.index import MAX_CHECKERS, layout_count, position_index
-from bgdata.errors import NotCoveredError
+from bgdata.bearoff.index import MAX_CHECKERS, layout_count, position_index, whole_index
+from bgdata.errors import NotCoveredError, UsageError, shown
+from bgdata.game.integers import integer_array
 from bgdata.store.table import Table
 
 Layout = int | Sequence[int]  # a position index, or checkers on points 1..P, ace point first
@@ -31,7 +32,8 @@ class Equities(NamedTuple):
 
 
 class RaceTable:
-    """A one-sided table: how many rolls until all checkers, or for a gammon table the first one, are off."""
+    """A one-sided table: how many rolls until all checkers, or for a gammon table the first one, are off.
+    Pickled, it is the path of its version."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -45,6 +47,9 @@ class RaceTable:
 
     def __len__(self) -> int:
         return len(self._first_roll)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
 
     def probe_chances(self, layout: Layout) -> NDArray[np.float64]:
         """float64[rolls]: the chance of exactly n rolls at index n."""
@@ -75,18 +80,14 @@ class RaceTable:
         return matrix
 
     def _row(self, layout: Layout) -> int:
-        index = layout if isinstance(layout, int) else self._index(layout)
-        row = index - self.first_index
+        row = index_of(layout, self.points) - self.first_index
         if not 0 <= row < len(self._first_roll):
-            raise NotCoveredError(f"expected a position in {self.table.name}, got {layout}")
+            raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(layout)}")
         return row
-
-    def _index(self, layout: Sequence[int]) -> int:
-        return position_index(fitted(layout, self.points))
 
 
 class TwoSidedTable:
-    """A two-sided table: exact equities of every pair of layouts."""
+    """A two-sided table: exact equities of every pair of layouts. Pickled, it is the path of its version."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -106,6 +107,9 @@ class TwoSidedTable:
     def __len__(self) -> int:
         return self._count * self._count
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
+
     @property
     def is_rounded(self) -> bool:
         """Whether the table holds 16-bit codes rather than float32 equities."""
@@ -113,25 +117,21 @@ class TwoSidedTable:
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
         """The four equities of one position. Raises NotCoveredError or InvalidPositionError."""
-        index = on_roll if isinstance(on_roll, int) else position_index(fitted(on_roll, self.points))
-        other = opponent if isinstance(opponent, int) else position_index(fitted(opponent, self.points))
+        index, other = index_of(on_roll, self.points), index_of(opponent, self.points)
         if not (0 <= index < self._count and 0 <= other < self._count):
-            raise NotCoveredError(f"expected a position in {self.table.name}, got {on_roll} against {opponent}")
+            found = f"{shown(on_roll)} against {shown(opponent)}"
+            raise NotCoveredError(f"expected a position in {self.table.name}, got {found}")
         a, b, c, d = self._unpack(self._bytes, (index * self._count + other) * self._record_bytes)
         step, lowest = self._step, self._lowest
         return Equities(a * step - lowest, b * step - lowest, c * step - lowest, d * step - lowest)
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
-        """[n, 4] stored values of n pairs of indexes; `decode` turns them into equities."""
-        indexes = [np.asarray(side, np.int64) for side in (on_roll, opponent)]
-        for side in indexes:
-            if side.view(np.uint64).max(initial=0) >= self._count:  # negative ones are huge then
-                wrong = side[(side < 0) | (side >= self._count)].flat[0]
-                raise NotCoveredError(f"expected indexes below {self._count} for {self.table.name}, got {wrong}")
-        return self._records.take(indexes[0] * self._count + indexes[1])["equities"]
+        """[n, 4] stored values of n pairs of indexes; `decode` turns them into equities. Raises as `index_pairs`."""
+        indexes, others = index_pairs(on_roll, opponent, self._count, self.table)
+        return self._records.take(indexes * self._count + others)["equities"]
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float32]:
-        """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`."""
+        """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`. Raises as `index_pairs`."""
         return self.decode(self.probe_stored(on_roll, opponent))
 
     def decode(self, stored: NDArray[Any]) -> NDArray[np.float32]:
@@ -139,6 +139,34 @@ class TwoSidedTable:
         if not self.is_rounded:
             return stored
         return stored * np.float32(self._step) - np.float32(self._lowest)
+
+
+def index_of(layout: Layout, points: int) -> int:
+    """The index of a layout of a table, which may be one already. Raises NotCoveredError for a checker beyond its
+    points, and InvalidPositionError."""
+    if isinstance(layout, int):
+        return layout if type(layout) is int else whole_index(layout)
+    is_layout = isinstance(layout, list | tuple) or np.ndim(layout) > 0
+    return position_index(fitted(layout, points)) if is_layout else whole_index(layout)
+
+
+def index_pairs(
+    on_roll: ArrayLike, opponent: ArrayLike, count: int, table: Table
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Position indexes of both sides, int64[n] each, from arrays or lists of integers.
+
+    Raises UsageError unless both have the same shape [n], and NotCoveredError for one that is not in the table.
+    """
+    sides = tuple(integer_array(side, "position indexes as integers[n]") for side in (on_roll, opponent))
+    if sides[0].shape != sides[1].shape or sides[0].ndim != 1:
+        shapes = " and ".join(str(side.shape) for side in sides)
+        raise UsageError(f"expected position indexes of both sides in the same shape (n,), got {shapes}")
+    indexes = [np.asarray(side, np.int64) for side in sides]
+    for side, given in zip(indexes, sides, strict=True):
+        if side.view(np.uint64).max(initial=0) >= count:  # negative ones are huge then
+            wrong = given[(given < 0) | (given >= count)][0]
+            raise NotCoveredError(f"expected indexes below {count} for {table.name}, got {wrong}")
+    return indexes[0], indexes[1]
 
 
 def equity_limit(checkers: int) -> float:
@@ -151,5 +179,5 @@ def fitted(layout: Sequence[int], points: int) -> Sequence[int]:
     if len(layout) == points:
         return layout
     if any(layout[points:]):
-        raise NotCoveredError(f"expected all checkers on points 1 to {points}, got {list(layout)}")
+        raise NotCoveredError(f"expected all checkers on points 1 to {points}, got {shown(list(layout))}")
     return [*layout[:points], *[0] * (points - len(layout))]

@@ -1,4 +1,4 @@
-"""Claims about bearoffs that no single row of a table answers: plays that were dropped, gnubg's files, its rounding.
+"""Claims about bearoffs that no single row of a table answers: extremes, chances cut short, gnubg's files and rounding.
 
 Every function of READINGS gets the tables first, by dataset/variant.
 """
@@ -9,28 +9,24 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import filter as matching
 from functools import lru_cache
-from itertools import pairwise
+from math import sqrt
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.combine import win_chance
-from bgdata.bearoff.index import position_index
-from bgdata.bearoff.layouts import all_layouts, pip_counts
-from bgdata.bearoff.plays import Plays, all_plays
-from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.claims.found import Found
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 
 Tables = Mapping[str, Table]
-WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # of the rolls of `Plays`
-LONGEST = 48  # rolls that the chances of layouts here have room for
-SAME = 1e-7  # means that differ by less are the same
 GNUBG_SCALE = 65535  # of gnubg's one-sided chances
 GNUBG_STEPS = 32767.5  # of its equities
+PIPS_A_ROLL = 49 / 6  # on average
 
 
 def open_table(tables: Tables, pattern: str) -> Table:
@@ -44,131 +40,38 @@ def one_sided_equity(tables: Tables, on_roll: Sequence[int], opponent: Sequence[
     return 2 * win_chance(table.probe_chances(on_roll), table.probe_chances(opponent)) - 1
 
 
-def exact_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> float:
-    """An equity of a two-sided table: cubeless, owned, centered or opponent_owned."""
-    return float(getattr(TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent), column))
+def exact_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
+    """An equity of a two-sided table, cubeless, owned, centered or opponent_owned, within the error that it states."""
+    table = open_table(tables, pattern)
+    return Found(float(getattr(TwoSidedTable(table).probe(on_roll, opponent), column)), bound=stated_error(table))
 
 
-def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> float:
+def stated_error(table: Table) -> float:
+    """How far equities of a two-sided table may be from exact ones, as its manifest says."""
+    return float(table.manifest.statistics["cubeless_error_bound"])
+
+
+def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
     """As `exact_equity` for an owned or centered cube, if the player on roll may double now."""
-    doubled = min(1.0, 2 * exact_equity(tables, pattern, on_roll, opponent, "opponent_owned"))
-    return max(doubled, exact_equity(tables, pattern, on_roll, opponent, column))
+    equities = TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent)
+    doubled = min(1.0, 2 * equities.opponent_owned)
+    bound = 2 * stated_error(open_table(tables, pattern))  # doubled is twice as far off
+    return Found(float(max(doubled, getattr(equities, column))), bound=bound)
 
 
-def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int]) -> float:
+def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int]) -> Found:
     """Winning chance of the player on roll without a cube."""
-    return (exact_equity(tables, pattern, on_roll, opponent, "cubeless") + 1) / 2
+    table = open_table(tables, pattern)
+    return Found((TwoSidedTable(table).probe(on_roll, opponent).cubeless + 1) / 2, bound=stated_error(table) / 2)
 
 
-def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, keeps_wasting: bool) -> int:  # noqa: ARG001
-    """How many results a roll of two different dice has; without those that waste pips where they are dropped."""
-    plays, _ = plays_of(len(layout), sum(layout))
-    place = position_index(layout) * ROLL_COUNT + (high - 1) * (high - 2) // 2 + low - 1
-    begin, end = plays.start[place : place + 2]
-    return int(end - begin if keeps_wasting else keeps_pips(len(layout), sum(layout))[begin:end].sum())
-
-
-@lru_cache(maxsize=2)
-def plays_of(points: int, checkers: int) -> tuple[Plays, NDArray[np.int64]]:
-    """All plays, and the pips of every layout."""
-    return all_plays(points, checkers), pip_counts(all_layouts(points, checkers)).astype(np.int64)
-
-
-@lru_cache(maxsize=2)
-def keeps_pips(points: int, checkers: int) -> NDArray[np.bool_]:
-    """Which of the results of `Plays` a generator keeps that drops those which do not use the most pips."""
-    plays, pips = plays_of(points, checkers)
-    left = pips[plays.results]
-    least = np.minimum.reduceat(left, plays.start[:-1])
-    return np.asarray(left == np.repeat(least, np.diff(plays.start)))
-
-
-def dropped_results(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
-    """Legal results, over all layouts and rolls, that such a generator does not have."""
-    return int((~keeps_pips(points, checkers)).sum())
-
-
-class Rolls(NamedTuple):
-    """The fewest expected rolls of every layout, and the chances of so many."""
-
-    means: NDArray[np.float64]  # [positions]
-    chances: NDArray[np.float64]  # [positions, rolls]
-
-
-@lru_cache(maxsize=2)
-def solved_rolls(points: int, checkers: int, is_filtered: bool) -> Rolls:
-    """One-sided tables from all plays, or from those that such a generator has."""
-    plays, _ = plays_of(points, checkers)
-    dropped = ~keeps_pips(points, checkers) if is_filtered else np.zeros(len(plays.results), bool)
-    count = (len(plays.start) - 1) // ROLL_COUNT
-    means, chances = np.zeros(count), np.zeros((count, LONGEST))
-    chances[0, 0] = 1
-    for index in range(1, count):
-        starts = plays.start[index * ROLL_COUNT : (index + 1) * ROLL_COUNT + 1]
-        results = plays.results[starts[0] : starts[-1]]
-        values = np.where(dropped[starts[0] : starts[-1]], np.inf, means[results])
-        ends = starts - starts[0]
-        best = [int(results[begin + values[begin:end].argmin()]) for begin, end in pairwise(ends.tolist())]
-        means[index] = 1 + WEIGHTS @ means[best]
-        chances[index, 1:] = WEIGHTS @ chances[best, :-1]
-    return Rolls(means, chances)
-
-
-def changed_means(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
-    """Layouts whose mean rolls change when such results are dropped."""
-    before, after = (solved_rolls(points, checkers, is_filtered).means for is_filtered in (False, True))
-    return int((after - before > SAME).sum())
-
-
-def largest_mean_change(tables: Tables, points: int, checkers: int) -> float:  # noqa: ARG001
-    """The most rolls that it costs a layout."""
-    before, after = (solved_rolls(points, checkers, is_filtered).means for is_filtered in (False, True))
-    return float((after - before).max())
-
-
-@lru_cache(maxsize=1)
-def filtered_equities(points: int, checkers: int) -> NDArray[np.float32]:
-    """float32[layouts, layouts]: exact cubeless equities, none empty, if nobody had the plays that are dropped."""
-    from bgdata.bearoff.two_sided import equity_rows, plays_by_slot, solve_total, start_pairs
-
-    plays, _ = plays_of(points, checkers)
-    kept = keeps_pips(points, checkers)
-    starts = np.concatenate([[0], np.cumsum(np.add.reduceat(kept, plays.start[:-1], dtype=np.int64))])
-    pairs = start_pairs(points, checkers)
-    play_start, results = plays_by_slot(Plays(starts, plays.results[kept]), pairs.order)
-    pairs = pairs._replace(play_start=play_start, results=results)
-    for total in pairs.totals:
-        solve_total(pairs, total)
-    equities = np.empty((len(pairs.order), len(pairs.order)), np.float32)
-    for index, row in equity_rows(pairs, 1.0, np.float32):
-        equities[index] = row[:, 0]
-    return equities[1:, 1:]
-
-
-@lru_cache(maxsize=1)
-def filtered_differences(points: int, checkers: int) -> dict[str, float]:
-    """One-sided less exact equity over all pairs, if nobody had the plays that are dropped."""
-    from bgdata.bearoff.combine import one_sided_equities
-
-    differences = one_sided_equities(solved_rolls(points, checkers, True).chances[1:])
-    differences -= filtered_equities(points, checkers)
-    return {
-        "mean": float(differences.mean()),
-        "sd": float(differences.std()),
-        "largest": float(differences.max()),
-        "smallest": float(differences.min()),
-    }
-
-
-def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
-    """The mean, sd, largest or smallest of `filtered_differences`."""
-    return filtered_differences(points, checkers)[what]
-
-
-def largest_filtered_change(tables: Tables, points: int, checkers: int) -> float:
-    """How far equities are from the right ones at most, if nobody had the plays that are dropped."""
-    table = TwoSidedTable(open_table(tables, f"bearoff_two_sided/{points}x{checkers}"))
-    return float(np.abs(filtered_equities(points, checkers) - table.decode(table.stored[1:, 1:, 0])).max())
+def extreme_difference(tables: Tables, points: int, checkers: int, what: str) -> Found:
+    """The largest or smallest of one-sided less exact equity, over all pairs of 6 points and up to 9 checkers of which
+    no side has more than `checkers`: those come first."""
+    rows = layout_count(points, checkers) - 1
+    differences = open_table(tables, f"bearoff_error/{points}x*").array("difference")[:rows, :rows]
+    extreme = differences.max() if what == "largest" else differences.min()
+    return Found(float(extreme), bound=stated_error(open_table(tables, f"bearoff_two_sided/{points}x9")))
 
 
 @lru_cache(maxsize=2)
@@ -211,11 +114,15 @@ def gnubg_bytes(tables: Tables, points: int, checkers: int, is_two_sided: bool) 
     return gnubg_file(points, checkers, is_two_sided)[1]
 
 
-def gnubg_two_sided_error(tables: Tables, points: int, checkers: int) -> float:
-    """How far gnubg's equities are from ours, at most."""
-    ours = TwoSidedTable(open_table(tables, f"bearoff_two_sided/{points}x{checkers}"))
-    theirs = gnubg_codes(points, checkers) / GNUBG_STEPS - 1
-    return float(np.abs(theirs - ours.decode(ours.stored)).max())
+def gnubg_two_sided_error(tables: Tables, pattern: str, checkers: int) -> Found:
+    """How far gnubg's equities of up to so many checkers are from those of a table of ours with as many or more."""
+    table = open_table(tables, pattern)
+    ours, rows = TwoSidedTable(table), layout_count(6, checkers)
+    codes, worst = gnubg_codes(ours.points, checkers), 0.0
+    for row in range(rows):  # all at once take gigabytes
+        differences = codes[row] / GNUBG_STEPS - 1 - ours.decode(ours.stored[row, :rows])
+        worst = max(worst, float(np.abs(differences).max()))
+    return Found(worst, bound=stated_error(table))
 
 
 @lru_cache(maxsize=2)
@@ -247,16 +154,51 @@ def gnubg_rows_off(tables: Tables, pattern: str, by: float) -> int:
 
 def gnubg_mean_error(tables: Tables, pattern: str) -> float:
     """How far gnubg's mean rolls are from ours, at most."""
-    differences = gnubg_differences(race_table(open_table(tables, pattern)))
-    return float(np.abs(differences @ np.arange(differences.shape[1])).max())
+    table = open_table(tables, pattern)
+    ours = race_table(table)
+    counts = gnubg_counts(ours.points, ours.first_index > 0)[ours.first_index :]
+    means = counts @ np.arange(counts.shape[1]) / GNUBG_SCALE
+    return float(np.abs(means - table.array("mean_rolls")).max())
+
+
+def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # noqa: ARG001
+    """Mean, standard deviation (sd) or epc of the rolls until a layout is off, by gnubg's rounded chances."""
+    chances = gnubg_counts(len(layout), False)[position_index(layout)] / GNUBG_SCALE
+    rolls = np.arange(len(chances))
+    mean = float(chances @ rolls)
+    return {"mean": mean, "sd": sqrt(float(chances @ rolls**2) - mean**2), "epc": mean * PIPS_A_ROLL}[what]
+
+
+def truncated_difference(tables: Tables, points: int, checkers: int, terms: int, what: str) -> float:
+    """Mean or sd of one-sided less exact equity where a layout keeps so many chances, the likeliest, made to sum to
+    one."""
+    two_sided = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
+    return truncated_differences(open_table(tables, "bearoff_one_sided/6x15"), two_sided, terms)[what]
+
+
+@lru_cache(maxsize=1)
+def truncated_differences(one_sided: Table, two_sided: Table, terms: int) -> dict[str, float]:
+    """Mean and standard deviation, over all pairs."""
+    from bgdata.bearoff.combine import one_sided_equities
+
+    exact = TwoSidedTable(two_sided)
+    differences = one_sided_equities(cut_short(RaceTable(one_sided).chances_matrix(len(exact.stored))[1:], terms))
+    differences -= exact.decode(exact.stored[1:, 1:, 0])
+    return {"mean": float(differences.mean()), "sd": float(differences.std())}
+
+
+def cut_short(chances: NDArray[np.float64], terms: int) -> NDArray[np.float64]:
+    """The chances with all but the `terms` largest of each row 0, and each row of sum one."""
+    kept = chances.copy()
+    np.put_along_axis(kept, np.argsort(-kept, axis=1, kind="stable")[:, terms:], 0, axis=1)
+    return np.asarray(kept / kept.sum(axis=1, keepdims=True))
 
 
 READINGS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(one_sided_equity, exact_equity, decided_equity, exact_win_chance),
-        *(results_of_roll, dropped_results, changed_means, largest_mean_change),
-        *(filtered_difference, largest_filtered_change),
+        *(extreme_difference, truncated_difference, gnubg_rolls),
         *(gnubg_sha256, gnubg_bytes, gnubg_two_sided_error, gnubg_chance_error, gnubg_rows_off, gnubg_mean_error),
     )
 }

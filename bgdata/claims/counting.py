@@ -87,24 +87,19 @@ def rating_gap(chance: float) -> float:
     return 2000 * log10(chance / (1 - chance))
 
 
-def luck(after_roll: float, before_roll: float) -> float:
-    """Luck of a roll: what the position is worth after it, less what it was worth on average."""
-    return after_roll - before_roll
+def difference(one: float, other: float) -> float:
+    """What one printed figure is more than another."""
+    return one - other
 
 
-def corrected_sum(total: float, wrong_signs: Sequence[float]) -> float:
-    """A sum once some of its terms have the other sign."""
-    return total - 2 * sum(wrong_signs)
+def share_by_errors(loser: float, winner: float) -> float:
+    """Percent of matches that a player wins whose errors cost so much less than the other's, all in percent."""
+    return 50 + loser - winner
 
 
-def net_skill(result: float, total_luck: float) -> float:
-    """What is left of a result without luck."""
-    return result - total_luck
-
-
-def skill_percent(result: float, total_luck: float) -> float:
-    """The same in percent of winning chances, which results of 1 and -1 are 100 apart in."""
-    return 50 * net_skill(result, total_luck)
+def matches_without_hedging(chance: float, coin: float) -> float:
+    """How many times as many matches are as accurate as hedged ones: the variance of a match over that of two coins."""
+    return chance * (1 - chance) / (2 * coin**2)
 
 
 def escape_patterns() -> int:
@@ -141,9 +136,8 @@ FORMULAS = {
             binomial,
             far_from_mean,
             rating_gap,
-            luck,
-            corrected_sum,
+            difference,
         ),
-        *(net_skill, skill_percent, escape_patterns, average_cube, rest_of_percent, parabola_top),
+        *(share_by_errors, matches_without_hedging, escape_patterns, average_cube, rest_of_percent, parabola_top),
     )
 }

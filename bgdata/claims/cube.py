@@ -21,7 +21,9 @@ POINTS = {  # name in the published table: (cube, field of Points)
     "too_good": (CubeOwner.ON_ROLL, "too_good_point"),
 }
 LINEAR = "linear"
-FITTING = 0.0011  # of the last digits of three numbers that a formula must reproduce
+# Rounding of a printed equity, and of the printed ones that it is half of a mean of: what a formula may be off by.
+FITTING = 0.0005 + 0.0005 / 2
+FORMULAS_OF_MWC = {"(E-1)/2": -1, "(E+1)/2": 1}  # what is added to the equity before it is halved
 
 
 def named_point(points: dict[CubeOwner, Points], name: str) -> float:
@@ -94,10 +96,20 @@ def crawford_lags(gammon_chance: float, post_crawford: Sequence[float], crawford
     return " or ".join(found) or "none"
 
 
+def mwc_formula(equities: Sequence[float], chances: Sequence[float]) -> str:
+    """Which of FORMULAS_OF_MWC turns printed equities into the printed chances of the same scores."""
+    found = [
+        formula
+        for formula, added in FORMULAS_OF_MWC.items()
+        if all(abs((equity + added) / 2 - chance) < FITTING for equity, chance in zip(equities, chances, strict=True))
+    ]
+    return " or ".join(found) or "none"
+
+
 FORMULAS = {
     function.__name__: function
     for function in (
         *(janowski_point, jump_point, normal_jump_point, implied_index),
-        *(crawford_equity, crawford_equity_by_lags, crawford_lags),
+        *(crawford_equity, crawford_lags, mwc_formula),
     )
 }

@@ -6,7 +6,17 @@ claim. `[values]` at the head of a file has values for all of its groups, such a
 
 A number that was found by playing games has a standard error: `published_error` as printed, or `published_games`, from
 which it follows with the spread that our games have. A query answers with a value, and behind it, if it is of a sample,
-its standard error and the size of the sample. Both errors widen what the answer may be: see `register.margin`.
+its standard error and the size of the sample. No definition says how far an answer may be off: that follows from the
+last printed digit, from what the answer itself is rounded by, and from both errors, see `register.margin`.
+
+Each claim is of a kind, and kinds are counted apart:
+
+* `published`: somebody printed it, and it could have come out otherwise.
+* `published_twice`: the same figure as another row, which `restates` names: printed again in another form, or reached
+  in another way.
+* `own_oracle`: nobody printed it; an independent program computed or measured it for this register.
+* `identity`: it could not have come out otherwise, whatever the tables hold: the diagonal of a match equity table, an
+  input given back, a side that follows from the other by symmetry.
 """
 
 from __future__ import annotations
@@ -26,6 +36,8 @@ from bgdata.errors import CorruptFileError
 FOLDER = Path(__file__).parent / "definitions"
 REPRODUCED, CORRECTED, OPEN, UNREACHABLE = STATUSES = ("reproduced", "corrected", "open", "unreachable")
 DECLARED = ("", OPEN, UNREACHABLE)  # statuses that a definition may state; the others are found by computing
+PUBLISHED, PUBLISHED_TWICE, OWN_ORACLE, IDENTITY = KINDS = ("published", "published_twice", "own_oracle", "identity")
+RANGE = " to "  # between two numbers, of which either may be meant
 NUMBER = re.compile(r"([+-]?\d+(?:\.(\d+))?)(?:e([+-]?\d+))?([kMB]?)")
 POWERS = {"": 0, "k": 3, "M": 6, "B": 9}
 OWN_KEYS = {"columns", "rows"}
@@ -36,8 +48,7 @@ PATTERN = re.compile(r"[a-z_]+/[A-Za-z0-9*-]+")
 class Claim:
     """One published number, or word.
 
-    `tolerance` is half a unit of the last published digit unless given. `correction` is what is right where the
-    published value is not, and `correction_tolerance` goes with it. `needs` are patterns KIND/VARIANT of default
+    `correction` is what is right where the published value is not. `needs` are patterns KIND/VARIANT of default
     variants that the query reads, `wants` patterns of versions that a warehouse may have or not, or that may come with
     the package or not.
     """
@@ -49,9 +60,9 @@ class Claim:
     published: str
     place: str = ""  # table, line or chapter of the source
     date: str = ""  # of the source: year, month or day
-    tolerance: float = -1.0
+    kind: str = PUBLISHED
+    restates: str = ""  # the claim with the same figure, of what is published twice
     correction: str = ""
-    correction_tolerance: float = -1.0
     published_error: float = 0.0  # standard error, 0 for one that is not printed, or none
     published_games: int = 0  # in place of it: how many games or matches the published number is the mean of
     needs: tuple[str, ...] = ()
@@ -71,11 +82,15 @@ NUMBERS = [name for name, field in FIELDS.items() if field.type in ("float", "in
 
 def parse_published(text: str) -> tuple[int | float, float] | None:
     """A number as it was printed, with half a unit of its last digit; k, M, B stand for thousands, millions, billions.
-    None for what is no number.
+    The middle of a range, with half of its width. None for what is neither.
 
-    >>> parse_published("64.1M"), parse_published("-0.026"), parse_published("n-2")
-    ((64100000, 50000.0), (-0.026, 0.0005), None)
+    >>> parse_published("64.1M"), parse_published("-0.026"), parse_published("73 to 75"), parse_published("n-2")
+    ((64100000, 50000.0), (-0.026, 0.0005), (74.0, 1.0), None)
     """
+    if RANGE in text:
+        ends = [parse_published(end) for end in text.split(RANGE)]
+        low, high = ends if len(ends) == 2 else (None, None)
+        return None if low is None or high is None else ((low[0] + high[0]) / 2, (high[0] - low[0]) / 2)
     found = NUMBER.fullmatch(text)
     if found is None:
         return None
@@ -98,6 +113,12 @@ def read_definitions(folder: Path = FOLDER) -> tuple[Claim, ...]:
             found[claim.claim] = claim
     if not found:
         raise CorruptFileError(f"expected definitions of claims (A1.toml, ...) in {folder}, found none")
+    for claim in found.values():
+        if claim.restates and (claim.restates not in found or found[claim.restates].restates):
+            raise CorruptFileError(
+                f"expected a claim in {folder} that restates no other, as what {claim.claim} restates, "
+                f"got {claim.restates}"
+            )
     return tuple(found.values())
 
 
@@ -191,6 +212,13 @@ def check_claim(claim: Claim, where: str) -> None:
         raise CorruptFileError(
             f"expected status open or unreachable, or none, as others are found by computing, in {where}, "
             f"got {claim.status!r}"
+        )
+    if claim.kind not in KINDS:
+        raise CorruptFileError(f"expected a kind among {', '.join(KINDS)} of {claim.claim}, got {claim.kind!r}")
+    if bool(claim.restates) != (claim.kind == PUBLISHED_TWICE):
+        raise CorruptFileError(
+            f"expected restates of a claim that is {PUBLISHED_TWICE}, and of no other, got {claim.restates!r} of "
+            f"{claim.claim}, which is {claim.kind}"
         )
     if not claim.explanation and (claim.status or claim.correction or claim.is_erratum):
         raise CorruptFileError(f"expected an explanation of {claim.claim} in {where}, as it is not simply right")

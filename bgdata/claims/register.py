@@ -1,6 +1,7 @@
 """Judging claims: each query is answered from tables or by a formula, and the tolerance says what its status is.
 
-An answer that is of a sample of games has a standard error, and so may the published number: both widen the tolerance.
+The tolerance has one rule, `margin`: half of the last printed digit, what our answer is rounded by, and the standard
+errors of both sides where they are of samples of games.
 """
 
 from __future__ import annotations
@@ -15,27 +16,22 @@ from bgdata.claims.bearoff import READINGS as BEAROFF
 from bgdata.claims.counting import FORMULAS as COUNTING
 from bgdata.claims.cube import FORMULAS as CUBE
 from bgdata.claims.definitions import CORRECTED, OPEN, REPRODUCED, Claim, parse_published
+from bgdata.claims.dropped import READINGS as DROPPED
+from bgdata.claims.found import Answer, Found
+from bgdata.claims.play import READINGS as PLAY
 from bgdata.errors import CorruptFileError
 from bgdata.store.table import Table
 
 FORMULAS: Mapping[str, Callable[..., Any]] = COUNTING | CUBE  # answer from their arguments alone
-READINGS: Mapping[str, Callable[..., Any]] = BEAROFF  # also get the tables, by dataset/variant
+READINGS: Mapping[str, Callable[..., Any]] = BEAROFF | DROPPED | PLAY  # also get the tables, by dataset/variant
 SLACK = 1e-9  # for binary fractions: 0.925 is not quite what was printed
 UNEXPLAINED = "Not within the tolerance, and we do not know why"
 DIGITS = 9  # that answers are kept with: sums may differ beyond them from machine to machine
 ERRORS = 3  # combined standard errors that an answer may be off by, besides the rounding of what was published
 DECIMALS = 15  # what is smaller is rounding
 COARSEST = 4  # times the standard error of what was published: a sample with a larger one tells little
-Answer = int | float | str
+SQL_VALUES = 3  # of `Found`, at most, that a query in SQL answers: a table says nothing of its rounding
 Run = Callable[[str], Sequence[Any]]  # answers an SQL query with the values of its only row
-
-
-class Found(NamedTuple):
-    """What a query answers."""
-
-    answer: Answer
-    error: float = 0.0  # standard error, 0 for what is exact
-    games: int = 0  # or matches, that it is the mean of
 
 
 class Judged(NamedTuple):
@@ -45,14 +41,15 @@ class Judged(NamedTuple):
     answer: Answer | None
     status: str  # of STATUSES
     explanation: str
-    error: float = 0.0  # standard error of the answer, 0 for what is exact
+    error: float = 0.0  # standard error of the answer, 0 for what is no sample
     published_error: float = 0.0  # that of the published number, 0 where nothing is known of it
+    bound: float = 0.0  # how far rounding may have moved the answer
 
     @property
     def tolerance(self) -> float:
         """How far the answer may be from the published number; NaN for a word."""
         number = parse_published(self.claim.published)
-        return nan if number is None else margin(self.claim.tolerance, number[1], self.error, self.published_error)
+        return nan if number is None else margin(number[1], self.bound, self.error, self.published_error)
 
 
 def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[Judged]:
@@ -71,17 +68,23 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
 
 
 def judged(claim: Claim, found: Found) -> Judged:
-    """A claim that was answered; open, without the answer, where that is of too small a sample to tell anything."""
-    error, theirs = kept(found.error), kept(published_error(claim, found))
-    if is_too_small(claim, found):
+    """A claim that was answered; open, without the answer, where that agrees and is of too small a sample to tell."""
+    answer, error, theirs, bound = (
+        kept(found.answer),
+        kept(found.error),
+        kept(published_error(claim, found)),
+        kept(found.bound),
+    )
+    status = status_of(claim, answer, bound, error, theirs)
+    if is_too_small(claim, found) and (status != OPEN or not error):
         return unanswered(claim, f"{found.games:,} games of ours are too few beside what was published", theirs)
-    answer = kept(found.answer)
-    status = status_of(claim, answer, error, theirs)
-    return Judged(claim, answer, status, claim.explanation or (UNEXPLAINED if status == OPEN else ""), error, theirs)
+    why = claim.explanation or (UNEXPLAINED if status == OPEN else "")
+    return Judged(claim, answer, status, why, error, theirs, bound)
 
 
 def is_too_small(claim: Claim, found: Found) -> bool:
-    """Whether an answer is of a sample so small that it would agree with nearly anything."""
+    """Whether an answer is of a sample so small that it would agree with nearly anything. That it disagrees says much
+    all the same, unless its games all went one way: then nothing is known of its error."""
     if claim.published_games:
         return 0 < found.games * COARSEST**2 < claim.published_games
     return 0 < COARSEST * claim.published_error < found.error
@@ -104,47 +107,76 @@ def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
     return [name for name in names if fnmatchcase(name, pattern)]
 
 
-def status_of(claim: Claim, answer: Answer, *errors: float) -> str:
+def status_of(claim: Claim, answer: Answer, bound: float, *errors: float) -> str:
     """Reproduced within the tolerance, else corrected where it is what the definition says is right, else open."""
-    if agrees(claim.published, claim.tolerance, answer, *errors):
+    if agrees(claim.published, answer, bound, *errors):
         return REPRODUCED
-    if claim.correction and agrees(claim.correction, claim.correction_tolerance, answer, *errors):
+    if claim.correction and agrees(claim.correction, answer, bound, *errors):
         return CORRECTED
     return OPEN
 
 
-def agrees(text: str, tolerance: float, answer: Answer, *errors: float) -> bool:
-    """Whether an answer is what was printed, within a tolerance and the standard errors of both."""
+def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
+    """Whether an answer is what was printed, within `margin`; of words, whether they are the same."""
     number = parse_published(text)
     if number is None or isinstance(answer, str):
         return text == answer
     value, half = number
-    return abs(answer - value) <= margin(tolerance, half, *errors) + SLACK
+    return abs(answer - value) <= margin(half, bound, *errors) + SLACK
 
 
-def margin(tolerance: float, half: float, *errors: float) -> float:
-    """How far an answer may be off: the tolerance, or half of the last digit where that is negative, and ERRORS
-    standard errors of the difference of two independent samples."""
-    return (half if tolerance < 0 else tolerance) + ERRORS * hypot(*errors)
+def margin(half: float, bound: float, *errors: float) -> float:
+    """How far an answer may be off, the only rule: half of the last printed digit, what rounding may have moved the
+    answer by, and ERRORS standard errors of the difference of two independent samples."""
+    return half + bound + ERRORS * hypot(*errors)
 
 
 def answered(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
     """What the query of a claim says. Raises CorruptFileError."""
     if claim.query.startswith("select "):
         values = run(claim.query)
-        if not 1 <= len(values) <= len(Found._fields):
+        if not 1 <= len(values) <= SQL_VALUES:
             raise CorruptFileError(
                 f"expected a value, its error and the games of {claim.claim}, got {len(values)} values"
             )
         return Found(*values)
     name, arguments = parse_call(claim)
     try:
-        answer = FORMULAS[name](*arguments) if name in FORMULAS else READINGS[name](tables, *arguments)
+        if name in FORMULAS:
+            return rounded(FORMULAS[name], arguments)
+        answer = READINGS[name](tables, *arguments)
     except (TypeError, ValueError, KeyError) as error:
         raise CorruptFileError(
             f"expected a query that can be answered for {claim.claim}, got {claim.query}: {error}"
         ) from error
-    return Found(answer)
+    return answer if isinstance(answer, Found) else Found(answer)
+
+
+def rounded(formula: Callable[..., Any], arguments: Sequence[Any]) -> Found:
+    """What a formula says of its arguments, of which numbers in quotes are printed figures: each of them may be off by
+    half of its last digit, and together these move the answer by at most `bound`, to first order."""
+    answer = formula(*(values_of(argument) for argument in arguments))
+    moved = [formula(*changed) for changed in moved_arguments(arguments)]
+    return Found(answer, bound=sum(abs(other - answer) for other in moved))
+
+
+def values_of(argument: Any) -> Any:
+    """An argument with the numbers that printed figures stand for."""
+    if isinstance(argument, list):
+        return [values_of(each) for each in argument]
+    number = parse_published(argument) if isinstance(argument, str) else None
+    return argument if number is None else number[0]
+
+
+def moved_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
+    """The arguments as values, again and again, each time with another printed figure half of its last digit larger."""
+    for place, argument in enumerate(arguments):
+        before, after = ([values_of(each) for each in part] for part in (arguments[:place], arguments[place + 1 :]))
+        if isinstance(argument, list):
+            for inner in moved_arguments(argument):
+                yield [*before, inner, *after]
+        elif isinstance(argument, str) and (number := parse_published(argument)) is not None:
+            yield [*before, number[0] + number[1], *after]
 
 
 def parse_call(claim: Claim) -> tuple[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""`bgdata benchmark`: error rates of a player on rolled-out decisions, and his results in whole games."""
+"""`bgdata benchmark`: error rates of a player on rolled-out decisions, and its results in whole games."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def score_player(
 def import_benchmark(warehouse: Warehouse, path: Path) -> Table:
     """A benchmark file as a version; the report goes to standard error. Raises as imports do."""
     table = import_files(warehouse, BENCHMARK.name, [path], None, strict=False, force=False)
-    print_report(table.manifest, err=True)
+    print_report(table, err=True)
     return table
 
 
@@ -95,7 +95,7 @@ def play_series(
     *,
     with_luck: bool = False,
 ) -> None:
-    """Play games between two players, each a name and his plies, and print the result of the first.
+    """Play games between two players, each a name and its plies, and print the result of the first.
 
     Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a network that is not there.
     """
@@ -120,7 +120,7 @@ def series_parameters(
     with_luck: bool,
 ) -> GameParameters:
     """The recipe of games between two players, as they play here. Who judges luck is built first, as players may look
-    into his bearoff tables too. Raises as `play_series` does."""
+    into its bearoff tables too. Raises as `play_series` does."""
     GAMES.check_parameters(GameParameters(games=games, seed=seed))
     for kind, needed in GAMES.inputs(GameParameters(luck=int(with_luck))).values():
         warehouse.build(kind, needed, progress=progress)

@@ -8,10 +8,12 @@ from typing import Any
 
 import click
 
-from bgdata.claims.definitions import STATUSES
+from bgdata.claims.definitions import KINDS, STATUSES
 from bgdata.commands.report import progress_bars
+from bgdata.commands.rows import write_rows
 from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
 from bgdata.errors import MissingTableError, UsageError
+from bgdata.errors import shown as cited
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
@@ -19,8 +21,8 @@ Row = dict[str, Any]
 WHOLE = DATASET.defaults[0]  # what the command shows
 WIDEST = 24  # letters of a value in the list
 SHOWN = (  # of a claim that is explained
-    *("subject", "source", "source_date", "place", "published", "published_error", "tolerance"),
-    *("answer", "our_error", "correction", "explanation", "query"),
+    *("subject", "source", "source_date", "place", "restates", "published", "published_error", "tolerance"),
+    *("answer", "our_error", "our_bound", "correction", "explanation", "query"),
 )
 
 
@@ -64,27 +66,34 @@ def print_claims(
     warehouse: Warehouse,
     names: Sequence[str],
     statuses: Sequence[str],
+    kinds: Sequence[str] = (),
     *,
+    form: str = "table",
     is_erratum: bool,
     is_recomputed: bool,
     is_explained: bool,
 ) -> None:
-    """Print the claims whose names begin so, of these statuses, and how many there are of each status.
+    """Print the claims whose names begin so, of these statuses and kinds, and how many there are of each.
 
     Raises UsageError for a name that no claim begins with, and what building the register does."""
     known = [(claim.claim, claim.part) for claim in WHOLE.chosen()]
     for name in names:
         if not any(is_named(*each, name) for each in known):
-            raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {name}")
+            raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {cited(name)}")
     shown = [
         row
         for row in rows_of(open_register(warehouse, is_recomputed=is_recomputed))
         if (not names or any(is_named(row["claim"], row["part"], name) for name in names))
         and (not statuses or row["status"] in statuses)
+        and (not kinds or row["kind"] in kinds)
         and (row["is_erratum"] or not is_erratum)
     ]
+    if form != "table":
+        write_rows(shown, form)
+        click.echo(summary_line(shown), err=True)
+        return
     lines = (explained_lines(shown) if is_explained else list_lines(shown)) if shown else ()
-    click.echo("\n".join([*lines, summary_line(shown)]))
+    click.echo("\n".join([*lines, summary_line(shown), *kind_lines(shown)]))
 
 
 def is_named(claim: str, part: str, name: str) -> bool:
@@ -122,7 +131,7 @@ def cut(text: str | None, key: str) -> str:
 def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Everything about each claim."""
     for row in rows:
-        yield f"{row['claim']}: {row['status']}" + (", erratum" if row["is_erratum"] else "")
+        yield f"{row['claim']}: {row['kind']}, {row['status']}" + (", erratum" if row["is_erratum"] else "")
         for name in SHOWN:
             if row[name] not in (None, ""):
                 value = f"{row[name]:.6g}" if isinstance(row[name], float) else row[name]
@@ -136,3 +145,20 @@ def summary_line(rows: Sequence[Row]) -> str:
     errata = sum(row["is_erratum"] for row in rows)
     many, wrong = "claim" if len(rows) == 1 else "claims", "erratum" if errata == 1 else "errata"
     return f"{len(rows)} {many}: {counts}; {errata} {wrong}"
+
+
+def counts_of_kinds(rows: Sequence[Row]) -> list[Row]:
+    """Of each kind that is there how many claims there are, and how many of each status."""
+    found = [(kind, [row["status"] for row in rows if row["kind"] == kind]) for kind in KINDS]
+    counts = [(kind, {status: statuses.count(status) for status in STATUSES}) for kind, statuses in found if statuses]
+    return [{"kind": kind, "claims": sum(each.values())} | each for kind, each in counts]
+
+
+def kind_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """A table of the counts by kind and status."""
+    counts = counts_of_kinds(rows)
+    widths = {key: max(len(key), *(len(str(row[key])) for row in counts)) for key in (counts or [{}])[0]}
+    for row in [{key: key for key in widths}, *counts] if counts else []:
+        yield "  ".join(
+            str(row[key]).ljust(width) if key == "kind" else str(row[key]).rjust(width) for key, width in widths.items()
+        )

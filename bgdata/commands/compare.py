@@ -8,25 +8,30 @@ from typing import TYPE_CHECKING
 import click
 
 from bgdata.commands.gnubg_files import define_gnubg_view
-from bgdata.errors import UsageError
+from bgdata.commands.rows import write_rows
+from bgdata.errors import UsageError, shown
 from bgdata.store.lockfile import LockEntry, load_lock
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import duckdb
 
+    from bgdata.store.diff import ColumnChange
+
 SAME = "same"
 
 
-def compare_with_lock(warehouse: Warehouse) -> bool:
+def compare_with_lock(warehouse: Warehouse, form: str = "table") -> bool:
     """Print one line for each locked variant; returns whether the warehouse holds exactly those digests."""
     warehouse.require()
-    same = True
-    for entry in load_lock(warehouse.lock):
-        verdict = verdict_on(warehouse, entry)
-        same &= verdict == SAME
+    verdicts = [(entry, verdict_on(warehouse, entry)) for entry in load_lock(warehouse.lock)]
+    if form != "table":
+        write_rows(
+            (vars(entry) | {"is_same": verdict == SAME, "verdict": verdict} for entry, verdict in verdicts), form
+        )
+    for entry, verdict in verdicts if form == "table" else ():
         click.echo(f"{entry.dataset}/{entry.variant}: locked {entry.digest[:16]}, {verdict}")
-    return same
+    return all(verdict == SAME for _, verdict in verdicts)
 
 
 def verdict_on(warehouse: Warehouse, entry: LockEntry) -> str:
@@ -42,7 +47,7 @@ def verdict_on(warehouse: Warehouse, entry: LockEntry) -> str:
     return f"DIFFERS: current is {current.manifest.digest[:16]}{step}"
 
 
-def compare_tables(warehouse: Warehouse, before: str, after: str) -> bool:
+def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "table") -> bool:
     """Print, column by column, how many rows changed and by how much; returns whether none did."""
     from bgdata.store.diff import column_changes
 
@@ -51,18 +56,24 @@ def compare_tables(warehouse: Warehouse, before: str, after: str) -> bool:
         if kinds[0] != kinds[1]:
             raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
         kind = warehouse.kind(kinds[0])
+        changes = list(column_changes(connection, kind))
+    if not all(change.rows_compared for change in changes):
+        raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
+    if form != "table":
+        write_rows((change._asdict() for change in changes), form)
+    else:
         click.echo(f"{before} -> {after}, by {', '.join(kind.key)}")
-        same = True
-        for change in column_changes(connection, kind):
-            if not change.rows_compared:
-                raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
-            same &= change.rows_changed == 0
-            text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
-            if change.rows_changed:
-                text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), "
-                text += f"mean {change.mean_absolute_change:.3g}"
-            click.echo(text)
-    return same
+        click.echo("\n".join(map(described, changes)))
+    return all(change.rows_changed == 0 for change in changes)
+
+
+def described(change: ColumnChange) -> str:
+    """How a column differs, in a line."""
+    text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
+    if change.rows_changed:
+        text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), "
+        text += f"mean {change.mean_absolute_change:.3g}"
+    return text
 
 
 def define_side(warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, view: str, name: str) -> str:
@@ -72,7 +83,7 @@ def define_side(warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, vie
     if name.endswith(".bd"):
         return define_gnubg_view(connection, Path(name), view)
     if name.count("/") not in (1, 2):
-        raise UsageError(f"expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got {name}")
+        raise UsageError(f"expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got {shown(name)}")
     table = warehouse.open_reference(name)
     define_version(connection, view, warehouse.kind(table.manifest.dataset), table)
     return table.manifest.dataset

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -11,17 +10,19 @@ import click
 
 from bgdata.commands.cube_exact import decide
 from bgdata.commands.cube_options import chosen_rules, chosen_stakes
-from bgdata.commands.evaluate import as_dictionary, describe_evaluation
+from bgdata.commands.evaluate import describe_evaluation
+from bgdata.commands.rows import write_rows
 from bgdata.equity.cube import CubeDecision, CubeRules, Method, Unit, describe_model
 from bgdata.equity.curves import NEVER, Points
 from bgdata.equity.doubling import Action
 from bgdata.errors import UsageError
-from bgdata.evaluation.mapped_player import MappedPlayer
-from bgdata.formats.board_text import format_board_text
-from bgdata.formats.identifiers import parse_identifier
-from bgdata.formats.match_state import Offer
-from bgdata.formats.xgid import PREFIX, parse_xgid
+from bgdata.evaluation.mapped_player import Evaluation, MappedPlayer
+from bgdata.game.board_text import format_board_text
+from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match_state import Offer
+from bgdata.game.outcome import check_in_progress
+from bgdata.game.xgid import PREFIX, parse_xgid
 from bgdata.store.warehouse import Warehouse
 
 _WORDS = {
@@ -37,15 +38,15 @@ def print_cube(player: MappedPlayer, warehouse: Warehouse, text: str, options: M
     """Print a cube decision. Raises InvalidPositionError, and UsageError or InvalidScoreError for options that do not
     fit together or the identifier."""
     position, match = parse_identifier(text)
+    check_in_progress(position)
     if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
         raise UsageError(f"expected a position before a double or its answer, got a {match.offer} in {text}")
     has_beavers = text.strip().upper().startswith(PREFIX) and parse_xgid(text).has_beavers
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=has_beavers)
     decision, evaluation = decide(player, warehouse, position, stakes, rules), player.evaluate(position)
-    if form == "json":
-        chances = {"chances": as_dictionary(evaluation)}
-        click.echo(json.dumps({"position_id": position.id} | as_json(decision, stakes) | chances))
+    if form != "table":
+        write_rows([{"position_id": position.id} | as_row(decision, stakes) | chances_of(evaluation)], form)
         return
     click.echo(format_board_text(position, stakes=stakes))
     click.echo("\n" + describe_decision(decision, stakes, rules))
@@ -125,10 +126,16 @@ def describe_points(points: Points, stakes: Stakes) -> str:
     return "winning chances: " + ", ".join(words)
 
 
-def as_json(decision: CubeDecision, stakes: Stakes) -> dict[str, Any]:
-    """A decision for JSON."""
+def chances_of(evaluation: Evaluation) -> dict[str, Any]:
+    """The chances that a decision is from, and who says so, as columns."""
+    own = {"source", "ply", "accuracy"}
+    return {f"chances_{name}" if name in own else name: value for name, value in vars(evaluation).items()}
+
+
+def as_row(decision: CubeDecision, stakes: Stakes) -> dict[str, Any]:
+    """A decision as data."""
     score = stakes.score
-    played_for: dict[str, Any] = (
+    played_for = dict.fromkeys(("away", "opponent_away", "is_crawford", "is_jacoby")) | (
         {"is_jacoby": score.is_jacoby}
         if isinstance(score, Money)
         else {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": score.is_crawford}
@@ -138,7 +145,7 @@ def as_json(decision: CubeDecision, stakes: Stakes) -> dict[str, Any]:
     return (
         played_for
         | {"cube_value": stakes.cube.value, "cube_owner": stakes.cube.owner}
-        | {"best": [action.name.lower() for action in decision.best], "equity": decision.equity}
+        | {"best": list(decision.best), "equity": decision.equity}
         | {"double_gain": decision.double_gain, "take_gain": decision.take_gain}
         | {name: getattr(decision, name) for name in names}
         | points

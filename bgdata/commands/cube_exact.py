@@ -22,7 +22,7 @@ SIZE = MatchBearoffParameters()  # 6 points and 6 checkers, which takes half a s
 def decide(
     player: MappedPlayer, warehouse: Warehouse, position: Position, stakes: Stakes, rules: CubeRules
 ) -> CubeDecision:
-    """What the player decides, who is given an exact table of the match score where he has none that covers the
+    """What the player decides, who is given an exact table of the match score where it has none that covers the
     position and a small one does. Raises as `MappedPlayer.decide_cube`."""
     decision = player.decide_cube(position, stakes, rules)
     if decision.method == Method.EXACT or rules.by_model or rules.met is None or not is_small(position):

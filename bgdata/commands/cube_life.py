@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from bgdata.bearoff.layouts import all_layouts
-from bgdata.commands.report import progress_bars
+from bgdata.commands.report import print_built, progress_bars
 from bgdata.datasets.cube_life import DATASET, LOSSES, CubeLifeParameters
 from bgdata.equity.cube_life import CUBES, NoIndex
 from bgdata.store.table import Table
@@ -32,9 +32,12 @@ def open_atlas(warehouse: Warehouse, points: int, checkers: int) -> Table:
         return warehouse.build(DATASET.name, parameters, progress=progress)
 
 
-def print_atlas(table: Table) -> None:
+def print_atlas(table: Table, form: str = "table") -> None:
     """Shares and means of the indexes, and the largest losses with their positions."""
     figures = table.manifest.statistics
+    if form != "table":
+        print_built(table, (), form)
+        return
     click.echo(f"{table.name}: {table.manifest.rows:,} pairs of layouts")
     click.echo("cube            index from 0 to 1  mean +/- spread   else")
     for cube in CUBES:

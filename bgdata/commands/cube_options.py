@@ -6,33 +6,34 @@ from collections.abc import Mapping
 from typing import Any
 
 from bgdata.commands.met import open_met
-from bgdata.commands.options import parse_score
+from bgdata.commands.options import parse_away
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import Strategy, janowski, jump
 from bgdata.equity.janowski import DEFAULT_INDEX
 from bgdata.equity.jump import DEFAULT_VOLATILITY
-from bgdata.errors import InvalidScoreError, UsageError
-from bgdata.formats.match_state import MatchState
+from bgdata.errors import UsageError
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match_state import MatchState
 from bgdata.store.warehouse import Warehouse
 
 MODELS = ("janowski", "jump")
-_SCORE = "--score A-B and --length N, such as --score 2-5 --length 7"
 
 
 def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
     """What is played for: the identifier says, or options in its place. Raises UsageError or InvalidScoreError."""
     given = match.stakes if match else Stakes(Money(is_jacoby=False))
     score: MatchScore | Money = given.score
-    if options["score"] or options["length"]:
-        score = score_of(options["score"], options["length"], is_crawford=bool(options["crawford"]))
+    if options["away"] is not None:
+        score = parse_away(options["away"], is_crawford=options["crawford"])
     elif options["crawford"]:
-        raise UsageError("expected --score and --length with --crawford, got none")
-    if options["jacoby"] is not None:
+        if isinstance(score, Money):
+            raise UsageError("expected --away with --crawford, got none")
+        score = MatchScore(score.away, score.opponent_away, is_crawford=True)
+    if options.get("jacoby") is not None:
         if isinstance(score, MatchScore) and options["jacoby"]:
             raise UsageError(f"expected the jacoby rule in money play only, got it at {score}")
         score = Money(options["jacoby"]) if isinstance(score, Money) else score
-    return Stakes(score, cube_of(given.cube, options["cube"], options["owner"]))
+    return Stakes(score, cube_of(given.cube, options["cube_value"], options["owner"]))
 
 
 def cube_of(given: Cube, value: int | None, owner: str | None) -> Cube:
@@ -41,19 +42,9 @@ def cube_of(given: Cube, value: int | None, owner: str | None) -> Cube:
         return given
     if value is None:
         value = given.value if owner == given.owner else 1 if owner == CubeOwner.CENTERED else max(2, given.value)
-    if owner is None:
-        owner = CubeOwner.CENTERED if value == 1 else given.owner
+    if owner is None:  # whoever has it, else the player on roll, as in `bgdata probe`
+        owner = CubeOwner.CENTERED if value == 1 else given.owner if given.value > 1 else CubeOwner.ON_ROLL
     return Cube(value, CubeOwner(owner))
-
-
-def score_of(score: str | None, length: int | None, *, is_crawford: bool) -> MatchScore:
-    """The score of a match from points won, such as 2-5. Raises UsageError or InvalidScoreError."""
-    if length is None:
-        raise UsageError(f"expected {_SCORE}, got --score {score}")
-    won = parse_score(score or "0-0", _SCORE, f"--score {score}")
-    if max(won) >= length:
-        raise InvalidScoreError(f"expected scores below the match length, got {score} in a match to {length}")
-    return MatchScore(length - won[0], length - won[1], is_crawford)
 
 
 def chosen_rules(

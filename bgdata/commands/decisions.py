@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
-from bgdata.commands.report import progress_bars
+from bgdata.commands.report import print_built, progress_bars
 from bgdata.commands.rescore import found_corpus
 from bgdata.commands.rollout import describe_missed, roller_parameters
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
@@ -18,7 +16,13 @@ UNTIL = 0.005  # points
 
 
 def make_decisions(
-    warehouse: Warehouse, corpus: str, position_class: str, count: int, network: str, options: Mapping[str, Any]
+    warehouse: Warehouse,
+    corpus: str,
+    position_class: str,
+    count: int,
+    network: str,
+    options: Mapping[str, Any],
+    form: str = "table",
 ) -> None:
     """Build a set of decisions and say how exact it is.
 
@@ -37,7 +41,7 @@ def make_decisions(
     DECISIONS.check_parameters(parameters)
     with progress_bars() as progress:
         table = warehouse.build(DECISIONS.name, parameters, progress=progress)
-    click.echo(f"{table.folder}\n{describe_decisions(table.manifest.rows, table.manifest.statistics, parameters)}")
+    print_built(table, [describe_decisions(table.manifest.rows, table.manifest.statistics, parameters)], form)
 
 
 def describe_decisions(rows: int, found: Mapping[str, float], parameters: DecisionParameters) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
-from typing import Any
 
 import click
 
-from bgdata.errors import UsageError
+from bgdata.commands.rows import write_rows
+from bgdata.errors import UsageError, shown
 from bgdata.evaluation.evaluator import Source
 from bgdata.evaluation.mapped_player import Evaluation, MappedPlayer, RankedPlay
-from bgdata.formats.board_text import format_board_text
-from bgdata.formats.identifiers import parse_identifier
+from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
+from bgdata.game.identifiers import parse_identifier
+from bgdata.game.outcome import check_in_progress
 
 _SOURCES = {
     Source.OVER: "the rules",
@@ -30,8 +30,8 @@ def print_evaluation(player: MappedPlayer, text: str, form: str) -> None:
     """Print a position's chances, equity, and who says so. Raises InvalidPositionError."""
     position, match = parse_identifier(text)
     evaluation = player.evaluate(position)
-    if form == "json":
-        click.echo(json.dumps({"position_id": position.id} | as_dictionary(evaluation)))
+    if form != "table":
+        write_rows([{"position_id": position.id} | vars(evaluation)], form)
         return
     click.echo(format_board_text(position, stakes=match.stakes if match else None))
     click.echo("\n" + describe_evaluation(evaluation))
@@ -65,13 +65,21 @@ def describe_source(evaluation: Evaluation) -> str:
 def print_hint(player: MappedPlayer, text: str, roll_text: str | None, count: int, form: str) -> None:
     """Print the best plays of a roll. Raises InvalidPositionError, InvalidRollError, or UsageError without a roll."""
     position, match = parse_identifier(text)
+    check_in_progress(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
     if roll is None:
-        raise UsageError(f"expected a roll after the position, such as: bgdata hint {text} 31")
+        raise UsageError(f"expected a roll after the position, such as 31, got none with {shown(text)}")
     ranked = player.rank_plays(position, roll)
-    if form == "json":
-        rows = [as_dictionary(row.evaluation) | {"play": str(row.play), "loss": row.loss} for row in ranked[:count]]
-        click.echo(json.dumps(rows))
+    if form != "table":
+        first = {"position_id": position.id, "roll": str(roll)}
+        places = enumerate(ranked[:count], start=1)
+        write_rows(
+            (
+                first | {"rank": rank, "play": str(row.play), "loss": row.loss} | vars(row.evaluation)
+                for rank, row in places
+            ),
+            form,
+        )
         return
     click.echo(format_board_text(position, roll=roll, stakes=match.stakes if match else None))
     click.echo("\n" + describe_plays(ranked, count))
@@ -86,15 +94,10 @@ def describe_plays(ranked: list[RankedPlay], count: int) -> str:
         found = row.evaluation
         won = f"{100 * found.win:5.1f} {100 * found.win_gammon:5.1f} {100 * found.win_backgammon:5.1f}"
         lost = f"{100 * (1 - found.win):5.1f} {100 * found.lose_gammon:5.1f} {100 * found.lose_backgammon:5.1f}"
-        loss = f"{-row.loss:+.4f}" if place > 1 else ""
+        loss = f"{row.loss:.4f}" if place > 1 else ""
         lines.append(
             f"{place:>3} {found.ply:>3}  {row.play!s:<26}{found.cubeless_equity:+8.4f}{loss:>9}   {won}  - {lost}"
         )
     if len(ranked) > count:
         lines.append(f"    and {len(ranked) - count} more")
     return "\n".join(lines)
-
-
-def as_dictionary(evaluation: Evaluation) -> dict[str, Any]:
-    """An evaluation for JSON."""
-    return vars(evaluation) | {"source": evaluation.source.name.lower()}

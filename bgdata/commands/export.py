@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from bgdata.bearoff.index import check_size
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 
 
 def write_gnubg_bearoff(
@@ -40,7 +40,7 @@ def parse_size(text: str) -> tuple[int, int]:
     """(points, checkers) of `6x9`. Raises UsageError."""
     match = re.fullmatch(r"(\d+)x(\d+)", text)
     if match is None:
-        raise UsageError(f"expected POINTSxCHECKERS such as 6x6, got {text}")
+        raise UsageError(f"expected POINTSxCHECKERS such as 6x6, got {shown(text)}")
     points, checkers = int(match[1]), int(match[2])
     check_size(points, checkers)
     return points, checkers

@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from bgdata.errors import UsageError
+from bgdata.commands.rows import write_rows
+from bgdata.errors import UsageError, shown
 from bgdata.store.build import readable_bytes, refresh_catalog
 from bgdata.store.housekeeping import Rubbish, remove, rubbish, sweep
 from bgdata.store.table import Table
@@ -39,29 +40,30 @@ def remove_version(warehouse: Warehouse, reference: str) -> None:
 def named_version(warehouse: Warehouse, reference: str) -> Table:
     """The version that `KIND/VARIANT/VERSION` names. Raises UsageError and MissingTableError."""
     if reference.count("/") != 2:
-        raise UsageError(f"expected KIND/VARIANT/VERSION, got {reference}; see: bgdata list")
+        raise UsageError(f"expected KIND/VARIANT/VERSION, got {shown(reference)}; see: bgdata list")
     return warehouse.open_reference(reference)
 
 
-def collect_garbage(warehouse: Warehouse, *, dry_run: bool, yes: bool) -> None:
+def collect_garbage(warehouse: Warehouse, form: str = "table", *, dry_run: bool, yes: bool) -> None:
     """Name what nobody needs or holds, ask where somebody can answer, and delete it. Raises MissingWarehouseError and
     VersionInUseError."""
     warehouse.require()
     found = rubbish(warehouse)
-    for entry in found:
-        click.echo(described(warehouse, entry))
+    if form != "table":
+        write_rows((entry._asdict() | {"path": name_of(warehouse, entry)} for entry in found), form)
+    for entry in found if form == "table" else ():
+        click.echo(f"{readable_bytes(entry.bytes):>8}  {name_of(warehouse, entry)}: {entry.reason}")
     total = readable_bytes(sum(entry.bytes for entry in found))
     if dry_run or not found:
-        click.echo(f"{total} would be freed" if found else "nothing to delete")
+        click.echo(f"{total} would be freed" if found else "nothing to delete", err=form != "table")
         return
     if not yes and sys.stdin.isatty():
         click.confirm(f"delete these {len(found)}, {total}?", abort=True, err=True)
     sweep(warehouse, found)
     refresh_catalog(warehouse)
-    click.echo(f"{total} freed")
+    click.echo(f"{total} freed", err=form != "table")
 
 
-def described(warehouse: Warehouse, entry: Rubbish) -> str:
-    """A line for one thing that may go."""
-    name = entry.path.relative_to(warehouse.root).as_posix()
-    return f"{readable_bytes(entry.bytes):>8}  {name}: {entry.reason}"
+def name_of(warehouse: Warehouse, entry: Rubbish) -> str:
+    """Where one thing that may go is in the warehouse."""
+    return entry.path.relative_to(warehouse.root).as_posix()

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from bgdata.commands.report import progress_bars
+from bgdata.commands.report import print_built, progress_bars
 from bgdata.errors import MissingFileError, MissingTableError, MissingWarehouseError, UsageError
 from bgdata.store.dataset import ImportedDataset
-from bgdata.store.manifest import Manifest
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
@@ -47,8 +46,12 @@ def current_version(warehouse: Warehouse, kind: str, variant: str) -> Table | No
         return None
 
 
-def print_report(manifest: Manifest, *, err: bool = False) -> None:
-    """How many lines gave rows, are comments, or were set aside, and why; `err` prints on standard error."""
+def print_report(table: Table, form: str = "table", *, err: bool = False) -> None:
+    """How many lines gave rows, are comments, or were set aside, and why; `err` prints on standard error, where the
+    report goes too if its figures are printed as data."""
+    manifest, err = table.manifest, err or form != "table"
+    if form != "table":
+        print_built(table, (), form)
     counts = {name: int(value) for name, value in manifest.statistics.items()}
     click.echo(
         f"{counts['lines_read']:,} lines read: {counts['lines_with_rows']:,} with rows, "

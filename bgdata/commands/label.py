@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
 from bgdata.commands.referee import table_size
-from bgdata.commands.report import progress_bars
+from bgdata.commands.report import print_built, progress_bars
 from bgdata.commands.rollout import label_positions as label_by_rollouts
 from bgdata.commands.rollout import network_parameters
 from bgdata.datasets._sources import find_source
@@ -18,7 +16,7 @@ from bgdata.datasets.engine_labels import DATASET as ENGINES
 from bgdata.datasets.engine_labels import EngineParameters
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.lookahead_labels import LookaheadParameters
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.evaluation.bearoff import SIZE
 from bgdata.evaluation.lookahead import MOST_PLY
 from bgdata.evaluation.player import open_player
@@ -37,7 +35,9 @@ OPTIONS = {
 ONE_SIDED = "bearoff_one_sided"
 
 
-def label_positions(warehouse: Warehouse, source: str, engine: str, options: dict[str, Any], given: set[str]) -> None:
+def label_positions(
+    warehouse: Warehouse, source: str, engine: str, options: dict[str, Any], given: set[str], form: str
+) -> None:
     """Build a table of labels and say what they are like; `given` names the options that are not defaults.
 
     Raises UsageError for options of another engine, InvalidParameterError, UnknownPlayerError for a program that is
@@ -45,13 +45,13 @@ def label_positions(warehouse: Warehouse, source: str, engine: str, options: dic
     """
     check_options(engine, given)
     if engine == "rollout":
-        label_by_rollouts(warehouse, source, options["network"], options)
+        label_by_rollouts(warehouse, source, options["network"], options, form)
     elif engine == "tables":
-        label_by_tables(warehouse, source, options["pairs"], options["seed"])
+        label_by_tables(warehouse, source, options["pairs"], options["seed"], form)
     elif engine == "lookahead" and options["ply"] in (None, 1):
-        label_by_lookahead(warehouse, source, options["network"], options["least_change"])
+        label_by_lookahead(warehouse, source, options["network"], options["least_change"], form)
     else:
-        label_by_engine(warehouse, source, engine, options)
+        label_by_engine(warehouse, source, engine, options, form)
 
 
 def check_options(engine: str, given: set[str]) -> None:
@@ -62,7 +62,7 @@ def check_options(engine: str, given: set[str]) -> None:
         raise UsageError(f"expected options of --engine {engine}: {known}, got --{wrong[0].replace('_', '-')}")
 
 
-def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_change: float) -> None:
+def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_change: float, form: str) -> None:
     """lookahead_labels."""
     place, recipe = find_source(warehouse, source)
     parameters = LookaheadParameters(
@@ -79,10 +79,10 @@ def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_ch
             f": the equity changes by {found['mean_absolute_change']:.4f} on average, at most "
             f"{found['largest_absolute_change']:.4f}"
         )
-    click.echo(line)
+    print_built(table, [line], form)
 
 
-def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any]) -> None:
+def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any], form: str) -> None:
     """engine_labels."""
     ply, (place, recipe) = options["ply"] or 0, find_source(warehouse, source)
     if engine == "lookahead":
@@ -97,15 +97,15 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
         parameters = EngineParameters(place, engine, ply, version, source_recipe=recipe)
     table = built(warehouse, ENGINES, parameters)
     who = table.array("engine").tobytes().decode()
-    click.echo(f"{table.manifest.rows:,} positions by {who}, {ply}-ply")
+    print_built(table, [f"{table.manifest.rows:,} positions by {who}, {ply}-ply"], form)
 
 
-def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int) -> None:
+def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, form: str) -> None:
     """bearoff_labels."""
     kind, _, size = source.partition("/")
     named = SIZE.fullmatch(size)
     if kind != ONE_SIDED or not named:
-        raise UsageError(f"expected a table of distributions, such as {ONE_SIDED}/10x15, got {source}")
+        raise UsageError(f"expected a table of distributions, such as {ONE_SIDED}/10x15, got {shown(source)}")
     points, checkers = table_size(warehouse, "", "to label by")
     exact_pairs = (pairs or BearoffParameters.pairs) // 4
     parameters = BearoffParameters(int(named[1]), f"{points}x{checkers}", pairs, exact_pairs, seed)
@@ -113,16 +113,15 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int) ->
     warehouse.open(ONE_SIDED, size)
     table = built(warehouse, BEAROFFS, parameters)
     found = table.manifest.statistics
-    click.echo(
+    line = (
         f"{table.manifest.rows:,} positions: {found['exact']:,.0f} exact, {found['combined']:,.0f} combined; "
         f"{found['with_gammons']:,.0f} with gammons"
     )
+    print_built(table, [line], form)
 
 
 def built(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters) -> Table:
-    """The version, whose folder is printed."""
+    """The version, with progress while it is built."""
     kind.check_parameters(parameters)
     with progress_bars() as progress:
-        table = warehouse.build(kind.name, parameters, progress=progress)
-    click.echo(table.folder)
-    return table
+        return warehouse.build(kind.name, parameters, progress=progress)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
@@ -14,6 +11,7 @@ from typing import Any
 import click
 import numpy as np
 
+from bgdata.commands.rows import write_rows
 from bgdata.datasets.matches import DATASET as MATCHES
 from bgdata.datasets.matches import matches_of, read_matches
 from bgdata.errors import InvalidGameError
@@ -95,21 +93,15 @@ def recorded(game: Game, turns: Sequence[ReplayedTurn]) -> RecordedGame:
     )
 
 
-def print_luck(games: Sequence[Analysed], form: str, *, games_only: bool) -> None:
-    """Print every turn and every game; as csv or json the turns, or with `games_only` the games."""
+def print_luck(games: Sequence[Analysed], form: str, *, by_game: bool) -> None:
+    """Print every turn and every game; as csv or json the turns, or with `by_game` the games."""
     if form == "table":
         for analysed in games:
-            if not games_only:
+            if not by_game:
                 click.echo("\n".join(turn_lines(analysed)) + "\n")
         click.echo("\n".join(game_lines(games)))
         return
-    rows = [game_row(each) for each in games] if games_only else [row for each in games for row in turn_rows(each)]
-    if form == "json":
-        click.echo(json.dumps(rows))
-        return
-    writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [])
-    writer.writeheader()
-    writer.writerows(rows)
+    write_rows(map(game_row, games) if by_game else (row for each in games for row in turn_rows(each)), form)
 
 
 def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
@@ -132,7 +124,7 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
 
 
 def game_row(analysed: Analysed) -> dict[str, Any]:
-    """One game, points to player 0 but for what each player has of his own; null where the game was not finished."""
+    """One game, points to player 0 but for what each player has alone; NaN where the game was not finished."""
     found = analysed.totals
     return {
         "game_number": analysed.game.number,
@@ -140,21 +132,16 @@ def game_row(analysed: Analysed) -> dict[str, Any]:
         "player_1": analysed.match.players[1],
         "turns": len(analysed.plays),
         "cube_value": analysed.cube_value,
-        "result": known(found.result),
+        "result": found.result,
         "luck_0": found.luck[0],
         "luck_1": found.luck[1],
         "skill_0": found.skill[0],
         "skill_1": found.skill[1],
         "net_luck": found.net_luck,
         "net_skill": found.net_skill,
-        "net_drift": known(found.net_drift),
-        "hedged": known(found.hedged),
+        "net_drift": found.net_drift,
+        "hedged": found.hedged,
     }
-
-
-def known(value: float) -> float | None:
-    """The value, or nothing in place of not a number."""
-    return None if isnan(value) else value
 
 
 def turn_lines(analysed: Analysed) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,15 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.commands.options import parse_score
-from bgdata.commands.report import progress_bars
+from bgdata.commands.options import parse_away
+from bgdata.commands.report import print_built, progress_bars
 from bgdata.commands.rollout import network_parameters
+from bgdata.commands.rows import write_rows
 from bgdata.datasets.match_equity import DATASET, MatchEquityParameters
 from bgdata.datasets.met_xml import described, met_name
-from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.match_equity import GameMwc, MatchEquity
 from bgdata.equity.stored_met import find_met
-from bgdata.errors import CorruptFileError, InvalidScoreError, UsageError
+from bgdata.errors import CorruptFileError, UsageError
 from bgdata.formats.met_xml import MetTable, read_met, write_met
 from bgdata.game.match import MatchScore
 from bgdata.store.warehouse import Warehouse
@@ -26,7 +27,7 @@ SIDES = 1e-9  # tables whose chances for both sides differ by less are the same 
 MOST_SHOWN = 15  # points to go of a comparison that nobody asked more of
 
 
-def build_met(warehouse: Warehouse, network: str, options: dict[str, Any]) -> None:
+def build_met(warehouse: Warehouse, network: str, options: dict[str, Any], form: str) -> None:
     """Build a table and print its figures. Raises InvalidParameterError, and MissingTableError for a network that is
     not there."""
     given = {} if options["row"] else network_parameters(warehouse, network)
@@ -34,6 +35,9 @@ def build_met(warehouse: Warehouse, network: str, options: dict[str, Any]) -> No
     DATASET.check_parameters(parameters)
     with progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress)
+    if form != "table":
+        print_built(table, (), form)
+        return
     met = find_met(warehouse, DATASET.slug(parameters))
     figures = table.manifest.statistics
     click.echo(f"{met.name}: to {met.length}-away, gammon rate {100 * figures['gammon_rate']:.2f} %")
@@ -58,22 +62,45 @@ def open_met(warehouse: Warehouse, text: str) -> MatchEquity:
     return table.met
 
 
-def show_met(met: MatchEquity, length: int | None, score: str, *, is_post_crawford: bool) -> None:
-    """Print a table in percent, or what is played for at one score. Raises UsageError or InvalidScoreError."""
-    if score:
-        click.echo("\n".join(score_lines(met, score_of(score, is_post_crawford))))
+def show_score(met: MatchEquity, away: str, form: str, *, is_crawford: bool) -> None:
+    """Print what is played for at one score, in percent. Raises UsageError or InvalidScoreError."""
+    score = parse_away(away, is_crawford=is_crawford)
+    if form != "table":
+        write_rows(score_rows(met, score), form)
         return
+    click.echo("\n".join(score_lines(met, score)))
+
+
+def show_met(met: MatchEquity, length: int | None, form: str) -> None:
+    """Print a table, for people in percent."""
     shown = min(length or met.length, met.length)
+    if form != "table":
+        write_rows(({"met": met.name} | row for row in cell_rows({"mwc": met.cells[:, 1:, 1:]}, shown)), form)
+        return
     click.echo(f"{met.name}: chance (%) of winning the match before a game, who needs so many points (rows)")
     click.echo("against so many of the opponent (columns); 1-away is the Crawford game\n")
     cells = 100 * met.cells[0, 1 : shown + 1, 1 : shown + 1]
     click.echo("\n".join([*grid_lines(cells, "{:6.2f}"), "", *post_crawford_lines(met, shown)]))
 
 
-def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None) -> None:
+def cell_rows(columns: Mapping[str, NDArray[np.float64]], length: int) -> Iterator[dict[str, Any]]:
+    """A row for each score that all columns float64[2, n, n] have, as the table `match_equity` has them."""
+    chances = np.stack([cells[:, :length, :length] for cells in columns.values()])
+    for part, away, opponent_away in np.argwhere(np.isfinite(chances).all(axis=0)).tolist():
+        score = {"is_post_crawford": bool(part), "away": away + 1, "opponent_away": opponent_away + 1}
+        yield score | dict(zip(columns, chances[:, part, away, opponent_away].tolist(), strict=True))
+
+
+def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None, form: str) -> None:
     """Print the differences of two tables in percent points, and how large they are."""
     shown = min(length or MOST_SHOWN, one.length, other.length)
-    differences = one.cells[:, 1 : shown + 1, 1 : shown + 1] - other.cells[:, 1 : shown + 1, 1 : shown + 1]
+    own, others = (table.cells[:, 1 : shown + 1, 1 : shown + 1] for table in (one, other))
+    differences = own - others
+    if form != "table":
+        names = {"met": one.name, "other_met": other.name}
+        columns = {"mwc": own, "other_mwc": others, "difference": differences}
+        write_rows((names | row for row in cell_rows(columns, shown)), form)
+        return
     click.echo(f"{one.name} less {other.name}, in percent points, to {shown}-away\n")
     click.echo("\n".join(grid_lines(100 * differences[0], "{:+6.2f}")))
     click.echo("\n" + "\n".join(difference_lines(differences)))
@@ -93,19 +120,39 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
             )
 
 
-def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
-    """What is played for at a score, for cubes that can still matter."""
-    yield f"{score} by {met.name}: {100 * met.at(score):.3f} %"
-    yield f"{'cube':>4}  {'win':>8} {'gammon':>8} {'lose':>8} {'gammon':>8}   {'gammon value':>12}  {'take point':>10}"
+def score_rows(met: MatchEquity, score: MatchScore) -> Iterator[dict[str, Any]]:
+    """What is played for at a score, for cubes that can still matter: chances to win the match."""
     cube_value = 1
     while True:
         game = met.game(score, cube_value)
-        shown = " ".join(f"{100 * mwc:8.3f}" for mwc in (*game.win[:2], *game.lose[:2]))
-        take = f"{100 * met.take_point(score, cube_value):9.2f} %" if not score.is_crawford else f"{'-':>11}"
-        yield f"{cube_value:>4}  {shown}   {game.gammon_value:12.3f}  {take}"
+        yield {
+            "met": met.name,
+            **{name: getattr(score, name) for name in ("away", "opponent_away", "is_crawford")},
+            "mwc": met.at(score),
+            "cube_value": cube_value,
+            **dict(zip(("mwc_win", "mwc_win_gammon", "mwc_lose", "mwc_lose_gammon"), ends_of(game), strict=True)),
+            "gammon_value": game.gammon_value,
+            "take_point": None if score.is_crawford else met.take_point(score, cube_value),
+        }
         if cube_value >= max(score.away, score.opponent_away) or score.is_crawford:
             return
         cube_value *= 2
+
+
+def ends_of(game: GameMwc) -> tuple[float, ...]:
+    """Chances to win the match after a single game or a gammon, won and lost."""
+    return (*game.win[:2], *game.lose[:2])
+
+
+def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
+    """The same for people, in percent."""
+    yield f"{score} by {met.name}: {100 * met.at(score):.3f} %"
+    yield f"{'cube':>4}  {'win':>8} {'gammon':>8} {'lose':>8} {'gammon':>8}   {'gammon value':>12}  {'take point':>10}"
+    for row in score_rows(met, score):
+        ends = ("mwc_win", "mwc_win_gammon", "mwc_lose", "mwc_lose_gammon")
+        chances = " ".join(f"{100 * row[name]:8.3f}" for name in ends)
+        take = f"{100 * row['take_point']:9.2f} %" if row["take_point"] is not None else f"{'-':>11}"
+        yield f"{row['cube_value']:>4}  {chances}   {row['gammon_value']:12.3f}  {take}"
 
 
 def grid_lines(cells: NDArray[np.float64], form: str) -> Iterator[str]:
@@ -129,14 +176,6 @@ def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
 def shown_chances(values: Sequence[float] | NDArray[np.float64]) -> str:
     """Chances in percent, `-` for what is not there."""
     return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
-
-
-def score_of(text: str, is_post_crawford: bool) -> MatchScore:
-    """The score of `3-5`: points that the player and the opponent need. Raises UsageError or InvalidScoreError."""
-    away, opponent_away = parse_score(text, "a score such as 3-5, points to go of both sides", repr(text))
-    if is_post_crawford and 1 not in (away, opponent_away):
-        raise InvalidScoreError(f"expected a side that is 1-away after the crawford game, got {text}")
-    return MatchScore(away, opponent_away, not is_post_crawford and (away == 1) != (opponent_away == 1))
 
 
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:

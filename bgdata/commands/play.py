@@ -18,9 +18,9 @@ from bgdata.errors import IllegalPlayError
 from bgdata.evaluation.mapped_player import MappedPlayer
 from bgdata.evaluation.player import Player
 from bgdata.formats import matches
-from bgdata.formats.board_text import format_board_text
 from bgdata.formats.lines import write_bytes
 from bgdata.formats.mat import format_mat
+from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.outcome import game_outcome
 from bgdata.game.plays import Play, find_play, legal_plays
@@ -121,7 +121,7 @@ def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str] = ask) 
 
 
 def take_turn(game: Game, player: MappedPlayer, ask: Callable[[str], str]) -> None:
-    """One turn of the person: until he plays, goes back, or leaves."""
+    """One turn of the person: up to a play, a step back, or leaving."""
     roll, turn = game.roll, game.turn
     plays = legal_plays(game.position, roll)
     click.echo("\n" + format_board_text(game.position, roll=roll) + "\n")

@@ -2,56 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import isclose
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 
 from bgdata.bearoff.index import position_index
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
-from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
+from bgdata.commands.rows import write_rows
+from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError, UsageError
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
 PIPS_PER_ROLL = 49 / 6
+COLUMNS = (  # of a probe as data
+    *("position_id", "source", "method", "error_bound", "win", "win_gammon", "lose_gammon"),
+    *("cubeless", "owned", "centered", "opponent_owned", "cube_action"),
+    *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),
+)
+
+Found = dict[str, Any]
 
 
-def print_probe(warehouse: Warehouse, position_id: str, gnubg_files: tuple[Path, ...] = ()) -> None:
+def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] = (), form: str = "table") -> None:
     """Print what each table, and each of gnubg's files given, says of a position.
 
     Raises InvalidPositionError, NotCoveredError, or CorruptFileError for a file.
     """
-    on_roll, opponent = rows_of(position_id)
-    print_layouts(position_id, on_roll, opponent)
+    position = Position(text)
+    on_roll, opponent = rows_of(position)
     warehouse.require()
-    found = print_exact(warehouse, on_roll, opponent)
-    found |= print_one_sided(warehouse, on_roll, opponent)
-    for path in gnubg_files:
-        print_gnubg(path, on_roll, opponent)
+    found = [*exact_rows(warehouse, on_roll, opponent), *one_sided_rows(warehouse, on_roll, opponent)]
+    found += [gnubg_row(path, on_roll, opponent) for path in gnubg_files]
     if not found:
         furthest = max(point for row in (on_roll, opponent) for point in range(1, 25) if row[point - 1])
         raise NotCoveredError(
             f"expected a position that a table covers, got a checker on point {furthest}; see: bgdata list"
         )
+    if form != "table":
+        identity = {"position_id": position.id}
+        write_rows((dict.fromkeys(COLUMNS) | identity | known_columns(row) for row in found), form)
+        return
+    print_layouts(position)
+    for row in found:
+        click.echo("\n" + "\n".join(described(warehouse, row)))
 
 
-def rows_of(position_id: str) -> tuple[list[int], list[int]]:
+def known_columns(row: Found) -> Found:
+    """What a row has for `COLUMNS`."""
+    return {name: value for name, value in row.items() if name in COLUMNS}
+
+
+def rows_of(position: Position) -> tuple[list[int], list[int]]:
     """Checkers of the player on roll and of the opponent, by point. Raises InvalidPositionError or NotCoveredError for
     what is no bearoff in progress."""
-    opponent, on_roll = (list(row) for row in Position.from_id(position_id).rows)
+    opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
     if on_roll[24] or opponent[24]:
-        raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position_id}")
-    if not any(on_roll) or not any(opponent):
-        raise InvalidPositionError(f"expected a game in progress, got a side without checkers in {position_id}")
+        raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position.id}")
     return on_roll, opponent
 
 
-def print_layouts(position_id: str, on_roll: list[int], opponent: list[int]) -> None:
+def print_layouts(position: Position) -> None:
     """Both sides in words."""
-    click.echo(f"{position_id}: the player on roll is about to roll")
+    opponent, on_roll = position.rows
+    click.echo(f"{position.id}: the player on roll is about to roll")
     for name, row in (("on roll", on_roll), ("opponent", opponent)):
         places = " ".join(f"{point}pt:{count}" for point, count in enumerate(row[:24], start=1) if count)
         pips = sum(point * count for point, count in enumerate(row[:24], start=1))
@@ -63,44 +83,126 @@ def covering(warehouse: Warehouse, kind: str) -> list[Table]:
     return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
 
 
-def print_exact(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> bool:
-    """Equities and cube actions of the smallest two-sided table that covers the position."""
+def exact_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+    """Equities and cube actions of the smallest two-sided table that covers the position, if one does."""
     for table in covering(warehouse, "bearoff_two_sided"):
         reader = TwoSidedTable(table)
         try:
             equities = reader.probe(on_roll, opponent)
         except (NotCoveredError, InvalidPositionError):
             continue
-        bound = table.manifest.statistics["cubeless_error_bound"]
-        click.echo(f"\nexact, {table.name} (each within {bound:.2g})")
-        chance = "" if reader.limit > 1 else f"  (win chance {(equities.cubeless + 1) / 2:.6f})"
-        click.echo(f"  cubeless equity           {equities.cubeless:+.6f}{chance}")
-        click.echo("  no-double equity per unit cube, and the right cube action")
-        click.echo(f"    cube centered           {equities.centered:+.6f}  {cube_action(equities.centered, equities)}")
-        click.echo(
-            f"    owned by player on roll {equities.owned:+.6f}  {cube_action(equities.owned, equities, 'redouble')}"
-        )
-        click.echo(f"    owned by opponent       {equities.opponent_owned:+.6f}")
-        return True
-    return False
+        yield {
+            "source": table.name,
+            "method": "exact",
+            "error_bound": table.manifest.statistics["cubeless_error_bound"],
+            "win": None if reader.limit > 1 else (equities.cubeless + 1) / 2,
+            **equities._asdict(),
+            "cube_action": cube_action(equities.centered, equities).partition(":")[0],
+            "equities": equities,
+        }
+        return
 
 
-def print_gnubg(path: Path, on_roll: list[int], opponent: list[int]) -> None:
-    """What one of gnubg's files says of the position."""
+def one_sided_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+    """Rolls of each side, and what combining them says, by the smallest table that covers both."""
+    for table in covering(warehouse, "bearoff_one_sided"):
+        reader = RaceTable(table)
+        try:
+            chances = [reader.probe_chances(row) for row in (on_roll, opponent)]
+        except (NotCoveredError, InvalidPositionError):
+            continue
+        means = [float(reader.probe_mean_rolls(row)) for row in (on_roll, opponent)]
+        sds = [float(reader.probe_sd_rolls(row)) for row in (on_roll, opponent)]
+        win = off_first(*chances)
+        yield {
+            "source": table.name,
+            "method": "combined",
+            **dict(zip(("mean_rolls", "opponent_mean_rolls"), means, strict=True)),
+            **dict(zip(("sd_rolls", "opponent_sd_rolls"), sds, strict=True)),
+            "win": win,
+            "cubeless": 2 * win - 1,
+            **gammons(warehouse, on_roll, opponent, *chances),
+        }
+        return
+
+
+def gammons(
+    warehouse: Warehouse, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
+) -> Found:
+    """Approximate gammon chances of the sides that still have all 15 checkers, and the table that they are from."""
+    for table in covering(warehouse, "bearoff_gammon"):
+        reader, found = RaceTable(table), Found()
+        try:
+            if sum(opponent) == 15:
+                found["win_gammon"] = off_first(ours, reader.probe_chances(opponent))
+            if sum(on_roll) == 15:
+                found["lose_gammon"] = 1 - off_first(reader.probe_chances(on_roll), theirs)
+        except (NotCoveredError, BgdataError):
+            continue
+        return found | {"gammon_source": table.name}
+    return {}
+
+
+def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
+    """What one of gnubg's files says of the position. Raises NotCoveredError, CorruptFileError, or UsageError."""
     file = open_gnubg_bearoff(path)
     indexes = [position_index(fitted(row, file.points)) for row in (on_roll, opponent)]
     if max(indexes) >= len(file):
         raise NotCoveredError(f"expected a position with at most {file.checkers} checkers a side for {path}")
-    click.echo(f"\ngnubg, {path}")
+    found: Found = {"source": str(path), "method": "gnubg"}
     if isinstance(file, GnubgTwoSided):
-        for name, equity in file.probe(*indexes)._asdict().items():
-            if equity is not None:
-                click.echo(f"  {name:<15} {equity:+.6f}")
-    elif isinstance(file, GnubgOneSided):
-        for name, index in zip(("on roll", "opponent"), indexes, strict=True):
-            click.echo(f"  {name:<9} mean {file.mean_rolls(index):.5f}")
-        chance = off_first(*(file.probe_chances(index) for index in indexes))
-        click.echo(f"  combined: win chance {chance:.6f}, cubeless equity {2 * chance - 1:+.6f}")
+        return found | file.probe(*indexes)._asdict()
+    if not isinstance(file, GnubgOneSided):
+        raise UsageError(f"expected a one-sided or two-sided table, got one of hypergammon: {path}")
+    win = off_first(*(file.probe_chances(index) for index in indexes))
+    means = zip(("mean_rolls", "opponent_mean_rolls"), map(file.mean_rolls, indexes), strict=True)
+    return found | dict(means) | {"win": win, "cubeless": 2 * win - 1}
+
+
+def described(warehouse: Warehouse, row: Found) -> Iterator[str]:
+    """What one table says, in lines of text."""
+    if row["method"] == "exact":
+        return exact_lines(row, row["equities"])
+    if row["method"] == "combined":
+        return one_sided_lines(warehouse, row)
+    return gnubg_lines(row)
+
+
+def exact_lines(row: Found, equities: Equities) -> Iterator[str]:
+    """Equities and cube actions of a two-sided table."""
+    chance = "" if row["win"] is None else f"  (win chance {row['win']:.6f})"
+    yield f"exact, {row['source']} (each within {row['error_bound']:.2g})"
+    yield f"  cubeless equity           {equities.cubeless:+.6f}{chance}"
+    yield "  no-double equity per unit cube, and the right cube action"
+    yield f"    cube centered           {equities.centered:+.6f}  {cube_action(equities.centered, equities)}"
+    yield f"    owned by player on roll {equities.owned:+.6f}  {cube_action(equities.owned, equities, 'redouble')}"
+    yield f"    owned by opponent       {equities.opponent_owned:+.6f}"
+
+
+def one_sided_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
+    """Rolls, and chances combined."""
+    yield f"one-sided, {row['source']}: rolls to bear off"
+    for name, side in (("on roll", ""), ("opponent", "opponent_")):
+        mean, sd = row[f"{side}mean_rolls"], row[f"{side}sd_rolls"]
+        yield f"  {name:<9} mean {mean:.5f}, standard deviation {sd:.5f}, EPC {mean * PIPS_PER_ROLL:.2f}"
+    yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
+    yield from known_error(warehouse)
+    for name in ("win_gammon", "lose_gammon"):
+        if name in row:
+            yield f"  {name.replace('_', ' '):<11} {row[name]:.6f} (approximate: {row['gammon_source']})"
+
+
+def gnubg_lines(row: Found) -> Iterator[str]:
+    """What a file of gnubg says."""
+    yield f"gnubg, {row['source']}"
+    if "mean_rolls" not in row:
+        for name in ("cubeless", "owned", "centered", "opponent_owned"):
+            if row[name] is not None:
+                yield f"  {name:<15} {row[name]:+.6f}"
+        return
+    for name, side in (("on roll", ""), ("opponent", "opponent_")):
+        yield f"  {name:<9} mean {row[f'{side}mean_rolls']:.5f}"
+    yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
 
 
 def cube_action(no_double: float, equities: Equities, verb: str = "double") -> str:
@@ -111,45 +213,6 @@ def cube_action(no_double: float, equities: Equities, verb: str = "double") -> s
     return f"{verb}, {'pass' if 2 * equities.opponent_owned >= 1 else 'take'}: {doubled:+.6f}"
 
 
-def print_one_sided(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> bool:
-    """Rolls of each side, and what combining them says."""
-    for table in covering(warehouse, "bearoff_one_sided"):
-        reader = RaceTable(table)
-        try:
-            chances = [reader.probe_chances(row) for row in (on_roll, opponent)]
-        except (NotCoveredError, InvalidPositionError):
-            continue
-        click.echo(f"\none-sided, {table.name}: rolls to bear off")
-        for name, row in (("on roll", on_roll), ("opponent", opponent)):
-            mean, sd = reader.probe_mean_rolls(row), reader.probe_sd_rolls(row)
-            click.echo(f"  {name:<9} mean {mean:.5f}, standard deviation {sd:.5f}, EPC {mean * PIPS_PER_ROLL:.2f}")
-        chance = off_first(*chances)
-        click.echo(
-            f"  combined: win chance {chance:.6f}, cubeless equity {2 * chance - 1:+.6f}{known_error(warehouse)}"
-        )
-        print_gammons(warehouse, on_roll, opponent, *chances)
-        return True
-    return False
-
-
-def print_gammons(
-    warehouse: Warehouse, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
-) -> None:
-    """Gammon chances of the sides that still have all 15 checkers."""
-    for table in covering(warehouse, "bearoff_gammon"):
-        reader = RaceTable(table)
-        try:
-            if sum(opponent) == 15:
-                saved = reader.probe_chances(opponent)
-                click.echo(f"  win gammon  {off_first(ours, saved):.6f} (approximate: {table.name})")
-            if sum(on_roll) == 15:
-                saved = reader.probe_chances(on_roll)
-                click.echo(f"  lose gammon {1 - off_first(saved, theirs):.6f} (approximate: {table.name})")
-        except (NotCoveredError, BgdataError):
-            continue
-        return
-
-
 def off_first(first: np.ndarray, second: np.ndarray) -> float:
     """Chance that the side that rolls first needs no more rolls than the other."""
     tail = second[::-1].cumsum()[::-1]
@@ -157,13 +220,12 @@ def off_first(first: np.ndarray, second: np.ndarray) -> float:
     return float(first[:length] @ tail[:length])
 
 
-def known_error(warehouse: Warehouse) -> str:
+def known_error(warehouse: Warehouse) -> Iterator[str]:
     """What `bearoff_error` measured, where it is built."""
     for table in covering(warehouse, "bearoff_error")[-1:]:
         statistics = table.manifest.statistics
-        return (
-            f"\n  (over all pairs of {table.manifest.variant} the combined equity is off by "
+        yield (
+            f"  (over all pairs of {table.manifest.variant} the combined equity is off by "
             f"{statistics['mean_absolute_difference']:.4f} on average, {statistics['smallest_difference']:+.4f} to "
             f"{statistics['largest_difference']:+.4f})"
         )
-    return ""

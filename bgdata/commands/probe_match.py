@@ -2,49 +2,69 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
-from bgdata.commands.options import parse_score
+from bgdata.commands.cube_options import chosen_stakes
 from bgdata.commands.probe import print_layouts, rows_of
 from bgdata.commands.report import progress_bars
+from bgdata.commands.rows import write_rows
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.stored_met import default_met
-from bgdata.errors import NotCoveredError
-from bgdata.game.match import CubeOwner
+from bgdata.errors import NotCoveredError, UsageError
+from bgdata.game.identifiers import parse_identifier
+from bgdata.game.match import CubeOwner, MatchScore, Stakes
+from bgdata.game.position import Position
 from bgdata.store.warehouse import Warehouse
 
 
-class MatchStakes(NamedTuple):
-    """What the command line says of score and cube."""
+def match_stakes(text: str, options: Mapping[str, Any]) -> Stakes | None:
+    """The score of a match and its cube, as the position or options say; None for money play. Raises
+    InvalidPositionError, InvalidScoreError, and UsageError for options that need a score."""
+    _, match = parse_identifier(text)
+    if options["away"] is None and (match is None or not isinstance(match.stakes.score, MatchScore)):
+        if options["crawford"] or options["cube_value"] or options["owner"] or options["met"]:
+            raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
+        return None
+    stakes = chosen_stakes(match, options)
+    checked_owner(stakes.cube.value, stakes.cube.owner)
+    return stakes
 
-    away: str
-    is_crawford: bool
-    cube_value: int
-    cube_owner: str
-    met: str
 
-
-def print_match_probe(warehouse: Warehouse, position_id: str, stakes: MatchStakes) -> None:
+def print_match_probe(warehouse: Warehouse, text: str, stakes: Stakes, met: str, form: str = "table") -> None:
     """Print exact MWC and the right cube action. Raises UsageError, InvalidScoreError, InvalidParameterError,
     NotCoveredError or MissingTableError."""
-    on_roll, opponent = rows_of(position_id)
-    parameters = parameters_of(warehouse, stakes)
+    position = Position(text)
+    on_roll, opponent = rows_of(position)
+    parameters = parameters_of(warehouse, stakes, met)
     DATASET.check_parameters(parameters)
-    owner = checked_owner(stakes.cube_value, stakes.cube_owner)
+    owner = stakes.cube.owner
     parameters = covering(warehouse, parameters, on_roll, opponent)
     with progress_bars(notes=False) as progress:
         reader = MatchTable(warehouse.build(DATASET.name, parameters, progress=progress))
     decision = reader.probe_layouts(on_roll, opponent, owner)
-    print_layouts(position_id, on_roll, opponent)
+    if form != "table":
+        write_rows([{"position_id": position.id} | as_row(reader, decision, owner)], form)
+        return
+    print_layouts(position)
     held = "centered" if owner == CubeOwner.CENTERED else f"owned by {owner.replace('_', ' ')}"
     bound = reader.table.manifest.statistics["mwc_error_bound"]
     click.echo(f"\n{reader.score}, cube {reader.cube_value} {held}, by {reader.met}")
     click.echo(f"exact, {reader.table.name} (each within {bound:.2g})")
     print_decision(reader, decision)
+
+
+def as_row(reader: MatchTable, decision: MatchDecision, owner: CubeOwner) -> dict[str, Any]:
+    """A decision as data: chances to win the match."""
+    score = {name: getattr(reader.score, name) for name in ("away", "opponent_away", "is_crawford")}
+    cube = {"cube_value": reader.cube_value, "cube_owner": str(owner), "met": reader.met}
+    bound = reader.table.manifest.statistics["mwc_error_bound"]
+    found = {"source": reader.table.name, "error_bound": bound, **decision._asdict()}
+    return score | cube | found | {"mwc": decision.mwc, "cube_action": decision.action}
 
 
 def print_decision(reader: MatchTable, decision: MatchDecision) -> None:
@@ -61,17 +81,16 @@ def print_decision(reader: MatchTable, decision: MatchDecision) -> None:
     click.echo(f"  right: {decision.action}, mwc {decision.mwc:.6f}")
 
 
-def parameters_of(warehouse: Warehouse, stakes: MatchStakes) -> MatchBearoffParameters:
-    """The recipe of the table, for 6 points and 6 checkers. Raises UsageError or MissingTableError."""
-    expected = "points to go of both sides, the player on roll first, such as 3-5"
-    away, opponent_away = parse_score(stakes.away, expected)
+def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearoffParameters:
+    """The recipe of the table, for 6 points and 6 checkers. Raises MissingTableError."""
+    assert isinstance(stakes.score, MatchScore)
     return DATASET.completed(
         MatchBearoffParameters(
-            away=away,
-            opponent_away=opponent_away,
-            is_crawford=int(stakes.is_crawford),
-            cube_value=stakes.cube_value,
-            met=stakes.met or default_met(warehouse),
+            away=stakes.score.away,
+            opponent_away=stakes.score.opponent_away,
+            is_crawford=int(stakes.score.is_crawford),
+            cube_value=stakes.cube.value,
+            met=met or default_met(warehouse),
         ),
         warehouse,
     )

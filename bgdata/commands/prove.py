@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from bgdata.commands.report import progress_bars
+from bgdata.commands.rows import Row, write_rows
 from bgdata.errors import ManifestFormatError, MissingTableError, UsageError
 from bgdata.process import keeping_nothing, when_cut_off
 from bgdata.store.build import refresh_catalog
@@ -24,7 +25,9 @@ from bgdata.store.verify import RECOMPUTED, Status, verify, verify_files
 from bgdata.store.warehouse import Warehouse
 
 
-def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, *, repair: bool) -> bool:
+def verify_warehouse(
+    warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
+) -> bool:
     """Check every version (of one kind), print what was found, and repair when asked; returns whether all hold."""
     tables = list(warehouse.versions(kind))
     if not tables:
@@ -32,10 +35,13 @@ def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int | None,
     failed: dict[str, Table] = {}
     counts = Counter[Status]()
     recomputed: dict[str, str] = {}
+    rows: list[Row] = []
     with progress_bars() as progress:
         findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
         for finding in chain(findings, verify_files(warehouse) if kind is None else ()):
             counts[finding.status] += 1
+            found = {"subject": finding.subject, "check": finding.check, "status": str(finding.status)}
+            rows.append(found | {"finding": finding.text})
             if finding.status is Status.FAILED:
                 progress.note(f"FAILED {finding.subject}: {finding.check}: {finding.text}")
                 if finding.table:
@@ -49,7 +55,10 @@ def verify_warehouse(warehouse: Warehouse, kind: str | None, sample: int | None,
             elif finding.check == "lock" and finding.table:
                 progress.note(f"ok     {finding.subject}: {recomputed[finding.subject]}")
     passed, skipped, wrong = (counts[status] for status in (Status.PASSED, Status.SKIPPED, Status.FAILED))
-    click.echo(f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed")
+    if form != "table":
+        write_rows(rows, form)
+    summary = f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed"
+    click.echo(summary, err=form != "table")
     if not repair or not wrong:
         return not wrong
     for table in sorted(failed.values(), key=lambda table: warehouse.kind(table.folder.parts[-3]).takes_files):
@@ -89,10 +98,10 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
         table.folder.rename(aside)
     with progress_bars() as progress:
         built = warehouse.build(name, parameters, progress=progress, inputs=inputs)
-    click.echo(f"repaired {built.name}; the damaged files are in {aside}")
+    click.echo(f"repaired {built.name}; the damaged files are in {aside}", err=True)
 
 
-def rebuild_and_compare(warehouse: Warehouse, kind: str | None, *, is_all: bool = False) -> bool:
+def rebuild_and_compare(warehouse: Warehouse, kind: str | None, form: str = "table", *, is_all: bool = False) -> bool:
     """Build all that the lock lists into a temporary folder and compare digests; returns whether all are equal.
 
     Versions that come with the package are only copied, which compares their hashes, unless `is_all`.
@@ -104,7 +113,7 @@ def rebuild_and_compare(warehouse: Warehouse, kind: str | None, *, is_all: bool 
     aside_root = warehouse.staging if warehouse.root.is_dir() else None
     if aside_root:
         aside_root.mkdir(exist_ok=True)
-    equal = True
+    rows: list[dict[str, object]] = []
     with (
         tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder,
         when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
@@ -119,13 +128,18 @@ def rebuild_and_compare(warehouse: Warehouse, kind: str | None, *, is_all: bool 
             is_computed = is_all and declared.published(parameters) is not None
             table = aside.build(entry.dataset, parameters, progress=progress, force=is_computed)
             found = table.manifest.digest
-            equal &= found == entry.digest
+            is_copy = is_published(declared, table)
+            row = {"is_same": found == entry.digest, "is_rebuilt": not is_copy, "rebuilt_digest": found}
+            rows.append({**vars(entry), **row})
             verdict = "same  " if found == entry.digest else "DIFFERS"
-            how = "hashes only, from the package" if is_published(declared, table) else "rebuilt"
-            click.echo(f"{verdict} {entry.dataset}/{entry.variant}: locked {entry.digest[:16]}, {how} {found[:16]}")
-            if is_published(declared, table):
-                click.echo(f"        not computed again, which took {duration(table.manifest.seconds)}; --all does it")
-    return equal
+            how = "hashes only, from the package" if is_copy else "rebuilt"
+            line = f"{verdict} {entry.dataset}/{entry.variant}: locked {entry.digest[:16]}, {how} {found[:16]}"
+            if is_copy:
+                line += f"\n        not computed again, which took {duration(table.manifest.seconds)}; --all does it"
+            click.echo(line, err=form != "table")
+    if form != "table":
+        write_rows(rows, form)
+    return all(row["is_same"] for row in rows)
 
 
 def duration(seconds: float) -> str:

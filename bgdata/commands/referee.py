@@ -11,7 +11,7 @@ from bgdata.commands.benchmark import full_name
 from bgdata.commands.query import run_query
 from bgdata.commands.report import progress_bars
 from bgdata.datasets.referee_scores import DATASET, RefereeParameters
-from bgdata.errors import MissingTableError, UsageError
+from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.evaluation.bearoff import SIZE, sizes
 from bgdata.evaluation.player import open_player
 from bgdata.game.dice import roll_of
@@ -56,7 +56,7 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
     for a name that is no size, and MissingTableError, which says what the table is wanted for."""
     size = SIZE.fullmatch(name)
     if name and not size:
-        raise UsageError(f"expected a size such as 6x9, got {name!r}")
+        raise UsageError(f"expected a size such as 6x9, got {shown(name)}")
     have = sizes(warehouse, KIND)
     wanted = (int(size[1]), int(size[2])) if size else max(have, key=lambda each: layout_count(*each), default=(6, 9))
     if wanted not in have:
@@ -94,7 +94,7 @@ def worst_decisions(table: Table, count: int = 5) -> Iterator[str]:
     for row in rows:
         if len(lines) == count:
             break
-        position = Position.from_board(table.array("boards")[row].tolist())
+        position = Position(table.array("boards")[row].tolist())
         roll = roll_of(*table.array("rolls")[row].tolist())
         plays = {tuple(play.next_position.board): str(play) for play in legal_plays(position, roll)}
         chosen, best = (plays[tuple(table.array(name)[row].tolist())] for name in ("chosen", "best"))

@@ -1,21 +1,20 @@
-"""Lists, explanations and progress on a terminal."""
+"""Lists, what was built, and progress on a terminal."""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bgdata.commands.rows import Row, write_rows
 from bgdata.errors import BgdataError
 from bgdata.process import when_cut_off
-from bgdata.store.checks import sql_checks
-from bgdata.store.dataset import Dataset, Input, Parameters
+from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
@@ -27,23 +26,55 @@ if TYPE_CHECKING:
 LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked about
 
 
-def print_kinds(warehouse: Warehouse) -> None:
+def print_kinds(warehouse: Warehouse, form: str = "table") -> None:
     """One line for each kind, and one for each of its versions; a `*` marks the current one of a variant."""
-    for name, kind in warehouse.kinds.items():
+    if form != "table":
+        write_rows(listed_rows(warehouse), form)
+    for name, kind in warehouse.kinds.items() if form == "table" else ():
         defaults = ", ".join(kind.slug(parameters) for parameters in kind.defaults)
         click.echo(f"{name}  [{defaults}]\n    {kind.summary}")
-        for table in warehouse.versions(name):
-            try:
-                table.check_sizes()
-                manifest = table.manifest
-                size = sum(entry.bytes for entry in manifest.files)
-                mark = "*" if is_current(warehouse, table) else " "
-                title = f"{manifest.variant:<8} {manifest.version}"
-                click.echo(f"  {mark} {title}  {manifest.rows:>12,} rows  {size / 1e6:>8,.1f} MB")
-            except BgdataError as error:
-                click.echo(f"    {table.name} is damaged: {error}")
+        for row in version_rows(warehouse, name):
+            if row["damage"]:
+                click.echo(f"    {name}/{row['variant']}/{row['version']} is damaged: {row['damage']}")
+                continue
+            mark = "*" if row["is_current"] else " "
+            title = f"{row['variant']:<8} {row['version']}"
+            click.echo(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
     if not warehouse.root.is_dir():
-        click.echo(f"\nno warehouse in {warehouse.root} yet; try: bgdata build")
+        click.echo(f"no warehouse in {warehouse.root} yet; try: bgdata build", err=True)
+
+
+def listed_rows(warehouse: Warehouse) -> Iterator[Row]:
+    """A row for each version, and for each kind that has none."""
+    for name, kind in warehouse.kinds.items():
+        kept = list(version_rows(warehouse, name))
+        for row in kept or [{}]:
+            empty = dict.fromkeys(("variant", "version", "is_current", "rows", "bytes", "damage"))
+            yield {"dataset": name, "summary": kind.summary, **empty, **row}
+
+
+def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
+    """The versions of a kind: how large each is, or what is wrong with it."""
+    for table in warehouse.versions(name):
+        variant, version = table.folder.parts[-2:]
+        row = {"variant": variant, "version": version, "is_current": is_current(warehouse, table)}
+        try:
+            table.check_sizes()
+            size = sum(entry.bytes for entry in table.manifest.files)
+            yield row | {"rows": table.manifest.rows, "bytes": size, "damage": None}
+        except BgdataError as error:
+            yield row | {"rows": None, "bytes": None, "damage": str(error)}
+
+
+def print_built(table: Table, lines: Iterable[str], form: str) -> None:
+    """What was built: its folder and lines for people, or a row with the figures of its manifest."""
+    if form == "table":
+        click.echo("\n".join([str(table.folder), *lines]))
+        return
+    manifest = table.manifest
+    names = {"dataset": manifest.dataset, "variant": manifest.variant, "version": manifest.version}
+    figures = {name: value for name, value in manifest.statistics.items() if name.isidentifier()}  # no reasons of lines
+    write_rows([{**names, "rows": manifest.rows, **figures}], form)
 
 
 def is_current(warehouse: Warehouse, table: Table) -> bool:
@@ -52,39 +83,6 @@ def is_current(warehouse: Warehouse, table: Table) -> bool:
         return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
     except BgdataError:
         return False
-
-
-def print_kind(kind: Dataset[Any], parameters: Parameters) -> None:
-    """The declaration of a kind, and what a variant of it would need."""
-    from bgdata.store.build import estimate_text
-
-    kind.check_parameters(parameters)
-    click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.\n")
-    for shape in kind.tables:
-        click.echo(f"columns of {shape.name} (variant, then)")
-        for column in shape.columns:
-            click.echo(f"  {column.name:<18} {column.type:<10} {column.comment}")
-    click.echo("\nflat arrays")
-    for array in kind.arrays:
-        click.echo(f"  {array.name:<18} {array.dtype:<10} [{array.axes}] {array.meaning}")
-    click.echo("\nparameters [defaults of the builds by `make build`]")
-    for field in fields(kind.parameters):
-        values = ", ".join(str(getattr(default, field.name)) for default in kind.defaults)
-        click.echo(f"  --{field.name.replace('_', '-')} [{values}]")
-    click.echo("\nSQL checks: each returns the rows that break the claim")
-    for shape in kind.tables:
-        for claim, _ in sql_checks(shape.name):
-            click.echo(f"  {claim.replace('_', ' ')}")
-    for role, wanted in kind.inputs(parameters).items():
-        click.echo(f"\ninput {role}: {input_text(wanted)}")
-    click.echo(f"\na build of {kind.slug(parameters)}: {estimate_text(kind.estimate(parameters))}")
-
-
-def input_text(wanted: Input) -> str:
-    """`KIND/VARIANT/VERSION`, or a kind with its parameters."""
-    if isinstance(wanted, str):
-        return wanted
-    return f"{wanted[0]} with {', '.join(f'{key} {value}' for key, value in vars(wanted[1]).items())}"
 
 
 def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, yes: bool) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-import click
-
 from bgdata.commands.referee import table_size
-from bgdata.commands.report import progress_bars
+from bgdata.commands.report import print_built, progress_bars
 from bgdata.datasets._sources import leads_to
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.selfplay_labels import DATASET, LabelParameters
-from bgdata.errors import MissingTableError, UsageError
+from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.evaluation.bearoff import sizes
 from bgdata.store.names import quoted
 from bgdata.store.table import Table
@@ -26,7 +24,7 @@ from selfplay_labels_summary where variant = {variant} order by positions desc
 """
 
 
-def rescore_corpus(warehouse: Warehouse, source: str, table: str, *, combined: bool, force: bool) -> None:
+def rescore_corpus(warehouse: Warehouse, source: str, table: str, form: str, *, combined: bool, force: bool) -> None:
     """Build the labels of a corpus by the two-sided table of a size such as 6x9 (the largest if empty), and where
     `combined` by the largest one-sided tables too; print where they are, and what rescoring removed.
 
@@ -39,15 +37,14 @@ def rescore_corpus(warehouse: Warehouse, source: str, table: str, *, combined: b
     parameters = LabelParameters(**vars(corpus), points=points, checkers=checkers, one_sided_points=race_points)
     with progress_bars() as progress:
         labels = warehouse.build(DATASET.name, parameters, progress=progress, force=force)
-    click.echo(labels.folder)
-    click.echo("\n".join([*described(parameters, labels.manifest.statistics), "", *by_class(warehouse, labels)]))
+    print_built(labels, [*described(parameters, labels.manifest.statistics), "", *by_class(warehouse, labels)], form)
 
 
 def found_corpus(warehouse: Warehouse, source: str) -> SelfPlayParameters:
     """The parameters of a corpus that is there, whole, and by the recipe of today: what labels name as their input."""
     kind, variant, *_ = [*source.split("/"), ""]
     if kind != SELFPLAY.name or not variant:
-        raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {source!r}")
+        raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {shown(source)}")
     if next(warehouse.versions(kind, variant), None) is None:
         warehouse.require()
         have = ", ".join(warehouse.variants(kind)) or "none"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +10,8 @@ import click
 import numpy as np
 
 from bgdata.commands.kept_rollout import kept_rollout
-from bgdata.commands.report import progress_bars
+from bgdata.commands.report import print_built, progress_bars
+from bgdata.commands.rows import write_rows
 from bgdata.datasets._rollouts import RollerParameters
 from bgdata.datasets._sources import find_source
 from bgdata.datasets.rollout_labels import DATASET as LABELS
@@ -20,10 +20,11 @@ from bgdata.evaluation.chances import CHANCES
 from bgdata.evaluation.named_network import KIND, find_network
 from bgdata.evaluation.network_player import NetworkPlayer
 from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, SHIPPED
-from bgdata.formats.board_text import format_board_text
-from bgdata.formats.identifiers import parse_identifier
+from bgdata.game.board_text import format_board_text
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.identifiers import parse_identifier
+from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.play.rollout import How, Limits, RolloutResult, Values, result_of, roll_out
@@ -35,6 +36,7 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
     """Roll out and print a position, or the better plays of a roll. Raises UsageError, InvalidPositionError or
     InvalidRollError."""
     position, match = parse_identifier(text)
+    check_in_progress(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
     how = How(options["stop"], options["truncate"], not options["no_luck"])
     limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)
@@ -59,10 +61,10 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
                 plays = names_of(decision, position, roll)
                 rows = [play_dictionary(decision, row, limits) | {"play": play} for row, play in enumerate(plays)]
                 result, lines = decision.result, describe_decision(decision, plays)
-        if form == "json":
-            click.echo(json.dumps({"position_id": position.id, "player": player.label, "version": player.version} | (
-                rows[0] if roll is None else {"roll": str(roll), "plays": rows}
-            )))  # fmt: skip
+        if form != "table":
+            first = {"position_id": position.id, "player": player.label, "version": player.version}
+            first |= {"roll": str(roll)} if roll else {}
+            write_rows((first | row for row in rows), form)
             return
         click.echo(format_board_text(position, roll=roll, stakes=stakes))
         click.echo("\n" + "\n".join([*lines, *describe_limits(result, limits)]))
@@ -82,7 +84,7 @@ def estimate_of_best(blocks: Values) -> str:
     return estimate(own_blocks(blocks))
 
 
-def label_positions(warehouse: Warehouse, source: str, network: str, options: dict[str, Any]) -> None:
+def label_positions(warehouse: Warehouse, source: str, network: str, options: dict[str, Any], form: str) -> None:
     """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
     or a network that is not there."""
     roller, (place, recipe) = roller_parameters(warehouse, network, options), find_source(warehouse, source)
@@ -90,7 +92,7 @@ def label_positions(warehouse: Warehouse, source: str, network: str, options: di
     LABELS.check_parameters(parameters)
     with progress_bars() as progress:
         table = warehouse.build(LABELS.name, parameters, progress=progress)
-    click.echo(f"{table.folder}\n{describe_labels(table.manifest.rows, table.manifest.statistics, parameters)}")
+    print_built(table, [describe_labels(table.manifest.rows, table.manifest.statistics, parameters)], form)
 
 
 def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def describe_decision(decision: Decision, plays: Sequence[str]) -> list[str]:
     result = decision.result
     for row, play in enumerate(plays):
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (100 * result.chances[row]).tolist()
-        loss = f"{-decision.losses[row]:+9.4f}{decision.loss_standard_errors[row]:8.4f}" if row else " " * 17
+        loss = f"{decision.losses[row]:9.4f}{decision.loss_standard_errors[row]:8.4f}" if row else " " * 17
         lines.append(
             f"{row + 1:>3}  {play:<26}{result.equities[row]:+8.4f}{result.equity_standard_errors[row]:8.4f}{loss}   "
             f"{win:5.1f} {win_gammon:5.1f} {win_backgammon:5.1f}  - {100 - win:5.1f} {lose_gammon:5.1f} "
@@ -204,7 +206,7 @@ def names_of(decision: Decision, position: Position, roll: Roll) -> list[str]:
 
 
 def as_dictionary(result: RolloutResult, row: int, limits: Limits) -> dict[str, Any]:
-    """One row for JSON."""
+    """A position as data."""
     error = float(result.equity_standard_errors[row])
     return {
         **dict(zip(CHANCES, result.chances[row].tolist(), strict=True)),
@@ -218,7 +220,7 @@ def as_dictionary(result: RolloutResult, row: int, limits: Limits) -> dict[str, 
 
 
 def play_dictionary(decision: Decision, row: int, limits: Limits) -> dict[str, Any]:
-    """One play for JSON."""
+    """A play as data."""
     return as_dictionary(decision.result, row, limits) | {
         "loss": float(decision.losses[row]),
         "loss_standard_error": float(decision.loss_standard_errors[row]),

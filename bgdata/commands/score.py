@@ -24,7 +24,7 @@ from bgdata.datasets.scores import ScoresParameters
 from bgdata.datasets.selfplay import DATASET as SELF_PLAY
 from bgdata.datasets.selfplay import PLAYERS as SELF_PLAYERS
 from bgdata.datasets.selfplay import SelfPlayParameters
-from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
+from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
 from bgdata.evaluation.named_network import KIND as NETWORK
 from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Parameters
@@ -41,13 +41,13 @@ SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # as those commands have t
 class Amount(NamedTuple):
     """How much is measured; no games are left out, and no hedged ones, with 0."""
 
-    games: int = 4000  # against each opponent, and against himself
+    games: int = 4000  # against each opponent, and against itself
     hedged_games: int = 1000
     decisions: int = 10_000  # in bearoffs
 
 
 QUICK = Amount(400, 40, 1000)
-Player = tuple[str, int]  # his name, and how far he looks ahead
+Player = tuple[str, int]  # its name, and how far it looks ahead
 
 
 def print_scores(
@@ -66,10 +66,10 @@ def print_scores(
 
 
 def opponent_of(text: str) -> Player:
-    """A player and how far he looks ahead, such as gnubg or gnubg:2. Raises UsageError."""
+    """A player and how far it looks ahead, such as gnubg or gnubg:2. Raises UsageError."""
     name, _, ply = text.partition(":")
     if ":" in text and not (ply.isascii() and ply.isdigit()):
-        raise UsageError(f"expected a player such as gnubg or gnubg:2, got {text!r}")
+        raise UsageError(f"expected a player such as gnubg or gnubg:2, got {shown(text)}")
     return name, int(ply or 0)
 
 
@@ -114,7 +114,7 @@ def check_amount(amount: Amount) -> None:
 def all_opponents(
     warehouse: Warehouse, player: Player, given: Sequence[Player], left_out: list[str], *, programs: bool
 ) -> Iterator[Player]:
-    """Those given but the player himself, each once, and the programs that are installed."""
+    """Those given but the player itself, each once, and the programs that are installed."""
     named = dict.fromkeys((full_name(name), ply) for name, ply in given)
     for opponent in [*named, *(each for each in PROGRAMS if programs and each not in named)]:
         try:

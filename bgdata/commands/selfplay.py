@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import click
-
-from bgdata.commands.report import progress_bars
+from bgdata.commands.report import print_built, progress_bars
 from bgdata.datasets._cube_players import CubePlayerParameters
 from bgdata.datasets.cubeful_selfplay import DATASET as CUBEFUL
 from bgdata.datasets.cubeful_selfplay import CubefulParameters
 from bgdata.datasets.selfplay import DATASET, SelfPlayParameters
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.evaluation.named_network import KIND, find_network
 from bgdata.evaluation.player import open_player
 from bgdata.store.executors import open_executor
@@ -19,7 +17,7 @@ from bgdata.store.warehouse import Warehouse
 
 
 def play_corpus(
-    warehouse: Warehouse, player: str, games: int, seed: int, *, luck: bool, executor: str, force: bool
+    warehouse: Warehouse, player: str, games: int, seed: int, *, luck: bool, executor: str, force: bool, form: str
 ) -> None:
     """Build the corpus, and print where it is and a summary.
 
@@ -31,7 +29,7 @@ def play_corpus(
         parameters = parameters.with_changes({"version": open_player(player, 0, warehouse).version})
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress, force=force, executor=workers)
-    click.echo(f"{table.folder}\n{summary(games, table.manifest.statistics)}")
+    print_built(table, [summary(games, table.manifest.statistics)], form)
 
 
 def summary(games: int, found: Mapping[str, float]) -> str:
@@ -54,24 +52,25 @@ def play_with_cube(
     luck: bool,
     executor: str,
     force: bool,
+    form: str,
 ) -> None:
     """Build a corpus with the cube, and print where it is and a summary; counts are `games`, `seed`, `length` and
     `jacoby`. Raises as `play_corpus` does, and UsageError for players and options that do not go with a cube."""
     if luck:
-        raise UsageError("expected --cube or --luck, which is that of cubeless games, got both")
+        raise UsageError("expected --cube-model or --luck, which is that of cubeless games, got both")
     found = network_of(warehouse, player)
     parameters = CubefulParameters(found.network, found.network_version, cube=" ".join(cube.split(",")), **counts)
     CUBEFUL.check_parameters(parameters)
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(CUBEFUL.name, parameters, progress=progress, force=force, executor=workers)
-    click.echo(f"{table.folder}\n{cubeful_summary(table.manifest.statistics, table.manifest.rows)}")
+    print_built(table, [cubeful_summary(table.manifest.statistics, table.manifest.rows)], form)
 
 
 def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
     """The network that plays as `network` or `network/NAME`, with the default tables. Raises UsageError for a player
     that is no network, and MissingTableError."""
     if player.partition("/")[0] != KIND:
-        raise UsageError(f"expected a network to handle the cube, got {player}")
+        raise UsageError(f"expected a network to handle the cube, got {shown(player)}")
     if player == KIND:
         return CubePlayerParameters()
     found = find_network(player, warehouse)

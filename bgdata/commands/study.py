@@ -10,6 +10,7 @@ import numpy as np
 
 from bgdata.commands.figures import new_figure
 from bgdata.commands.report import progress_bars
+from bgdata.commands.rows import Row, write_rows
 from bgdata.commands.selfplay import network_of
 from bgdata.commands.study_plot import Series, draw_study
 from bgdata.datasets._columns import text_column
@@ -35,6 +36,7 @@ def run_study(
     plot: Path | None,
     executor: str,
     force: bool,
+    form: str,
 ) -> None:
     """Build the version of a study, and print its figures; draw what its settings are worth to a PNG file. Raises
     InvalidParameterError, UsageError for a player that is no network, MissingTableError, MissingExtraError,
@@ -50,12 +52,16 @@ def run_study(
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress, force=force, executor=workers)
     series = series_of(table)
-    click.echo(f"{NAMES[parameters.study]}: {parameters.games:,} games each, {table.folder}")
-    click.echo("\n".join(line for length in sorted({key[0] for key in series}) for line in study_lines(series, length)))
+    if form == "table":
+        lengths = sorted({key[0] for key in series})
+        click.echo(f"{NAMES[parameters.study]}: {parameters.games:,} games each, {table.folder}")
+        click.echo("\n".join(line for length in lengths for line in study_lines(series, length)))
+    else:
+        write_rows(study_rows(series), form)
     if plot is not None:
         setting = "volatility" if study == "jump" else "cube life index"
         draw_study(NAMES[study], setting, *drawn(study, series), plot)
-        click.echo(f"wrote {plot}")
+        click.echo(f"wrote {plot}", err=True)
 
 
 def series_of(table: Table) -> dict[tuple[int, str], Series]:
@@ -68,6 +74,14 @@ def series_of(table: Table) -> dict[tuple[int, str], Series]:
     for key, *row in zip(keys, *columns, strict=True):
         rows.setdefault(key, []).append(tuple(row))
     return {key: Series(title_of(key[0]), *zip(*found, strict=True)) for key, found in rows.items()}
+
+
+def study_rows(series: Mapping[tuple[int, str], Series]) -> Iterator[Row]:
+    """A figure a row: a measure of a setting, with its standard error and what was published."""
+    for (length, measure), (_, *columns) in series.items():
+        for setting, value, error, published in zip(*columns, strict=True):
+            figures = {"setting": setting, "value": value, "standard_error": error, "published": published}
+            yield {"match_length": length or None, "measure": measure, **figures}
 
 
 def title_of(length: int) -> str:

@@ -10,18 +10,19 @@ from typing import Any
 import click
 
 from bgdata.commands import report
-from bgdata.commands.options import threads_option
+from bgdata.commands.completion import complete_networks, complete_players
+from bgdata.commands.options import force_option, format_option, output_option, threads_option
 from bgdata.commands.train_sl import sl
 from bgdata.datasets._networks import known_network, pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters, described
 from bgdata.datasets.taught_network import DATASET as TAUGHT
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.store.warehouse import Warehouse
 
 RECIPE = {  # what each parameter of the recipe does; `name` is an argument
-    "games": "Games of self-play in all.",
-    "seed": "Seed of the dice, the first weights and the order of learning.",
+    "games": "Games to play.",
+    "seed": "Seed of the dice and of all that is drawn.",
     "inputs": "Inputs of the contact and crashed networks: tesauro-196, tesauro-198, race or contact.",
     "race_inputs": "Inputs of the race network.",
     "hidden": "Hidden units of the contact network, such as 120, or 120-60 for two layers.",
@@ -33,7 +34,7 @@ RECIPE = {  # what each parameter of the recipe does; `name` is an argument
     "batch": "Games that are played with the same weights, and then learned from.",
     "tables": "Let the 6-point bearoff tables play and teach their positions.",
     "row_games": "Games between two rows of the learning curve.",
-    "test_games": "Games against PubEval for each row.",
+    "test_games": "Games against PubEval that test a network.",
 }
 
 
@@ -56,23 +57,29 @@ def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 @train.command()
-@click.argument("name", default=NetworkParameters.name)
+@click.argument("name", default=NetworkParameters.name, shell_complete=complete_networks)
 @click.option(
     "--start",
     default="",
     metavar="PLAYER",
-    help="Networks to go on from: network or network/NAME, with as many hidden units or fewer.  [default: new ones]",
+    shell_complete=complete_players,
+    help="Networks to start from: network or network/NAME.  [default: new ones]",
 )
 @recipe_options
 @threads_option
-@click.option("--force", is_flag=True, help="Train anew even what is there or comes with bgdata.")
+@force_option
+@format_option
 @click.pass_obj
-def td(warehouse: Warehouse, /, name: str, start: str, threads: int | None, force: bool, **recipe: Any) -> None:
-    """Train the network NAME by temporal differences: self-play, PubEval as the test.
+def td(
+    warehouse: Warehouse, /, name: str, start: str, threads: int | None, force: bool, form: str, **recipe: Any
+) -> None:
+    """Train the network NAME by self-play.
 
-    Writes network/NAME into the warehouse, first the bearoff tables that it needs. Stopped at any moment, the same
-    command goes on from its last checkpoint, to the same result on any number of threads. Another recipe under the
-    same name is another version, and starts from nothing.
+    NAME is small letters, digits and hyphens. The network learns by temporal differences from games against itself, and
+    plays PubEval as the test; networks to start from have as many hidden units or fewer. Writes network/NAME into the
+    warehouse, first the bearoff tables that it needs. Stopped at any moment, the same command goes on from its last
+    checkpoint, to the same result on any number of threads. Another recipe under the same name is another version, and
+    starts from nothing.
 
     \b
     A try of some seconds, and a player that beats PubEval after some minutes:
@@ -86,28 +93,24 @@ def td(warehouse: Warehouse, /, name: str, start: str, threads: int | None, forc
 
     known = known_network(name)
     if name in warehouse.variants(TAUGHT.name) or (known and known[0] != NETWORK.name):
-        raise UsageError(f"expected a name that no network has that learned from labels, got {name}")
+        raise UsageError(f"expected a name that no network has that learned from labels, got {shown(name)}")
     place = pinned(warehouse, find_network(start, warehouse)) if start else ""
     parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
     with report.progress_bars() as progress, run_on(threads):
         table = warehouse.build(NETWORK.name, parameters, progress=progress, force=force)
-    click.echo(f"{table.folder}\n{described(table.array('curve')[-1].tolist())}")
+    report.print_built(table, [described(table.array("curve")[-1].tolist())], form)
 
 
 @train.command()
-@click.argument("name", required=False)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; a page if it ends in .html.  [default: NAME.png, or NAME.html]",
-)
+@click.argument("name", required=False, shell_complete=complete_networks)
+@output_option("NAME.png, or NAME.html")
 @click.option("--page", is_flag=True, help="Write a page that needs nothing else, with recipe, lineage and figures.")
 @click.pass_obj
 def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool) -> None:
-    """Draw the learning curve of the network NAME, or of the one that comes with bgdata.
+    """Draw the learning curve of a network.
 
-    As PNG (needs matplotlib), or as an HTML page with the curves, the final figures, the recipe, the networks and
+    NAME is that of a network, the one that comes with bgdata without it. Drawn as PNG (needs matplotlib), or, with
+    --page or a file that ends in .html, as a page with the curves, the final figures, the recipe, the networks and
     labels that it is made from, and the command line that makes it again.
 
     \b

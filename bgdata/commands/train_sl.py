@@ -9,34 +9,35 @@ from typing import Any
 import click
 
 from bgdata.commands import report
-from bgdata.commands.options import threads_option
+from bgdata.commands.completion import complete_networks, complete_players, complete_tables
+from bgdata.commands.options import force_option, format_option, threads_option
 from bgdata.datasets._networks import pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.taught_network import DATASET as TAUGHT
 from bgdata.datasets.taught_network import TaughtParameters, best_epoch, described
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.evaluation.shipped_networks import SHIPPED
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
-from bgdata.training.supervised_recipe import CHOICES, DEVICES, LOSSES, METHODS, SCHEDULES, TRAINERS
+from bgdata.training.supervised_recipe import CHOICES
 
 RECIPE = {  # what each parameter of the recipe does
     "epochs": "Times that the labels are gone through.",
     "rows": "Positions of an epoch, 0 for all: with many labels, more frequent tests.",
     "batch": "Positions that are learned from at once.",
-    "method": f"{' or '.join(METHODS)}: steps by the size that gradients had, or by the gradient alone.",
+    "method": "Steps by the size that gradients had (adam), or by the gradient alone (descent).",
     "rate": "Learning rate at most: 0.0001 to 0.001 suit adam, 0.003 to 1 descent.",
-    "schedule": f"{', '.join(SCHEDULES)}: to 0 along a wave; up first; by the errors, and back; or not at all.",
-    "loss": f"{' or '.join(LOSSES)}: what is made smaller.",
-    "seed": "Seed of the order of the labels and of weights that are added.",
-    "hidden": "Hidden units of the contact network, such as 200.  [default: as many as it starts with]",
-    "crashed_hidden": "Hidden units of the crashed network.  [default: as many as it starts with]",
-    "race_hidden": "Hidden units of the race network.  [default: as many as it starts with]",
+    "schedule": "How the rate falls: to 0 along a wave, after going up first, by the errors and back, or not at all.",
+    "loss": "What is made smaller.",
+    "seed": "Seed of the dice and of all that is drawn.",
+    "hidden": "Hidden units of the contact network, such as 120, or 120-60 for two layers.  [default: as at the start]",
+    "crashed_hidden": "Hidden units of the crashed network.  [default: as at the start]",
+    "race_hidden": "Hidden units of the race network.  [default: as at the start]",
     "validation_rows": "Positions at most that errors are measured on after each epoch.",
-    "test_games": "Games against PubEval in the end.",
+    "test_games": "Games against PubEval that test a network.",
     "average": "Keep averages of weights: such a share of them stays after each batch, 0.999 say; 0 for none.",
-    "trainer": f"{' or '.join(TRAINERS)}: on processor cores, the same anywhere; or PyTorch, for larger networks.",
-    "device": f"{' or '.join(DEVICES)}: what PyTorch computes on; cuda is a GPU.",
+    "trainer": "Who computes: kernels on processor cores, the same anywhere, or PyTorch, for larger networks.",
+    "device": "What PyTorch computes on; cuda is a GPU.",
 }
 
 
@@ -57,37 +58,41 @@ def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.argument("name", default=TaughtParameters.name)
+@click.argument("name", default=TaughtParameters.name, shell_complete=complete_networks)
 @click.option(
     "--labels",
     multiple=True,
     required=True,
     metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
-    help="Positions to learn from; given several times, batches are mixed by the weights.  [required]",
+    shell_complete=complete_tables,
+    help="Positions to learn from; given several times, batches are mixed by the weights.",
 )
 @click.option(
     "--start",
     default=NETWORK.name,
     show_default=True,
     metavar="PLAYER",
+    shell_complete=complete_players,
     help="Networks to start from: network or network/NAME.",
 )
 @click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions of benchmarks.")
 @recipe_options
 @threads_option
-@click.option("--force", is_flag=True, help="Train anew even what is there.")
+@force_option
+@format_option
 @click.pass_obj
 def sl(
     warehouse: Warehouse, /, name: str, labels: tuple[str, ...], start: str, guard: bool, threads: int | None,
-    force: bool, **recipe: Any,
+    force: bool, form: str, **recipe: Any,
 ) -> None:  # fmt: skip
-    """Teach the network NAME from labels, starting from another one: supervised learning.
+    """Teach the network NAME from labels: supervised learning.
 
-    Labels are versions of the warehouse that hold positions with chances: rollouts, self-play with its outcomes, or
-    training data of gnubg and wildbg once imported. Eight tenths are learned, one tenth is only tested on after every
-    epoch: each network keeps the weights that did best there. Writes a version of taught_network/NAME, which plays as
-    network/NAME. Stopped at any moment, the same command goes on from its last checkpoint, to the same result on any
-    number of threads. With PyTorch that holds for one version of it and one kind of processor, which the recipe names.
+    NAME is small letters, digits and hyphens; the network goes on from another one. Labels are versions of the
+    warehouse that hold positions with chances: rollouts, self-play with its outcomes, or training data of gnubg and
+    wildbg once imported. Eight tenths are learned, one tenth is only tested on after every epoch: each network keeps
+    the weights that did best there. Writes a version of taught_network/NAME, which plays as network/NAME. Stopped at
+    any moment, the same command goes on from its last checkpoint, to the same result on any number of threads. With
+    PyTorch that holds for one version of it and one kind of processor, which the recipe names.
 
     \b
     From the network that comes with bgdata; then a wider one from two kinds of labels, two thirds of the first:
@@ -106,7 +111,7 @@ def sl(
     parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
     with report.progress_bars() as progress, run_on(threads):
         table = warehouse.build(TAUGHT.name, parameters, progress=progress, force=force)
-    click.echo(f"{table.folder}\n{result_text(table)}")
+    report.print_built(table, [result_text(table)], form)
 
 
 def chosen_parameters(
@@ -120,7 +125,7 @@ def chosen_parameters(
     from bgdata.training.supervised_start import feature_names
 
     if (SHIPPED / name).is_dir() or name in warehouse.variants(NETWORK.name):
-        raise UsageError(f"expected a name that no network has that learned by self-play, got {name}")
+        raise UsageError(f"expected a name that no network has that learned by self-play, got {shown(name)}")
     table = find_network(start, warehouse)
     return TaughtParameters(
         **recipe,
@@ -151,7 +156,7 @@ def pinned_labels(warehouse: Warehouse, text: str) -> str:
     try:
         share = float(weight or 1)
     except ValueError:
-        raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {text}") from None
+        raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {shown(text)}") from None
     return f"{'+'.join(labelled_versions(warehouse, place))}:{share:g}"
 
 

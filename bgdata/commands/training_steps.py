@@ -47,7 +47,7 @@ class Plan:
 
 
 def build_corpus(warehouse: Warehouse, plan: Plan) -> Table:
-    """Games of the start against himself. Raises UnknownPlayerError for one who is no network."""
+    """Games of the start against itself. Raises UnknownPlayerError for one that is no network."""
     network_name(plan.start)
     version = "" if plan.start == NETWORK else open_player(plan.start, 0, warehouse).version
     return built(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))

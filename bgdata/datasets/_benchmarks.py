@@ -78,7 +78,7 @@ PLAYS = TableShape(
 ROLLOUTS = TableShape(
     "benchmark_rollouts",
     "rollouts.parquet",
-    "Rollout results (#R lines): the position after a play, the OPPONENT on roll, and its chances.",
+    "Rollout results (#R lines): the position after a play, the OPPONENT on roll, whose chances they are.",
     (
         LINE,
         replace(DECISION, meaning="Decision that the play belongs to, null where none follows"),

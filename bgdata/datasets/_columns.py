@@ -19,10 +19,7 @@ CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammo
 POSITION_COLUMNS = (
     Column("position_id", "VARCHAR", "", "gnubg's Position ID, 14 characters, of the player on roll"),
     Column(
-        "board",
-        "TINYINT[]",
-        "checkers",
-        "26 integers: opponent's bar, points 1 to 24 (the opponent's checkers negative), own bar",
+        "board", "TINYINT[]", "checkers", "26 integers: opponent's bar, points 1 to 24 (the opponent negative), own bar"
     ),
 )
 CHANCE_COLUMNS = (

@@ -143,13 +143,13 @@ def open_roller(parameters: NetworkChoice, inputs: Mapping[str, Table], warehous
     """The network that is chosen, as a player. Raises MissingTableError for a version that is not there."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.evaluation.named_network import KIND, find_network
-    from bgdata.evaluation.network_player import map_network_player
+    from bgdata.evaluation.network_player import MappedNetwork
 
     table = inputs.get("network")
     if table is None:
         table = find_network(f"{KIND}/{parameters.network}", warehouse, parameters.network_version or None)
     bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
-    return map_network_player(table, bearoff)
+    return MappedNetwork(table, bearoff)
 
 
 def warehouse_of(job: Job) -> Warehouse:

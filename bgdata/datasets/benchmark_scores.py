@@ -28,9 +28,9 @@ ROLLED_OUT = "rollout_decisions"
 
 @dataclass(frozen=True)
 class ScoreParameters(Parameters):
-    """Who plays, how far he looks ahead, and on which benchmark.
+    """Who plays, how far it looks ahead, and on which benchmark.
 
-    `version` of the player as he says it; `benchmark` is KIND/VARIANT, and `benchmark_version` names its version.
+    `version` of the player as it says it; `benchmark` is KIND/VARIANT, and `benchmark_version` names its version.
     """
 
     player: str = "pubeval"

@@ -12,6 +12,7 @@ import numpy as np
 
 from bgdata.claims.definitions import (
     CORRECTED,
+    KINDS,
     STATUSES,
     Claim,
     definitions_digest,
@@ -48,6 +49,14 @@ TEXTS = (  # columns, each an array with an `s` behind it
     Column("source_date", "VARCHAR", "", "When: year, month or day; empty where that is not known"),
     Column("place", "VARCHAR", "", "Where in the source"),
     Column("subject", "VARCHAR", "", "What was published, and in which unit"),
+    Column(
+        "kind",
+        "VARCHAR",
+        "",
+        "Published; published_twice (the figure of another row); own_oracle (by nobody: computed for this register by "
+        "an independent program); identity (could not have come out otherwise)",
+    ),
+    Column("restates", "VARCHAR", "", "The claim with the same figure, of what is published twice; null elsewhere"),
     Column("published", "VARCHAR", "", "What was published, as it was printed"),
     Column("answer", "VARCHAR", "", "What we find; null where nothing was computed"),
     Column("correction", "VARCHAR", "", "What is right, where what was published is not; null elsewhere"),
@@ -60,18 +69,32 @@ TEXTS = (  # columns, each an array with an `s` behind it
 NUMBERS = (
     Column("published_value", "DOUBLE", UNIT, "The published number; null for a word"),
     Column("published_error", "DOUBLE", UNIT, "Its standard error, printed or by its games; null where not known"),
-    Column("tolerance", "DOUBLE", UNIT, "How far our_value may be from it, errors of both included; null for a word"),
+    Column(
+        "tolerance",
+        "DOUBLE",
+        UNIT,
+        "How far our_value may be from it: half of its last digit, our_bound, and three standard errors of the "
+        "difference; null for a word",
+    ),
     Column("our_value", "DOUBLE", UNIT, "The answer as a number; null for a word, or without an answer"),
     Column("our_error", "DOUBLE", UNIT, "Its standard error; null for what is not of a sample"),
+    Column(
+        "our_bound",
+        "DOUBLE",
+        UNIT,
+        "How far rounding may have moved it, of a table or of published figures that it follows from; null where it is "
+        "right to the digits shown",
+    ),
 )
 IS_ERRATUM = Column("is_erratum", "BOOLEAN", "", "Whether what was published is wrong, misprinted or withdrawn")
 ORDER = (
-    *("claim", "part", "source", "source_date", "place", "subject", "published", "published_value", "published_error"),
-    *("tolerance", "answer", "our_value", "our_error", "correction", "status", "is_erratum", "explanation", "query"),
+    *("claim", "part", "kind", "restates", "source", "source_date", "place", "subject"),
+    *("published", "published_value", "published_error", "tolerance", "answer", "our_value", "our_error", "our_bound"),
+    *("correction", "status", "is_erratum", "explanation", "query"),
 )
 COLUMNS = {column.name: column for column in (*TEXTS, *NUMBERS, IS_ERRATUM)}
-NULLABLE = {"answer", "correction", "explanation", "query"}
-ROW_BYTES = 900  # of a claim, its explanation and its query, twice
+NULLABLE = {"restates", "answer", "correction", "explanation", "query"}
+ROW_BYTES = 1000  # of a claim, its explanation and its query, twice
 
 
 @dataclass(frozen=True)
@@ -100,7 +123,7 @@ class Claims(Dataset[ClaimsParameters]):
     """One row a claim."""
 
     name = "claims"
-    revision = 1
+    revision = 2
     summary = (
         "Published numbers about backgammon databases, cube models and match equity, with what we find: reproduced, "
         "corrected, open or unreachable."
@@ -182,10 +205,11 @@ class Claims(Dataset[ClaimsParameters]):
         yield pa.record_batch({name: columns[name] for name in ORDER})
 
     def statistics(self, parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        statuses = text_column(arrays, "status_texts").to_pylist()
-        return {status: float(statuses.count(status)) for status in STATUSES} | {
-            "errata": float(np.asarray(arrays["is_erratum"]).sum())
-        }
+        statuses, kinds = (text_column(arrays, f"{name}_texts").to_pylist() for name in ("status", "kind"))
+        both = list(zip(kinds, statuses, strict=True))
+        counts = {status: float(statuses.count(status)) for status in STATUSES}
+        counts |= {f"{kind}_{status}": float(both.count((kind, status))) for kind in KINDS for status in STATUSES}
+        return counts | {"errata": float(np.asarray(arrays["is_erratum"]).sum())}
 
     def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
         """Answer a sample of the claims again, where the definitions and all sources are still there."""
@@ -301,12 +325,12 @@ def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
 
 def row_of(judged: Judged) -> dict[str, Any]:
     """One row; empty texts and NaN for what is null."""
-    claim, answer, status, explanation, error, published_error = judged
+    claim, answer, status, explanation, error, published_error, bound = judged
     value, _ = parse_published(claim.published) or (np.nan, np.nan)
     is_number = answer is not None and not isinstance(answer, str)
     shown = "" if answer is None else f"{answer:.9g}" if isinstance(answer, float) else str(answer)
-    texts = {name: getattr(claim, name) for name in ("claim", "part", "source", "place", "subject", "published")}
-    return texts | {
+    same = ("claim", "part", "kind", "restates", "source", "place", "subject", "published")
+    return {name: getattr(claim, name) for name in same} | {
         "source_date": claim.date,
         "published_value": float(value),
         "published_error": published_error or np.nan,
@@ -314,6 +338,7 @@ def row_of(judged: Judged) -> dict[str, Any]:
         "answer": shown,
         "our_value": float(answer) if is_number and answer is not None else np.nan,
         "our_error": error or np.nan,
+        "our_bound": bound or np.nan,
         "correction": claim.correction,
         "status": status,
         "is_erratum": claim.is_erratum or status == CORRECTED,

@@ -190,7 +190,7 @@ class CubeLife(Dataset[CubeLifeParameters]):
         bound = error_bound(exact.points, exact.checkers)
         for on_roll, opponent in generator.integers(1, len(arrays["chances"]) + 1, (rows, 2)).tolist():
             chance = win_chance(one_sided.probe_chances(on_roll), one_sided.probe_chances(opponent))
-            for name, expected in atlas_row(exact.probe_many(on_roll, [opponent]), np.array([chance]), bound).items():
+            for name, expected in atlas_row(exact.probe_many([on_roll], [opponent]), np.array([chance]), bound).items():
                 found = np.asarray(arrays[name][on_roll - 1, opponent - 1], np.float64)
                 if np.abs(found - expected[0]).max() > 1e-5:
                     raise CheckFailedError(

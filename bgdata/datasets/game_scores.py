@@ -193,10 +193,10 @@ def described(outcome: float, turns: float, luck: float) -> str:
 def open_judge(inputs: Mapping[str, Table]) -> Brain | None:
     """The network among the inputs, with its tables, who says what luck is; None where it is not measured."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.evaluation.network_player import map_network_player
+    from bgdata.evaluation.network_player import MappedNetwork
 
     tables = dict(inputs)
-    return map_network_player(tables.pop("network"), BearoffEvaluator(**tables)).brain if tables else None
+    return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).brain if tables else None
 
 
 def open_players(parameters: GameParameters, warehouse: Warehouse | None) -> tuple[Player, Player]:

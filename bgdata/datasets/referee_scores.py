@@ -29,7 +29,7 @@ QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_
 
 @dataclass(frozen=True)
 class RefereeParameters(Parameters):
-    """Who plays, how far he looks ahead, his version as he says it; 0 tables: a network without any; the table that
+    """Who plays, how far it looks ahead, its version as it says it; 0 tables: a network without any; the table that
     judges; how many decisions of which seed."""
 
     player: str = "pubeval"
@@ -48,7 +48,7 @@ class RefereeScores(Dataset[RefereeParameters]):
     name = "referee_scores"
     revision = 1
     summary = "Choices of a player in bearoffs of an exact two-sided table, and what each loses against the best play."
-    source = "Computed: the player's choices by cubeless money equity, in positions of PubEval's games against himself"
+    source = "Computed: the player's choices by cubeless money equity, in positions of PubEval's games against itself"
     columns = (
         Column("decision", "INTEGER", "", "Number of the decision, in the order of the games"),
         *POSITION_COLUMNS,

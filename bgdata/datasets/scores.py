@@ -1,4 +1,4 @@
-"""How good a player is: the figures of his games, self-play, benchmarks and bearoffs in one table."""
+"""How good a player is: the figures of its games, self-play, benchmarks and bearoffs in one table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_ROWS = 64  # of a player, or somewhat more: for estimates
 
 @dataclass(frozen=True)
 class ScoresParameters(Parameters):
-    """Who, how far he looks ahead, his version as he says it, and the versions that his figures are from:
+    """Who, how far it looks ahead, its version as it says it, and the versions that its figures are from:
     `KIND/VARIANT/VERSION` with a space between, in order. `KIND/VARIANT` is the smallest variant, built first."""
 
     player: str = "pubeval"
@@ -70,7 +70,7 @@ class Scores(Dataset[ScoresParameters]):
         Column("against", "VARCHAR", "", "Opponent with its plies, set of decisions, or table that judges"),
         Column("player_name", "VARCHAR", "", "Player"),
         Column("ply", "INTEGER", "", "How many rolls it looked ahead, 0: at a glance"),
-        Column("player_version", "VARCHAR", "", "Version of the player, as it says it"),
+        Column("player_version", "VARCHAR", "", "Version of the player as it says it"),
         Column("value", "DOUBLE", "as unit says", "Mean of the sample"),
         Column("value_error", "DOUBLE", "as unit says", "Standard error of value"),
         Column("unit", "VARCHAR", "", "Unit of value and value_error"),
@@ -80,7 +80,7 @@ class Scores(Dataset[ScoresParameters]):
     key = ("measure", "against")
     arrays = (
         *text_declarations("measures", "row", "What was measured"),
-        *text_declarations("against", "row", "Opponent with his plies, set of decisions, or table that judges"),
+        *text_declarations("against", "row", "Opponent with its plies, set of decisions, or table that judges"),
         *text_declarations("units", "row", "Unit of the figure and its error"),
         *text_declarations("sources", "row", "Versions that the figures are from"),
         FlatArray("figures", "float64", "row", "Mean of the sample"),

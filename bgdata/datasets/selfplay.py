@@ -1,4 +1,4 @@
-"""Games of one player against himself: every position, roll and play, what it was worth, and how lucky the roll was."""
+"""Games of one player against itself: every position, roll and play, what it was worth, and how lucky the roll was."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ TURN_PARTS = ("turn_boards", "turn_classes", "turn_moves", "dice", "equities", "
 
 @dataclass(frozen=True)
 class SelfPlayParameters(Parameters):
-    """Who plays himself, the version as he says it (none for `network`: the recipe follows that network), which games
-    of which seed, and whether every roll's luck is measured, which takes ten times as long: by the player himself, or
-    by the network of the package where he has none."""
+    """Who plays itself, the version as it says it (none for `network`: the recipe follows that network), which games
+    of which seed, and whether every roll's luck is measured, which takes ten times as long: by the player itself, or
+    by the network of the package where it has none."""
 
     player: str = "network"
     version: str = ""
@@ -62,7 +62,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
 
     name = "selfplay"
     revision = 1
-    summary = "Cubeless money games of a player against himself, every turn recorded, with the luck of the dice."
+    summary = "Cubeless money games of a player against itself, every turn recorded, with the luck of the dice."
     source = "Computed: every choice by cubeless money equity; luck as Zare measures it (GammonVillage 2000)"
     columns = GAMES.columns
     key = GAMES.key
@@ -178,7 +178,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
         return found
 
     def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
-        """Play some games again, where the player is as he was."""
+        """Play some games again, where the player is as it was."""
         from bgdata.datasets import all_kinds
 
         parameters = self.parameters.from_manifest(table.manifest.parameters)
@@ -205,11 +205,11 @@ class SelfPlay(Dataset[SelfPlayParameters]):
 
 @dataclass(frozen=True)
 class Seat:
-    """A player, and where workers find him."""
+    """A player, and where workers find it."""
 
     title: str  # name and version, for people
     version: str
-    folders: Mapping[str, str]  # of the network and the tables that he plays by, by role
+    folders: Mapping[str, str]  # of the network and the tables that it plays by, by role
 
     @classmethod
     def of(cls, parameters: SelfPlayParameters, inputs: Mapping[str, Table], warehouse: Warehouse | None) -> Seat:
@@ -244,7 +244,7 @@ def tables_of(name: str, warehouse: Warehouse | None) -> dict[str, Table]:
 def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
     """(label, version, brain) of a player. Raises CorruptFileError."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.evaluation.network_player import map_network_player
+    from bgdata.evaluation.network_player import MappedNetwork
     from bgdata.evaluation.player import RandomPlayer
     from bgdata.evaluation.pubeval import PubEval
 
@@ -252,7 +252,7 @@ def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
         player = PubEval() if name == "pubeval" else RandomPlayer()
         return player.label, player.version, player.brain
     tables = {role: Table(Path(folders[role])) for role in ("network", *TABLES) if role in folders}
-    network = map_network_player(tables.pop("network"), BearoffEvaluator(**tables))
+    network = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
     return network.label, network.version, network.brain
 
 

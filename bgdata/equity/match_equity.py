@@ -14,7 +14,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.errors import InvalidParameterError, InvalidScoreError
+from bgdata.errors import InvalidParameterError, InvalidScoreError, shown
+from bgdata.game.integers import whole_numbers
 from bgdata.game.match import MatchScore
 
 MOST_AWAY = 64  # points to go of a table; gnubg has no more either
@@ -137,6 +138,11 @@ class MatchEquity:
     def mwc(self, away: int, opponent_away: int, *, is_post_crawford: bool = False) -> float:
         """The player's chance of winning the match before a game at this score; 1 or 0 once a side has no points to go
         (or fewer than none). Raises InvalidScoreError for a score that the table does not have."""
+        try:
+            away, opponent_away = whole_numbers([away, opponent_away])
+        except TypeError:
+            given = f"{shown(away)} and {shown(opponent_away)}"
+            raise InvalidScoreError(f"expected points to go as integers, got {given}") from None
         if away <= 0 or opponent_away <= 0:
             if away <= 0 and opponent_away <= 0:
                 raise InvalidScoreError(f"expected one winner of the match, got {away}-away {opponent_away}-away")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -49,6 +49,9 @@ class BearoffEvaluator:
     ) -> None:
         self.two_sided, self.one_sided, self.gammon, self.error = two_sided, one_sided, gammon, error
         self.arrays = map_tables(two_sided, one_sided, gammon)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.two_sided, self.one_sided, self.gammon, self.error)
 
     def evaluate_many(self, boards: Boards) -> BearoffChances:
         """Five cumulative chances and their source for int8[n, 26] boards. Raises InvalidPositionError for another

@@ -38,6 +38,9 @@ class BgsagePlayer:
         self.version = version("bgsage")
         self._analyzer = self._bgsage.BgBotAnalyzer(eval_level=f"{ply + 1}ply", cubeful=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.ply,)
+
     @property
     def label(self) -> str:
         """bgsage-<ply>ply."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,9 @@ class MoneyBearoff:
 
     def __init__(self, table: Table) -> None:
         self.table = table
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
 
     @cached_property
     def reader(self) -> TwoSidedTable:
@@ -75,6 +79,9 @@ class MatchBearoff:
 
     def __init__(self, table: Table) -> None:
         self.table = table
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
 
     @cached_property
     def reader(self) -> MatchTable:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
+from bgdata.game.board_arrays import board_array
 from bgdata.game.board_kernels import game_outcomes
-from bgdata.game.codec import Boards, check_boards, check_legal_boards
+from bgdata.game.codec import Boards
 
 
 class Source(IntEnum):
@@ -62,7 +63,7 @@ class Evaluator(Protocol):
 def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances]) -> Evaluations:
     """Evaluations of int8[n, 26] boards by another program: the rules answer finished games, and `ask` is given the
     others for float32[m, 5] chances. Raises InvalidPositionError as an Evaluator does."""
-    boards = check_legal_boards(np.ascontiguousarray(check_boards(boards)))
+    boards = board_array(boards)
     outcomes = game_outcomes(boards)
     is_over = outcomes != 0
     ends = (outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2)

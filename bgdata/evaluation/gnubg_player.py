@@ -67,7 +67,7 @@ class GnubgPlayer:
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See player.Player. Raises ExternalProgramError when gnubg stops answering."""
-        positions = [Position.from_board(board) for board in boards.tolist()]
+        positions = [Position(board) for board in boards.tolist()]
         questions = [(rows_of(position), roll) for position, roll in zip(positions, rolls.tolist(), strict=True)]
         chosen = np.empty_like(boards)
         for row, moves in enumerate(self._ask_all(CHOOSE, questions)):
@@ -75,7 +75,7 @@ class GnubgPlayer:
         return chosen
 
     def _chances(self, boards: Boards) -> Chances:
-        questions = [rows_of(Position.from_board(board)) for board in boards.tolist()]
+        questions = [rows_of(Position(board)) for board in boards.tolist()]
         return np.array(self._ask_all(EVALUATE, questions), np.float32).reshape(-1, 5)
 
     def _ask_all(self, form: tuple[str, str], questions: Sequence[object]) -> list[Any]:
@@ -115,4 +115,4 @@ def after_moves(position: Position, moves: list[int]) -> Position:
                 board[end] = 0
                 board[OPPONENT_BAR] += 1
             board[end] += 1
-    return Position.from_board(board)
+    return Position(board)

@@ -13,22 +13,24 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, decide_cube
-from bgdata.errors import InvalidPositionError, UsageError
+from bgdata.errors import UsageError
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
 from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, REVISION, PlayFilter, Ranked, rank_all
 from bgdata.evaluation.remembered import Remembered
-from bgdata.game.codec import Boards, check_boards, check_legal_boards
-from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
+from bgdata.game.codec import Boards
+from bgdata.game.dice import RollLike, to_roll
 from bgdata.game.match import Money, Stakes
-from bgdata.game.play_kernels import check_rolls
+from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import Play, legal_plays
-from bgdata.game.position import Position
+from bgdata.game.position import Position, PositionLike
 from bgdata.kernel import threads
 
 DECISIONS = 256  # decisions looked into at a time: bounds the memory
@@ -61,7 +63,8 @@ class RankedPlay:
 
 class MappedPlayer:
     """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are seen by the player on
-    roll, before the roll; a text is a Position ID. The same question always has the same answer.
+    roll, before the roll, in any notation that `Position` takes. The same question always has the same answer. Pickled,
+    a player is its settings and the paths of what it maps.
 
     Tables of `cubes` answer for cube decisions that they cover, the first that does. Raises UsageError for a ply that
     is not 0 to MOST_PLY, and for a player that only chooses plays."""
@@ -84,6 +87,9 @@ class MappedPlayer:
     def __repr__(self) -> str:
         return f"MappedPlayer({self.label})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.evaluator, self.ply, self.filters, self.cubes)
+
     @property
     def label(self) -> str:
         """Name and ply."""
@@ -102,24 +108,26 @@ class MappedPlayer:
         """How far the static answers of each source can be trusted, in words."""
         return self.evaluator.accuracy
 
-    def evaluate(self, position: Position | str) -> Evaluation:
-        """The five chances and the cubeless equity of a position. Raises InvalidPositionError."""
-        board = np.array([position_of(position).board], np.int8)
+    def evaluate(self, position: PositionLike) -> Evaluation:
+        """The five chances and the cubeless equity of a position; a finished game has those of its result. Raises
+        InvalidPositionError."""
+        board = np.array([check_occurs(Position(position)).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
 
-    def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Chances float32[n, 5] and sources int8[n] of int8[n, 26] boards; those looked ahead for are remembered.
+    def evaluate_many(self, boards: BoardsLike) -> Evaluations:
+        """Chances float32[n, 5] and sources int8[n] of boards int8[n, 26], or of a list of positions in any notation;
+        those looked ahead for are remembered.
 
         Raises InvalidPositionError for another shape or type, or an illegal board."""
-        return self._evaluate(check_legal_boards(np.ascontiguousarray(check_boards(boards))))
+        return self._evaluate(board_array(boards))
 
-    def rank_plays(self, position: Position | str, roll: Roll | str) -> list[RankedPlay]:
+    def rank_plays(self, position: PositionLike, roll: RollLike) -> list[RankedPlay]:
         """Every legal play of a roll, at least one: those looked into furthest first, and of these the best.
 
         Those that the filters let through are looked into `ply` rolls ahead, and so is an only play. Raises
-        InvalidPositionError or InvalidRollError."""
-        position, roll = position_of(position), parse_roll(roll) if isinstance(roll, str) else roll
+        InvalidPositionError, also for a game that is over, or InvalidRollError."""
+        position, roll = check_in_progress(Position(position)), to_roll(roll)
         ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
         if len(ranked.boards) == 1:
             chances, sources = self._evaluate(ranked.boards)
@@ -134,12 +142,12 @@ class MappedPlayer:
             for row in np.lexsort((ranked.losses, -ranked.plies)).tolist()
         ]
 
-    def best_play(self, position: Position | str, roll: Roll | str) -> RankedPlay:
+    def best_play(self, position: PositionLike, roll: RollLike) -> RankedPlay:
         """The first of `rank_plays`."""
         return self.rank_plays(position, roll)[0]
 
     def decide_cube(
-        self, position: Position | str, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
+        self, position: PositionLike, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
     ) -> CubeDecision:
         """What the player on roll should do with the cube before he rolls, and the opponent if he doubles: by the first
         table of `cubes` that covers it, else (and if `rules` say so) by the model of `rules` from the five chances.
@@ -149,23 +157,23 @@ class MappedPlayer:
 
         Raises InvalidPositionError for a game that is over, and as `equity.cube.decide_cube` does.
         """
-        position = position_of(position)
-        chances, sources = self._evaluate(np.array([position.board], np.int8))
-        if sources[0] == Source.OVER:
-            raise InvalidPositionError(f"expected a game in progress, got {position.id}, which is over")
+        position = check_in_progress(Position(position))
+        chances, _ = self._evaluate(np.array([position.board], np.int8))
         for table in () if rules.by_model else self.cubes:
             found = table.cube_equities(position, stakes, rules.met)
             if found is not None:
                 return decide_cube(chances[0].tolist(), stakes, rules, found, table.accuracy)
         return decide_cube(chances[0].tolist(), stakes, rules)
 
-    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See player.Player. Raises InvalidPositionError or InvalidRollError."""
-        dice = check_rolls(rolls, len(check_boards(boards)))
-        chosen = np.empty((len(boards), 26), np.int8)
-        for start in range(0, len(boards), DECISIONS):
+    def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
+        """See player.Player; lists of positions and of rolls such as "31" will do. Raises InvalidPositionError or
+        InvalidRollError."""
+        legal = board_array(boards)
+        dice = dice_array(rolls, len(legal))
+        chosen = np.empty((len(legal), 26), np.int8)
+        for start in range(0, len(legal), DECISIONS):
             rows = slice(start, start + DECISIONS)
-            ranked = self._rank(np.ascontiguousarray(boards[rows]), dice[rows])
+            ranked = self._rank(legal[rows], dice[rows])
             chosen[rows] = ranked.boards[ranked.best()]
         return chosen
 
@@ -198,8 +206,3 @@ def threads_for(boards: Boards) -> AbstractContextManager[None]:
     """One thread for one position: where other work keeps the cores busy, threads wait for one another many times
     longer than they take."""
     return threads(1 if len(boards) == 1 else None)
-
-
-def position_of(position: Position | str) -> Position:
-    """The position, or that of a Position ID. Raises InvalidPositionError."""
-    return Position.from_id(position) if isinstance(position, str) else position

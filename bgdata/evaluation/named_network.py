@@ -9,7 +9,7 @@ from bgdata.errors import BgdataError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff
 from bgdata.evaluation.mapped_player import MappedPlayer
-from bgdata.evaluation.network_player import NetworkPlayer, map_network_player
+from bgdata.evaluation.network_player import MappedNetwork, NetworkPlayer
 from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, KINDS, SHIPPED
 from bgdata.store.table import Table
 from bgdata.store.warehouse import VERSION, Warehouse
@@ -66,7 +66,7 @@ def open_network_player(
     """
     table = find_network(name, warehouse)
     has_tables = tables and warehouse.root.is_dir()
-    player = map_network_player(table, open_bearoff(warehouse) if has_tables else BearoffEvaluator())
+    player = MappedNetwork(table, open_bearoff(warehouse) if has_tables else BearoffEvaluator(), warehouse)
     return MappedPlayer(player, ply) if ply else player
 
 
@@ -81,4 +81,4 @@ def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedP
     bearoff = open_bearoff(warehouse)
     cubes: list[ExactCube] = [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
     cubes += [MatchBearoff(each) for each in warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
-    return MappedPlayer(map_network_player(table, bearoff), ply, cubes=cubes)
+    return MappedPlayer(MappedNetwork(table, bearoff, warehouse), ply, cubes=cubes)

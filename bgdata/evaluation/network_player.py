@@ -6,21 +6,24 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
 from bgdata.evaluation.choices import NETWORK, Brain, chosen_boards
 from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.measured import accuracy_text, best_scores
 from bgdata.evaluation.network import open_networks
 from bgdata.evaluation.network_kernels import Networks
-from bgdata.game.codec import Boards, check_boards, check_legal_boards
+from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
+from bgdata.game.codec import Boards
 from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
 
-_NETWORKS = (Source.RACE_NETWORK, Source.CRASHED_NETWORK, Source.CONTACT_NETWORK)
+_NETWORKS = {Source.RACE_NETWORK: "race", Source.CRASHED_NETWORK: "crashed", Source.CONTACT_NETWORK: "contact"}
 
 
 class NetworkPlayer:
@@ -52,21 +55,14 @@ class NetworkPlayer:
         """What kernels choose by: see `choices.KernelPlayer`."""
         return Brain(NETWORK, **self.networks._asdict(), **self.tables._asdict())
 
-    def evaluate_many(self, boards: Boards) -> Evaluations:
+    def evaluate_many(self, boards: BoardsLike) -> Evaluations:
         """See evaluator.Evaluator."""
-        legal = check_legal_boards(np.ascontiguousarray(check_boards(boards)))
-        return evaluations(self.networks, self.tables, legal)
+        return evaluations(self.networks, self.tables, board_array(boards))
 
-    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+    def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
         """See player.Player."""
-        return chosen_boards(self.brain, boards, rolls)
-
-
-def map_network_player(table: Table, bearoff: BearoffEvaluator) -> NetworkPlayer:
-    """The networks of a version with bearoff tables beside them, mapped. Raises CorruptFileError."""
-    used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
-    label = table.folder.parent.name
-    return NetworkPlayer(open_networks(table), bearoff.arrays, label, _Accuracy(table, bearoff), version_by(used))
+        legal = board_array(boards)
+        return chosen_boards(self.brain, legal, dice_array(rolls, len(legal)))
 
 
 def version_by(folders: Iterable[Path]) -> str:
@@ -78,28 +74,42 @@ def version_by(folders: Iterable[Path]) -> str:
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
 
 
-class _Accuracy(Mapping[Source, str]):
-    """What the manifests of the tables and of the networks say; each is read when somebody asks for it."""
+class MappedNetwork(NetworkPlayer):
+    """The networks of a version with bearoff tables beside them, mapped. `warehouse` may have scores of them, which
+    `accuracy` quotes. Pickled, it is the paths of all of them.
 
-    def __init__(self, table: Table, bearoff: BearoffEvaluator) -> None:
-        self.table, self.bearoff = table, bearoff
+    Raises CorruptFileError.
+    """
+
+    def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Warehouse | None = None) -> None:
+        used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
+        version = version_by(used)
+        accuracy = _Accuracy(table, bearoff, version, warehouse)
+        super().__init__(open_networks(table), bearoff.arrays, table.folder.parent.name, accuracy, version)
+        self._recipe = table, bearoff, warehouse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._recipe
+
+
+class _Accuracy(Mapping[Source, str]):
+    """What the manifests of the tables, and measured scores of the networks, say; read when somebody asks for it."""
+
+    def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Warehouse | None) -> None:
+        self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
         tables = {Source.EXACT: bearoff.two_sided, Source.COMBINED: bearoff.one_sided}
         self.sources = (*(source for source, found in tables.items() if found), *_NETWORKS)
 
     @cached_property
-    def network(self) -> str:
+    def networks(self) -> dict[Source, str]:
         """How the networks play. Raises ManifestFormatError."""
-        manifest = self.table.manifest
-        found = manifest.statistics
-        return (
-            f"{manifest.dataset}/{manifest.variant}/{self.table.folder.name}: {found['points_per_game']:+.3f} +/- "
-            f"{found['standard_error']:.3f} points per game against PubEval"
-        )
+        scores = best_scores(self.table, self.version, self.warehouse)
+        return {source: accuracy_text(self.table, scores, name) for source, name in _NETWORKS.items()}
 
     def __getitem__(self, source: Source) -> str:
         if source not in self.sources:
             raise KeyError(source)
-        return self.network if source in _NETWORKS else self.bearoff.accuracy[BearoffSource(source)]
+        return self.networks[source] if source in _NETWORKS else self.bearoff.accuracy[BearoffSource(source)]
 
     def __iter__(self) -> Iterator[Source]:
         return iter(self.sources)

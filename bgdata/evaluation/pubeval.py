@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.choices import PUBEVAL, Brain, chosen_boards
 from bgdata.evaluation.pubeval_kernels import ScoreTables, score_tables
+from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
 
 
@@ -41,6 +42,7 @@ class PubEval:
         """See choices.KernelPlayer."""
         return Brain(PUBEVAL, pubeval=published_tables())
 
-    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+    def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
         """See player.Player."""
-        return chosen_boards(self.brain, boards, rolls)
+        legal = board_array(boards)
+        return chosen_boards(self.brain, legal, dice_array(rolls, len(legal)))

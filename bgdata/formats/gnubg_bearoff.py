@@ -13,12 +13,13 @@ import mmap
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import CorruptFileError, NotCoveredError, StorageError
+from bgdata.bearoff.index import whole_index
+from bgdata.errors import CorruptFileError, NotCoveredError, StorageError, UsageError
 from bgdata.formats.gnubg_bearoff_header import (
     CHANCE_SCALE,
     EQUITY_SCALE,
@@ -28,6 +29,7 @@ from bgdata.formats.gnubg_bearoff_header import (
     entry_dtype,
     parse_header,
 )
+from bgdata.game.integers import integer_array
 
 _BLOCK = 1 << 16  # positions read at a time: bounds the memory
 _SCALE_24_BIT = (1 << 24) - 1
@@ -86,8 +88,11 @@ class _BearoffFile:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.header.name} in {self.path}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_gnubg_bearoff, (self.path.resolve(),)
+
     def _check_index(self, index: int) -> None:
-        if not 0 <= index < len(self):
+        if not 0 <= whole_index(index) < len(self):
             raise NotCoveredError(f"expected a position index from 0 to {len(self) - 1} in {self.path}, got {index}")
 
 
@@ -245,7 +250,11 @@ class GnubgTwoSided(_BearoffFile):
         opponent_indexes: Sequence[int] | NDArray[np.integer],
     ) -> NDArray[np.float64]:
         """float64[n, 4 or 1]: equities of n positions, columns as in `codes`; NotCoveredError for a bad index."""
-        on_roll, opponent = np.asarray(on_roll_indexes), np.asarray(opponent_indexes)
+        what = "position indexes as integers[n]"
+        on_roll, opponent = integer_array(on_roll_indexes, what), integer_array(opponent_indexes, what)
+        if on_roll.shape != opponent.shape:
+            shapes = f"{on_roll.shape} and {opponent.shape}"
+            raise UsageError(f"expected position indexes of both sides in the same shape (n,), got {shapes}")
         for indexes in (on_roll, opponent):
             if indexes.size:
                 self._check_index(int(indexes.min()))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
-from bgdata.errors import InvalidRollError
+from bgdata.errors import InvalidRollError, shown
+from bgdata.game.integers import whole_numbers
 
 _TEXT = re.compile(r"([1-6])[-\s]?([1-6])", re.ASCII)
 
@@ -49,6 +52,9 @@ class Roll:
         return f"{self.high}{self.low}"
 
 
+RollLike: TypeAlias = "Roll | str | Sequence[int]"  # what a roll is made of
+
+
 def roll_of(die: int, other_die: int) -> Roll:
     """The roll of two dice in any order."""
     return Roll(max(die, other_die), min(die, other_die))
@@ -58,8 +64,24 @@ def parse_roll(text: str) -> Roll:
     """The roll of "31", "13" or "3-1". Raises InvalidRollError."""
     match = _TEXT.fullmatch(text.strip())
     if not match:
-        raise InvalidRollError(f"expected two dice such as '31', got {text!r}")
+        raise InvalidRollError(f"expected two dice such as '31', got {shown(text)}")
     return roll_of(int(match[1]), int(match[2]))
+
+
+def to_roll(roll: RollLike) -> Roll:
+    """The roll of text as `parse_roll` reads it, of two dice in any order, or the roll itself.
+
+    Raises InvalidRollError.
+    """
+    if isinstance(roll, Roll):
+        return roll
+    if isinstance(roll, str):
+        return parse_roll(roll)
+    try:
+        die, other_die = whole_numbers(roll)
+    except (TypeError, ValueError):
+        raise InvalidRollError(f"expected two dice such as '31' or (3, 1), got {shown(roll)}") from None
+    return roll_of(die, other_die)
 
 
 # 21 31 32 41 42 43 51 ... 65, then 11 22 ... 66: also the order of rolls in `bgdata.bearoff.plays`

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from bgdata.errors import InvalidPositionError
 from bgdata.game.position import CHECKERS, OPPONENT_BAR, Position
 
 HOME_POINTS = 6
@@ -40,6 +41,24 @@ def game_outcome(position: Position, checkers: int = CHECKERS) -> Outcome:
 def is_over(position: Position) -> bool:
     """Whether a side has no checkers left."""
     return game_outcome(position) is not Outcome.UNFINISHED
+
+
+def check_occurs(position: Position) -> Position:
+    """The position itself. Raises InvalidPositionError for a board without checkers of either side, which no game
+    reaches."""
+    if not any(position.board):
+        raise InvalidPositionError(f"expected a position with checkers, got {position.id}, which has none")
+    return position
+
+
+def check_in_progress(position: Position) -> Position:
+    """The position itself. Raises InvalidPositionError where a side has no checkers left, and nothing is to decide."""
+    if is_over(check_occurs(position)):
+        side = "the player on roll" if position.off == CHECKERS else "the opponent"
+        raise InvalidPositionError(
+            f"expected a game in progress, got {position.id}, in which {side} has borne off every checker"
+        )
+    return position
 
 
 def _points(loser: Position, checkers: int) -> int:

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bgdata.errors import IllegalPlayError
-from bgdata.game.dice import Roll, parse_roll
+from bgdata.errors import IllegalPlayError, shown
+from bgdata.game.dice import ROLLS, RollLike, to_roll
 from bgdata.game.outcome import HOME_POINTS, is_over
-from bgdata.game.position import BAR, OPPONENT_BAR, Position
+from bgdata.game.position import BAR, OPPONENT_BAR, Position, trusted_position
 
 OFF = 0
 NO_PLAY = "no play"  # the text of a play without checker moves
@@ -56,18 +56,17 @@ class Play:
         return format_play(self)
 
 
-def legal_plays(position: Position, roll: Roll | str) -> list[Play]:
+def legal_plays(position: Position, roll: RollLike) -> list[Play]:
     """Every legal play of a roll, at least one, each leading to another position.
 
     As many dice as possible are played; if only one of two can be, then the higher if possible. Order: the higher die
     first, each checker move from the highest point down, then the lower die first; the first way to reach a position
     names the play. Where nothing can be moved, or the game is over, the only play has no moves.
 
-    >>> [str(play) for play in legal_plays(Position.from_id("4HPwATDgc/ABMA"), "66")]
+    >>> [str(play) for play in legal_plays(Position("4HPwATDgc/ABMA"), "66")]
     ['24/18(2) 13/7(2)', '24/18(2) 13/7 8/2', ..., '13/7 8/2(3)']
     """
-    if isinstance(roll, str):
-        roll = parse_roll(roll)
+    roll = to_roll(roll)
     if is_over(position):
         return [Play((), position)]
     ways = [list(_ways(position.board, dice)) for dice in dict.fromkeys([roll.dice, roll.dice[::-1]])]
@@ -79,7 +78,7 @@ def legal_plays(position: Position, roll: Roll | str) -> list[Play]:
                 plays.setdefault(board, moves)
         if plays and most < 2:  # only one die can be played, and it was the higher if any
             break
-    return [Play(moves, Position(board)) for board, moves in plays.items()]
+    return [Play(moves, trusted_position(board)) for board, moves in plays.items()]
 
 
 def checker_moves(board: Board, die: int) -> list[CheckerMove]:
@@ -125,14 +124,15 @@ def format_play(play: Play) -> str:
     """
     hits = set(play.hit_points)
     steps = []
-    for path, count in Counter(_paths(play)).items():
+    for path, count in Counter(checker_paths(play)).items():
         steps.append(_format_path(path, hits) + (f"({count})" if count > 1 else ""))
         hits.difference_update(path[1:])
     return " ".join(steps) or NO_PLAY
 
 
-def _paths(play: Play) -> list[tuple[int, ...]]:
-    """The points that each checker moved comes through, from the highest start and end down."""
+def checker_paths(play: Play) -> list[tuple[int, ...]]:
+    """The points that each checker moved comes through, its start and end among them: from the highest start and end
+    down."""
     paths: list[list[int]] = []
     for start, end, _ in sorted(play.moves, reverse=True):
         unfinished = [path for path in paths if path[-1] == start]
@@ -151,9 +151,34 @@ def _format_path(path: tuple[int, ...], hits: set[int]) -> str:
     return "/".join([names[0], *(name + "*" * (point in hits) for name, point in zip(names[1:], ends, strict=True))])
 
 
-def parse_play(text: str, position: Position, roll: Roll | str) -> Play:
-    """The legal play that a text in the usual notation means; see `find_play`."""
-    return find_play(text, legal_plays(position, roll))
+def parse_play(text: str, position: Position, roll: RollLike | None = None) -> Play:
+    """The legal play of a roll, or without one of any roll, that a text in the usual notation means; see `find_play`.
+
+    Raises IllegalPlayError or InvalidRollError.
+    """
+    if roll is not None:
+        return find_play(text, legal_plays(position, roll))
+    plays = {play.after_play: play for each in ROLLS for play in legal_plays(position, each)}
+    return find_play(text, list(plays.values()))
+
+
+def check_play(play: Play, position: Position, roll: RollLike | None = None) -> Play:
+    """The play itself, if it is one of this position, and of the roll where one is given.
+
+    Raises IllegalPlayError or InvalidRollError.
+    """
+    if not isinstance(play, Play):
+        raise IllegalPlayError(f"expected a play or its text, got {shown(play)}")
+    if roll is not None:
+        plays = legal_plays(position, roll)
+        if not any(play.after_play == other.after_play for other in plays):
+            raise IllegalPlayError(f"expected a legal play of {to_roll(roll)} ({_some(plays)}), got {shown(str(play))}")
+    board = position.board
+    for move in play.moves:
+        board = _moved(board, move)
+    if board != play.after_play.board:
+        raise IllegalPlayError(f"expected a play of position {position.id}, got {shown(str(play))} of another one")
+    return play
 
 
 def find_play(text: str, plays: Sequence[Play]) -> Play:
@@ -168,8 +193,8 @@ def find_play(text: str, plays: Sequence[Play]) -> Play:
     if len(exact) == 1:
         return exact[0]
     if exact:
-        raise IllegalPlayError(f"expected a play that says where it hits ({_some(exact)}), got {text!r}")
-    raise IllegalPlayError(f"expected a legal play ({_some(plays)}), got {text!r}")
+        raise IllegalPlayError(f"expected a play that says where it hits ({_some(exact)}), got {shown(text)}")
+    raise IllegalPlayError(f"expected a legal play ({_some(plays)}), got {shown(text)}")
 
 
 def _some(plays: Sequence[Play]) -> str:
@@ -184,10 +209,12 @@ def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
     for step in [] if text.strip() == NO_PLAY else text.replace(",", " ").split():
         match = _STEP.fullmatch(step)
         if not match:
-            raise IllegalPlayError(f"expected checker moves such as 'bar/22* 6/5(2)', got {step!r} in {text!r}")
+            raise IllegalPlayError(
+                f"expected checker moves such as 'bar/22* 6/5(2)', got {shown(step)} in {shown(text)}"
+            )
         points = [_parse_point(name) for name in (match[1] + match[2]).split("/")]
         if points[0] > BAR or points != sorted(set(points), reverse=True):
-            raise IllegalPlayError(f"expected points that go down from 25 to 0, got {step!r} in {text!r}")
+            raise IllegalPlayError(f"expected points that go down from 25 to 0, got {shown(step)} in {shown(text)}")
         stars |= {point for point, name in zip(points, step.split("/"), strict=True) if "*" in name}
         landings |= set(points[1:]) - {OFF}
         change[points[0]] -= int(match[3] or 1)

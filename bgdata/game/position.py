@@ -1,7 +1,7 @@
 """A backgammon position, seen by the player on roll, and its text forms: Position ID, 10-byte key and 20-letter key.
 
-The canonical form is the *26-integer board*: `board[1..24]` are the points of the player on roll (positive: his
-checkers, negative: the opponent's), `board[25]` is his bar and `board[0]` the opponent's, both counted positive.
+The canonical form is the *26-integer board*: `board[1..24]` are the points of the player on roll (positive: own
+checkers, negative: the opponent's), `board[25]` is the own bar and `board[0]` the opponent's, both counted positive.
 Checkers borne off are not stored. Pure Python: `codec` has the same conversions for millions of positions.
 """
 
@@ -13,8 +13,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bgdata.errors import InvalidPositionError
+from bgdata.errors import InvalidPositionError, shown
+from bgdata.game.integers import whole_numbers
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bgdata.game.dice import RollLike
+    from bgdata.game.match import Stakes
+    from bgdata.game.plays import Play
+
+PositionLike: TypeAlias = "Position | str | Sequence[int] | NDArray[np.integer[Any]]"  # what a position is made of
 
 CHECKERS = 15
 BAR = 25
@@ -60,30 +72,34 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Position:
-    """Checkers seen by the player on roll, as a 26-integer board; equal positions are equal and hash alike.
+    """Checkers seen by the player on roll, as a 26-integer board; equal positions are equal and hash alike, whatever
+    they were made of.
 
-    >>> Position.from_id("4HPwATDgc/ABMA").pip_count
+    >>> Position("4HPwATDgc/ABMA").pip_count
     167
+    >>> Position("start") == Position("XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10")
+    True
 
-    Raises InvalidPositionError, which names the rule, for a board that cannot occur.
+    Made from text in any notation that `identifiers.parse_identifier` reads (Position ID, gnubg ID, XGID, 20-letter
+    key, 26 integers, `start`), from 26 integers in any sequence (a list, a tuple, a row of an array), or from another
+    position. Raises InvalidPositionError, which names the rule, for a board that cannot occur.
     """
 
     board: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        flaw = board_flaw(self.board)
-        if flaw:
-            raise InvalidPositionError(f"{flaw.rule}, got {list(self.board)}")
+    def __init__(self, position: PositionLike) -> None:
+        object.__setattr__(self, "board", _board_of(position))
 
     @classmethod
-    def from_board(cls, board: Sequence[int]) -> Position:
-        """From any sequence of 26 integers: a list or a row of an array."""
-        try:
-            return cls(tuple(map(operator.index, board)))
-        except TypeError:
-            raise InvalidPositionError(f"expected 26 integers, got {board!r}") from None
+    def start(cls) -> Position:
+        """The position in which every game starts.
+
+        >>> Position.start()
+        Position('4HPwATDgc/ABMA')
+        """
+        return START
 
     @classmethod
     def from_rows(cls, opponent: Sequence[int], on_roll: Sequence[int]) -> Position:
@@ -96,19 +112,7 @@ class Position:
         for point, (theirs, ours) in enumerate(zip(rows[0][23::-1], rows[1][:24], strict=True), start=1):
             if theirs and ours:
                 raise InvalidPositionError(f"{Flaw.SHARED_POINT.rule}, got both on point {point} of {rows}")
-        return cls.from_board([rows[0][24], *map(operator.sub, rows[1][:24], rows[0][23::-1]), rows[1][24]])
-
-    @classmethod
-    def from_id(cls, text: str) -> Position:
-        """From a 14-character Position ID; see `parse_position_id`."""
-        return parse_position_id(text)
-
-    @classmethod
-    def from_key(cls, key: bytes) -> Position:
-        """From the 10 bytes that a Position ID encodes; see `key`."""
-        if len(key) != 10:
-            raise InvalidPositionError(f"expected a key of 10 bytes, got {len(key)}")
-        return _position_of_key(key, key.hex())
+        return cls([rows[0][24], *map(operator.sub, rows[1][:24], rows[0][23::-1]), rows[1][24]])
 
     @property
     def rows(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -132,12 +136,12 @@ class Position:
 
     @property
     def pip_count(self) -> int:
-        """Pips that the player on roll needs to bear off all his checkers; the bar counts 25."""
+        """Pips that the player on roll needs to bear off all checkers; the bar counts 25."""
         return sum(count * point for point, count in enumerate(self.board) if count > 0 and point)
 
     @property
     def opponent_pip_count(self) -> int:
-        """Pips that the opponent needs to bear off all his checkers."""
+        """Pips that the opponent needs to bear off all checkers."""
         return self.flip().pip_count
 
     @property
@@ -151,8 +155,61 @@ class Position:
         return CHECKERS - _checkers(_flipped(self.board))
 
     def flip(self) -> Position:
-        """The same checkers seen by the other player: what he faces when it is his turn."""
-        return _trusted(_flipped(self.board))
+        """The same checkers seen by the other player: what that player faces, on roll."""
+        return trusted_position(_flipped(self.board))
+
+    def legal_plays(self, roll: RollLike) -> list[Play]:
+        """Every legal play of a roll such as "31" or (3, 1), at least one; see `plays.legal_plays`.
+
+        >>> print(*Position.start().legal_plays("66"), sep=", ")
+        24/18(2) 13/7(2), 24/18(2) 13/7 8/2, ..., 13/7 8/2(3)
+
+        Raises InvalidRollError.
+        """
+        from bgdata.game.plays import legal_plays
+
+        return legal_plays(self, roll)
+
+    def play(self, play: Play | str, roll: RollLike | None = None) -> Position:
+        """The position that the OPPONENT then faces, on roll: the board is turned.
+
+        `play` is one of `legal_plays`, or text in the usual notation, in which moves may stand in any order and commas
+        between them. Text is held to the roll where one is given, and else to every roll. Raises IllegalPlayError.
+
+        >>> Position.start().play("8/5 6/5", "31")
+        Position('sGfwATDgc/ABMA')
+        """
+        return self._legal(play, roll).next_position
+
+    def svg(
+        self,
+        play: Play | str | None = None,
+        roll: RollLike | None = None,
+        *,
+        stakes: Stakes | None = None,
+        width: int = 660,
+    ) -> str:
+        """The board as the text of an SVG picture, `width` pixels wide: with the roll, a play (as `play` takes it) as
+        arrows, and the cube and score of `stakes`. Notebooks show a position so. Raises as `play`, and UsageError.
+        """
+        from bgdata.game.board_svg import format_board_svg
+        from bgdata.game.dice import to_roll
+
+        drawn = None if play is None else self._legal(play, roll)
+        dice = None if roll is None else to_roll(roll)
+        return format_board_svg(self, roll=dice, play=drawn, stakes=stakes, width=width)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _legal(self, play: Play | str, roll: RollLike | None) -> Play:
+        """The play that is meant. Raises IllegalPlayError or InvalidRollError."""
+        from bgdata.game.plays import check_play, parse_play
+
+        return parse_play(play, self, roll) if isinstance(play, str) else check_play(play, self, roll)
+
+    def __repr__(self) -> str:
+        return f"Position({self.id!r})"
 
     def __str__(self) -> str:
         return self.id
@@ -205,6 +262,24 @@ def format_key20(position: Position) -> str:
     return position.key.hex().translate(_HEX_TO_KEY20)
 
 
+def _board_of(position: PositionLike) -> tuple[int, ...]:
+    """The 26 integers of whatever a position is made of. Raises InvalidPositionError."""
+    if isinstance(position, Position):
+        return position.board
+    if isinstance(position, str):
+        from bgdata.game.identifiers import parse_identifier
+
+        return parse_identifier(position)[0].board
+    try:
+        board = whole_numbers(position)
+    except TypeError:
+        raise InvalidPositionError(f"expected 26 integers or the text of a position, got {shown(position)}") from None
+    flaw = board_flaw(board)
+    if flaw:
+        raise InvalidPositionError(f"{flaw.rule}, got {shown(list(board))}")
+    return board
+
+
 def _position_of_key(key: bytes, text: str) -> Position:
     """Decode 10 bytes; `text` is what the caller was given, for error messages."""
     bits = int.from_bytes(key, "little")
@@ -217,8 +292,8 @@ def _position_of_key(key: bytes, text: str) -> Position:
     # checkers of both sides on one point cancel out, and unused bits are not read: then the board misses some 1 bits
     if flaw or sum(map(abs, board)) != bits.bit_count():
         flaw = _key_flaw(counts[:25], counts[25:50], "1" in runs[50]) or flaw
-        raise InvalidPositionError(f"{flaw.rule}, got {text!r}")
-    return _trusted(board)
+        raise InvalidPositionError(f"{flaw.rule}, got {shown(text)}")
+    return trusted_position(board)
 
 
 def _key_flaw(opponent: list[int], on_roll: list[int], has_unused_bits: bool) -> Flaw:
@@ -234,7 +309,7 @@ def _key_flaw(opponent: list[int], on_roll: list[int], has_unused_bits: bool) ->
     return Flaw.NONE
 
 
-def _trusted(board: tuple[int, ...]) -> Position:
+def trusted_position(board: tuple[int, ...]) -> Position:
     """A position whose board was just checked."""
     position = object.__new__(Position)
     object.__setattr__(position, "board", board)
@@ -245,10 +320,10 @@ def _letter_error(text: str, name: str, length: int, letters: str) -> str:
     """Say which character of `text` is wrong."""
     for place, letter in enumerate(text, start=1):
         if letter not in letters:
-            return f"expected letters of a {name}, got {letter!r} at character {place} of {text!r}"
+            return f"expected letters of a {name}, got {letter!r} at character {place} of {shown(text)}"
     if len(text) != length:
-        return f"expected {length} characters in a {name}, got {len(text)}: {text!r}"
-    return f"{Flaw.LAST_CHARACTER.rule}, got {text[-1]!r} in {text!r}"
+        return f"expected {length} characters in a {name}, got {len(text)}: {shown(text)}"
+    return f"{Flaw.LAST_CHARACTER.rule}, got {text[-1]!r} in {shown(text)}"
 
 
 def _flipped(board: tuple[int, ...]) -> tuple[int, ...]:
@@ -259,4 +334,4 @@ def _checkers(board: Sequence[int]) -> int:
     return sum(count for count in board[1:] if count > 0)
 
 
-START = Position.from_id("4HPwATDgc/ABMA")
+START = parse_position_id("4HPwATDgc/ABMA")

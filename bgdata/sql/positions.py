@@ -120,7 +120,7 @@ def legal_plays(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
     boards, is_legal = boards_of_ids(position_ids)
     dice, is_roll = rolls_of(die1, die2)
     rows = zip(boards.tolist(), dice.tolist(), (is_legal & is_roll).tolist(), strict=True)
-    found = [plays_of(Position.from_board(row), roll) if good else None for row, roll, good in rows]
+    found = [plays_of(Position(row), roll) if good else None for row, roll, good in rows]
     kind = pa.list_(pa.struct([("play", pa.string()), ("next_position_id", pa.string())]))
     return pa.array(found, kind)
 

@@ -8,6 +8,7 @@ import json
 import math
 import mmap
 import os
+import re
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,13 +18,17 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bgdata.errors import CorruptFileError, MissingTableError
-from bgdata.store.names import shown
+from bgdata.errors import CorruptFileError, MissingTableError, shown
 from bgdata.store.storage import open_regular, storage_errors
 
 Array = NDArray[Any]
 _HASHED_AT_ONCE_BYTES = 1 << 24
 _ALIGNMENT = 64  # of the values in a file, as numpy writes it
+# as numpy writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (6, 4), }
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|=]?[a-zA-Z][\w\[\]]{0,12})', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:-?\d{1,20}(?:, |,(?=\))|(?=\))))*)\), \} *\n"
+)
 
 
 def map_array(path: Path) -> Array:
@@ -44,7 +49,7 @@ def map_array(path: Path) -> Array:
             raise MissingTableError(f"expected the array {path}, found no such file; try: bgdata verify") from error
         except OSError:
             raise
-        except Exception as error:  # numpy's parser of headers raises whatever Python's tokenizer does
+        except Exception as error:  # numpy says in many ways that it knows no such dtype or shape
             found = " ".join(str(error).split())
             raise CorruptFileError(
                 f"expected a whole .npy array in {path}, found: {found}; try: bgdata verify"
@@ -52,13 +57,22 @@ def map_array(path: Path) -> Array:
 
 
 def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and dtype that the header of a .npy file of this size states; raises ValueError for others than ours."""
+    """Shape and dtype that the header of a .npy file of this size states; raises ValueError for others than ours.
+
+    The text is matched, not evaluated as NumPy does: a stranger wrote it, and Python's parser fails now and then where
+    several threads are in it (cpython issue 106905).
+    """
     version = np.lib.format.read_magic(file)
     if version != (1, 0):
         raise ValueError(f"format {version}")
-    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    text = file.read(int.from_bytes(file.read(2), "little"))
+    found = _HEADER.fullmatch(text)
+    if found is None:
+        raise ValueError(f"the header {shown(text.decode('latin-1').strip())}")
+    dtype, is_fortran, lengths = np.dtype(found[1].decode()), found[2] == b"True", found[3].decode()
     if dtype.kind not in "biufS" or not dtype.itemsize or dtype.str[0] not in "<|":
         raise ValueError("objects, which are never read" if dtype.hasobject else f"values of type {dtype.str}")
+    shape = tuple(int(length) for length in lengths.split(",") if length.strip())
     if is_fortran or not shape or not all(0 <= length <= size for length in shape) or 0 in shape[1:]:
         raise ValueError(f"the shape {shown(shape)}" + (" by columns" if is_fortran else ""))
     if file.tell() % _ALIGNMENT or file.tell() + math.prod(shape) * dtype.itemsize != size:

@@ -27,12 +27,13 @@ from bgdata.errors import (
     CorruptFileError,
     OlderTableError,
     StorageError,
+    shown,
 )
 from bgdata.store.checks import SQL, check_columns, select_columns
 from bgdata.store.dataset import Column, Dataset, TableShape
 from bgdata.store.leakage import leakage_views
 from bgdata.store.locked_sql import Limits, keep_to, lock, open_memory
-from bgdata.store.names import identifier, quoted, shown
+from bgdata.store.names import identifier, quoted
 from bgdata.store.storage import locked, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 

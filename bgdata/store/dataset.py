@@ -10,9 +10,15 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar, get_type_hints
 
-from bgdata.errors import CheckSkippedError, InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
+from bgdata.errors import (
+    CheckSkippedError,
+    InvalidParameterError,
+    ManifestFormatError,
+    MissingTableError,
+    UsageError,
+    shown,
+)
 from bgdata.store.manifest import unpacked_name
-from bgdata.store.names import shown
 
 if TYPE_CHECKING:
     import numpy as np

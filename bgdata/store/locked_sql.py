@@ -18,8 +18,8 @@ from uuid import uuid4
 import duckdb
 import psutil
 
-from bgdata.errors import QueryError
-from bgdata.store.names import quoted, shown
+from bgdata.errors import QueryError, shown
+from bgdata.store.names import quoted
 
 READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # a PIVOT is several statements in one
 EXPLAIN = re.compile(r"\s*(explain(\s+analyze|\s*\([\w\s,]*\))?)\s", re.IGNORECASE)

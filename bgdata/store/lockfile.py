@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bgdata.errors import ManifestFormatError, MissingTableError
+from bgdata.errors import ManifestFormatError, MissingTableError, shown
 from bgdata.store.manifest import Manifest, canonical_json, is_count, is_text, parse_json, read_whole
-from bgdata.store.names import check_name, shown
+from bgdata.store.names import check_name
 from bgdata.store.storage import write_file
 
 FILE_NAME = "warehouse.lock"

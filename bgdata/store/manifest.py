@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError
-from bgdata.store.names import is_name, parse_input, shown
+from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, shown
+from bgdata.store.names import is_name, parse_input
 from bgdata.store.storage import open_regular, storage_errors, write_file
 
 FORMAT = 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from bgdata.errors import InvalidNameError
+from bgdata.errors import InvalidNameError, shown
 
 LONGEST = 200  # characters of a variant: folders of builds add the kind, a key and a fingerprint, within 255 bytes
 
@@ -70,9 +70,3 @@ def quoted(text: str) -> str:
 def identifier(name: str) -> str:
     """An SQL identifier, in quotes whatever it is."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def shown(value: object, most: int = 80) -> str:
-    """A value from outside as a message shows it: in quotes, escaped, and cut where it is long."""
-    text = repr(value if not isinstance(value, str) else value[: most + 1])
-    return text if len(text) <= most else text[: most - 3] + "..."

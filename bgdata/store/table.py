@@ -5,12 +5,24 @@ from __future__ import annotations
 import stat
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError
 from bgdata.store.arrays import Array, map_array
 from bgdata.store.dataset import PARQUET
 from bgdata.store.manifest import Manifest, load_manifest
 from bgdata.store.storage import not_regular
+
+
+def reopened(folder: Path, kind: str) -> Table:
+    """The version in a folder, for who unpickles a table. Raises MissingTableError where it is gone."""
+    if not folder.is_dir():
+        name = "/".join(folder.parts[-3:])
+        raise MissingTableError(
+            f"expected the version {name} of a pickled table in {folder}, found no such folder; "
+            f"try: bgdata list {folder.parts[-3]}, and open the table anew"
+        )
+    return Table(folder, kind)
 
 
 class Table:
@@ -26,6 +38,11 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({self.folder})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled, a table is the path of its version: whoever unpickles it maps the same files, or is told that the
+        version is gone."""
+        return reopened, (self.folder.resolve(), self._kind)
 
     @cached_property
     def manifest(self) -> Manifest:

@@ -12,6 +12,7 @@ Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ from bgdata.errors import (
     MissingWarehouseError,
     UnknownKindError,
     UsageError,
+    shown,
 )
 from bgdata.store.dataset import Dataset, Input, Parameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
@@ -101,7 +103,9 @@ class Warehouse:
     def kind(self, name: str) -> Dataset[Any]:
         """The declaration of a dataset kind. Raises UnknownKindError."""
         if name not in self.kinds:
-            raise UnknownKindError(f"expected a dataset among {', '.join(sorted(self.kinds))}, got {name}")
+            near = difflib.get_close_matches(name[:100].lower(), self.kinds, n=3, cutoff=0.5)
+            step = f"do you mean {' or '.join(near)}?" if near else "see: bgdata list"
+            raise UnknownKindError(f"expected a kind of dataset, got {shown(name)}; {step}")
         return self.kinds[name]
 
     def require(self) -> None:
@@ -152,7 +156,7 @@ class Warehouse:
         """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError, and as `open`."""
         parts = reference.split("/")
         if len(parts) not in (2, 3) or not all(parts):
-            raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {reference!r}")
+            raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {shown(reference)}")
         return self.open(*parts)
 
     def current(self, kind: str | None = None) -> Iterator[Table]:

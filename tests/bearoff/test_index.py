@@ -55,3 +55,9 @@ def test_impossible_indexes_are_refused(index: int, points: int) -> None:
 def test_impossible_sizes_are_refused(points: int, checkers: int) -> None:
     with pytest.raises(InvalidPositionError, match="expected 1 to"):
         check_size(points, checkers)
+
+
+@pytest.mark.parametrize("index", [1.0, True, "1", None, -1, 54_264])
+def test_what_is_no_index(index: int) -> None:
+    with pytest.raises(InvalidPositionError, match=r"expected an index (as an integer|below 54264), got"):
+        layout_at(index, 6)

@@ -97,7 +97,7 @@ def test_positions_that_are_not_covered(tables: tuple[MatchTable, MatchTable]) -
         table.probe(board_of([4], [1]))
     with pytest.raises(NotCoveredError, match="expected a bearoff position, got a checker on the bar"):
         table.probe([1, *board_of([1], [1])[1:]])
-    with pytest.raises(InvalidPositionError, match=r"expected a board of 26 integers, got \(25,\)"):
+    with pytest.raises(InvalidPositionError, match="expected 26 integers, got 25"):
         table.probe([0] * 25)
     for wrong in ([0, 400], [-1]):
         with pytest.raises(NotCoveredError, match=f"expected indexes below 20 for bearoff_match/.*, got {wrong[-1]}"):

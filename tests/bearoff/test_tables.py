@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import pytest
 import bgdata
 from bgdata.bearoff.tables import fitted
 from bgdata.datasets.bearoff_two_sided import error_bound
-from bgdata.errors import InvalidPositionError, MissingTableError, NotCoveredError
+from bgdata.errors import InvalidPositionError, MissingTableError, NotCoveredError, UsageError
 from tests.reference.bearoff import equities, layouts, race
 
 
@@ -84,6 +86,52 @@ def test_bulk_probes_beyond_a_table(tables: Path, index: int) -> None:
 def test_bulk_probes_do_not_wrap_around(tables: Path, on_roll: int, opponent: int) -> None:
     with pytest.raises(NotCoveredError, match="expected indexes below 210"):
         bgdata.open_two_sided(tables, 6, 4).probe_many([on_roll], [opponent])
+
+
+WRONG_INDEXES: list[tuple[Any, Any, str]] = [
+    ([1, 2], [3], r"expected position indexes of both sides in the same shape \(n,\), got \(2,\) and \(1,\)"),
+    (1, 2, r"expected position indexes of both sides in the same shape \(n,\), got \(\) and \(\)"),
+    ([[1, 2]], [[1, 2]], r"in the same shape \(n,\), got \(1, 2\) and \(1, 2\)"),
+    ([1.5], [2], r"expected position indexes as integers\[n\], got float64\[1\]"),
+    (np.zeros(2), [0, 0], r"expected position indexes as integers\[n\], got float64\[2\]"),
+    ([True, 2], [1, 1], r"expected position indexes as integers\[n\], got \[True, 2\]"),
+    (np.ones(1, np.bool_), [1], r"expected position indexes as integers\[n\], got bool\[1\]"),
+    (["1"], [1], r"expected position indexes as integers\[n\], got <U1\[1\]"),
+    ([None], [1], r"expected position indexes as integers\[n\], got object\[1\]"),
+    ([[1], [1, 2]], [1, 2], r"expected position indexes as integers\[n\], got \[\[1\], \[1, 2\]\]"),
+]
+
+
+@pytest.mark.parametrize(("on_roll", "opponent", "message"), WRONG_INDEXES)
+def test_bulk_probes_take_pairs_of_integers(tables: Path, on_roll: Any, opponent: Any, message: str) -> None:
+    table = bgdata.open_two_sided(tables, 6, 4)
+    for probe in (table.probe_many, table.probe_stored):
+        with pytest.raises(UsageError, match=message):
+            probe(on_roll, opponent)
+
+
+@pytest.mark.parametrize("type_", [list, tuple, *(partial(np.array, dtype=each) for each in ("i1", "u2", "i4", "u8"))])
+def test_bulk_probes_take_lists_and_arrays(tables: Path, type_: Any) -> None:
+    table = bgdata.open_two_sided(tables, 6, 4)
+    found = table.probe_many(type_([1, 100]), type_([2, 101]))
+    assert found.tolist() == [pytest.approx(table.probe(1, 2)), pytest.approx(table.probe(100, 101))]
+    assert table.probe_many([], []).shape == (0, 4)
+    assert table.probe(np.int64(1), np.array(2)) == table.probe(1, 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("index", [1.0, True, np.True_, "1", None, b"1", [1.5], [True], ["1"], [[1]], 2.0**70])
+def test_what_is_no_index_and_no_layout(tables: Path, index: Any) -> None:
+    two_sided, one_sided = bgdata.open_two_sided(tables, 6, 4), bgdata.open_one_sided(tables, 6)
+    with pytest.raises(InvalidPositionError, match=r"expected (an index as an integer|.* as integers), got"):
+        two_sided.probe(index, 1)
+    for probe in (one_sided.probe_chances, one_sided.probe_mean_rolls, one_sided.probe_sd_rolls):
+        with pytest.raises(InvalidPositionError, match=r"expected (an index as an integer|.* as integers), got"):
+            probe(index)
+
+
+def test_counts_do_not_wrap_around() -> None:
+    with pytest.raises(InvalidPositionError, match="expected at most 15 checkers"):
+        bgdata.position_index(np.array([64, 64, 64, 64], np.int8))  # type: ignore[arg-type]
 
 
 def test_impossible_layouts(tables: Path) -> None:

@@ -144,11 +144,11 @@ def cubeful_games(with_luck: bool, count: int, repeats: int) -> float:
 
 def rollout(with_luck: bool, repeats: int) -> float:
     """A contact position rolled out by the networks of the package, 1,296 games to an exact table or the end."""
-    from bgdata.formats.identifiers import parse_position
+    from bgdata.game.position import Position
     from bgdata.play.rollout import How, roll_out
 
     player = shipped_player()
-    boards = np.array([parse_position("2K6JAyDYbgcDEA").board], np.int8)
+    boards = np.array([Position("2K6JAyDYbgcDEA").board], np.int8)
     roll_out(boards, player.brain, 72, how=How(turns=1))
     return best_of(repeats, lambda: roll_out(boards, player.brain, how=How(with_luck=with_luck)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,8 @@ query = "pairs(1, 1)"
         ("-0.026", -0.026, 0.0005),
         ("6.3e20", 6.3e20, 5e18),
         ("1.3e-4", 1.3e-4, 5e-6),
+        ("73 to 75", 74.0, 1),
+        ("0.99 to 1", 0.995, 0.005),
     ],
 )
 def test_published_numbers(text: str, number: float, half: float) -> None:
@@ -43,7 +46,24 @@ def test_published_numbers(text: str, number: float, half: float) -> None:
     assert isinstance(found[0], int) == isinstance(number, int)
 
 
-@pytest.mark.parametrize("text", ["", "n-2, n-4", "9eac8a2c", "1,000", "12 %", "nan", "inf", "-", "1.", "0x1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "n-2, n-4",
+        "9eac8a2c",
+        "1,000",
+        "12 %",
+        "nan",
+        "inf",
+        "-",
+        "1.",
+        "0x1",
+        "1 to n",
+        "1 to 2 to 3",
+        "more than 10",
+    ],
+)
 def test_words(text: str) -> None:
     assert parse_published(text) is None
 
@@ -52,7 +72,7 @@ def test_a_group_is_a_table(tmp_path: Path) -> None:
     (tmp_path / "A2.toml").write_text(
         '[values]\nrow = "[1, 2]"\n'
         '[[group]]\nclaim = "A2.pairs-{points}x{checkers}"\nsource = "s"\nsubject = "{points} points of {row}"\n'
-        'query = "pairs({points}, {checkers})"\ntolerance = 2\nwants = ["games/{points}-*"]\n'
+        'query = "pairs({points}, {checkers})"\nkind = "own_oracle"\nwants = ["games/{points}-*"]\n'
         'columns = ["points", "checkers", "published"]\n'
         'rows = [[1, 2, "4"], [2, 1, "5"]]\n'
     )
@@ -60,7 +80,7 @@ def test_a_group_is_a_table(tmp_path: Path) -> None:
     expected = [
         Claim(
             *(f"A2.pairs-{p}x{c}", "A2", "s", f"{p} points of [1, 2]", n),
-            tolerance=2,
+            kind="own_oracle",
             wants=(f"games/{p}-*",),
             query=f"pairs({p}, {c})",
         )
@@ -83,7 +103,29 @@ def test_a_group_is_a_table(tmp_path: Path) -> None:
         ('query = "pairs(1, 1)"', "", "expected a query or a status of A1.one in group 1 of .*, found neither"),
         ('query = "pairs(1, 1)"', 'status = "open"', "expected an explanation of A1.one in group 1 of "),
         ('"1"', '"1"\ncorrection = "2"', "expected an explanation of A1.one in group 1 of "),
-        ('"1"', '"1"\ntolerance = "2"', "expected a number as tolerance of A1.one, got '2'"),
+        ('"1"', '"1"\ntolerance = 2', "expected fields among .*, got tolerance"),
+        ('"1"', '"1"\ncorrection_tolerance = 2', "expected fields among .*, got correction_tolerance"),
+        ('"1"', '"1"\nkind = "right"', "expected a kind among published, .* of A1.one, got 'right'"),
+        (
+            '"1"',
+            '"1"\nkind = "published_twice"',
+            "expected restates of a claim that is published_twice, .* got '' of A1",
+        ),
+        (
+            '"1"',
+            '"1"\nrestates = "A1.two"',
+            "expected restates of a claim .* got 'A1.two' of A1.one, which is published",
+        ),
+        (
+            '"1"',
+            '"1"\nkind = "published_twice"\nrestates = "A1.one"',
+            "expected a claim in .* that restates no other, as what A1.one restates, got A1.one",
+        ),
+        (
+            '"1"',
+            '"1"\nkind = "published_twice"\nrestates = "A1.two"',
+            "expected a claim in .* that restates no other, as what A1.one restates, got A1.two",
+        ),
         ('"1"', '"1"\npublished_error = "2"', "expected a number as published_error of A1.one, got '2'"),
         ('"1"', '"1"\npublished_games = -1', "expected published_error or published_games of A1.one, at least 0, got"),
         ('"1"', '"1"\npublished_games = 1\npublished_error = 1', "expected published_error or published_games of A1"),
@@ -123,6 +165,13 @@ def test_the_register_is_whole() -> None:
     assert {claim.part for claim in claims} == set(part_names())
     assert len(claims) > 600
     assert len([claim for claim in claims if claim.claim.startswith("A8.full-")]) == 78
+    twice = {claim.claim: claim.restates for claim in claims if claim.kind == "published_twice"}
+    assert len([name for name in twice if name.startswith("A8.mwc-")]) == 66  # cells beside the diagonal
+    names = {claim.claim for claim in claims}
+    assert set(twice.values()) < names - set(twice)
+    diagonal = [claim for claim in claims if re.fullmatch(r"A8\.(?:full|mwc)-(\d+)-\1", claim.claim)]
+    assert [claim.kind for claim in diagonal] == ["identity"] * 24
+    assert {claim.kind for claim in claims if "ndependent" in claim.source} == {"own_oracle"}
     assert FOLDER.is_dir()
     for claim in claims:
         for pattern in claim.needs:

@@ -14,16 +14,16 @@ from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import Action, janowski, jump
 from bgdata.equity.stored_met import find_met
-from bgdata.formats.identifiers import identify
-from bgdata.formats.match_state import MatchState
+from bgdata.game.identifiers import identify
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match_state import MatchState
 from bgdata.game.position import START, Position
 from tests.commands.command_line import error_of, run, succeeds
 
 START_ID = "4HPwATDgc/ABMA"
 BEAROFF_ID = "CgAAEAEAAAAAAA"
 RANDOM = ("--network", "random")
-MATCH = ("--score", "2-4", "--length", "7", "--met", "published-12")
+MATCH = ("--away", "5-3", "--met", "published-12")
 JSON = ("--format", "json")
 
 
@@ -37,7 +37,8 @@ def root(player_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def printed(root: Path, *arguments: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads(succeeds(root, "cube", *arguments, *RANDOM, *JSON))
+    (found,) = json.loads(succeeds(root, "cube", *arguments, *RANDOM, *JSON))
+    assert isinstance(found, dict)
     return found
 
 
@@ -89,8 +90,8 @@ def test_a_match_in_words(root: Path) -> None:
         (("--model", "jump"), Stakes(Money(is_jacoby=False)), CubeRules(jump())),
         (("--model", "jump", "--volatility", "0.05"), Stakes(Money(is_jacoby=False)), CubeRules(jump(0.05))),
         (("--owner", "on_roll"), Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.ON_ROLL)), CubeRules()),
-        (("--cube", "4"), Stakes(Money(is_jacoby=False), Cube(4)), CubeRules()),
-        (("--score", "3-2", "--length", "5", "--as-money"), Stakes(MatchScore(2, 3)), CubeRules(as_money=True)),
+        (("--cube", "4"), Stakes(Money(is_jacoby=False), Cube(4, CubeOwner.ON_ROLL)), CubeRules()),
+        (("--away", "2-3", "--as-money"), Stakes(MatchScore(2, 3)), CubeRules(as_money=True)),
     ],
 )
 def test_options_are_stakes_and_rules(root: Path, arguments: tuple[str, ...], stakes: Stakes, rules: CubeRules) -> None:
@@ -125,28 +126,27 @@ def test_rules_of_an_xgid(root: Path) -> None:
 
 
 def test_crawford(root: Path) -> None:
-    found = printed(root, START_ID, "--score", "6-2", "--length", "7", "--crawford", "--met", "published-12")
+    found = printed(root, START_ID, "--away", "1-5", "--crawford", "--met", "published-12")
     assert (found["is_crawford"], found["best"], found["double_take"]) == (True, ["no_double"], None)
     assert found["why_not"] == "nobody doubles in the crawford game"
-    after = printed(root, START_ID, "--score", "2-6", "--length", "7", "--met", "published-12")
+    after = printed(root, START_ID, "--away", "5-1", "--met", "published-12")
     assert after["why_not"] == ""
 
 
-OVER = Position.from_board([0] * 18 + [-15] + [0] * 7).id
+OVER = Position([0] * 18 + [-15] + [0] * 7).id
 FAILURES: list[tuple[list[str], int, str]] = [
     (["nope"], 2, "expected one of position id, gnubg id"),
-    ([OVER], 2, "expected a game in progress, got .*, which is over"),
+    ([OVER], 2, "expected a game in progress, got .*, in which the .* has borne off every checker"),
     ([START_ID, "--cube", "1", "--owner", "on_roll"], 2, "expected a cube of 1 to be centered, got owner 'on_roll'"),
     ([START_ID, "--cube", "3"], 2, "expected a power of two as cube value, got 3"),
     ([START_ID, *MATCH, "--cube", "2", "--owner", "centered"], 2, "expected a centered cube of 1 in a match, got 2"),
-    ([START_ID, "--score", "6-2", "--length", "7", "--crawford", "--cube", "2", "--owner", "opponent"], 2,
+    ([START_ID, "--away", "1-5", "--crawford", "--cube", "2", "--owner", "opponent"], 2,
      "expected a centered cube of 1 in the crawford game, got "),
-    ([START_ID, "--score", "3-2", "--length", "7", "--crawford"], 2, "expected one side at 1-away in the "),
-    ([START_ID, "--crawford"], 2, "expected --score and --length with --crawford, got none"),
-    ([START_ID, "--score", "3-2"], 2, "expected --score A-B and --length N, such as .*, got --score 3-2"),
-    ([START_ID, "--score", "3:2", "--length", "7"], 2, "expected --score A-B and .*, got --score 3:2"),
-    ([START_ID, "--score", "7-2", "--length", "7"], 2, "expected scores below the match length, got 7-2"),
-    ([START_ID, "--length", "15", "--met", "published-12"], 2, "expected at most 12 points to go, as publi"),
+    ([START_ID, "--away", "4-5", "--crawford"], 2, "expected one side at 1-away in the "),
+    ([START_ID, "--crawford"], 2, "expected --away with --crawford, got none"),
+    ([START_ID, "--away", "3:2"], 2, "expected points that the player on roll and the opponent need, .*, got '3:2'"),
+    ([START_ID, "--away", "0-2"], 2, "expected at least 1 point to go for each side, got 0-away 2-away"),
+    ([START_ID, "--away", "15-15", "--met", "published-12"], 2, "expected at most 12 points to go, as publi"),
     ([START_ID, *MATCH, "--jacoby"], 2, "expected the jacoby rule in money play only, got it at 5-away 3-away"),
     ([START_ID, *MATCH, "--beavers"], 2, "expected beavers in money play only, got them at 5-away 3-away"),
     ([START_ID, *MATCH, "--model", "jump"], 2, "expected the janowski model in a match, got jump at 5-away 3-away"),
@@ -158,13 +158,23 @@ FAILURES: list[tuple[list[str], int, str]] = [
     ([START_ID, "--volatility", "0.1"], 2, "expected --volatility with --model jump, got it with janowski: 0.1"),
     ([START_ID, "--met", "published-12"], 2, "expected a match with --met, got money play"),
     ([START_ID, "--as-money"], 2, "expected a match with --as-money, got money play"),
-    ([START_ID, "--score", "1-2", "--length", "7", "--met", "none"], 1, r"no match equity table none in .*\(have: pub"),
+    ([START_ID, "--away", "6-5", "--met", "none"], 1, r"no match equity table none in .*\(have: pub"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("arguments", "code", "message"), FAILURES, ids=[" ".join(words) for words, _, _ in FAILURES])
 def test_failures(root: Path, arguments: list[str], code: int, message: str) -> None:
     assert re.match(f".*{message}", error_of(run(root, "cube", *arguments, *RANDOM), code))
+
+
+def test_options_override_a_match(root: Path) -> None:
+    """The score of an identifier holds until an option names another; --crawford alone speaks of that score."""
+    names = identify(START, MatchState.from_stakes(Stakes(MatchScore(1, 3)), length=7))
+    met = ("--met", "published-12")
+    assert printed(root, names["xgid"], *met, "--crawford") == printed(
+        root, START_ID, *met, "--away", "1-3", "--crawford"
+    )
+    assert printed(root, names["gnubg_id"], *met, "--away", "5-3") == printed(root, START_ID, *met, "--away", "5-3")
 
 
 def test_a_beaver_waits_for_no_double(root: Path) -> None:

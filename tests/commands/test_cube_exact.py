@@ -18,7 +18,7 @@ from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import ON_ROLL, OPPONENT, POSITION, position_id, run, succeeds
 
 RANDOM = ("--network", "random")
-MATCH = ("--score", "2-4", "--length", "7")
+MATCH = ("--away", "5-3")
 MET = ("--met", "published-12")
 JSON = ("--format", "json")
 
@@ -45,7 +45,8 @@ def printed(root: Path, *arguments: str) -> dict[str, object]:
     """A decision as JSON, without a word beside it."""
     result = run(root, "cube", *arguments, *RANDOM, *JSON)
     assert (result.exit_code, result.stderr) == (0, ""), result.output
-    found: dict[str, object] = json.loads(result.stdout)
+    (found,) = json.loads(result.stdout)
+    assert isinstance(found, dict)
     return found
 
 
@@ -69,7 +70,7 @@ def test_the_table_of_a_score_is_built_once_and_answers(root: Path) -> None:
 
 
 def test_what_probe_says_of_a_redouble(root: Path) -> None:
-    """Points won of one command are points to go of the other, and it is the same table."""
+    """The score is said in the same words, and it is the same table."""
     found = printed(root, POSITION, *MATCH, "--cube", "2", "--owner", "on_roll", *MET)
     (variant,) = tables(root)
     assert variant == "3x3-away-5-3-cube-2-published-12"
@@ -90,7 +91,7 @@ def test_a_decision_in_words(root: Path) -> None:
 
 
 def test_the_crawford_game(root: Path) -> None:
-    found = printed(root, POSITION, "--score", "6-4", "--length", "7", "--crawford", *MET)
+    found = printed(root, POSITION, "--away", "1-3", "--crawford", *MET)
     assert (found["method"], found["why_not"]) == ("exact", "nobody doubles in the crawford game")
     assert tables(root) == ["3x3-away-1-3-crawford-cube-1-published-12"]
 
@@ -143,5 +144,5 @@ def test_where_no_table_can_be_built_the_model_answers(
         assert result.exit_code == 0
         assert result.stderr.startswith(f"no exact table: {message}")
         assert len(result.stderr.splitlines()) == 1
-        assert json.loads(result.stdout)["method"] == "janowski"
+        assert json.loads(result.stdout)[0]["method"] == "janowski"
     assert tables(root) == []

@@ -36,13 +36,13 @@ def test_a_set_is_made_and_scored_on(unscored: Warehouse) -> None:
     assert (parameters["until"], parameters["most_plays"], parameters["turns"]) == ("0.5", 3, 1)
     assert parameters["network_version"] == unscored.open("network", "tiny").folder.name
     name = "rollout_decisions/contact-2-of-pubeval-20-seed-3"
-    for options in ((), ("--set", name)):
+    for options in ((), ("--on", name)):
         (row,) = json.loads(succeeds(root, "benchmark", "pubeval", *options, "--format", "json"))
         assert (row["player"], row["benchmark"], row["decisions"]) == ("pubeval", name, 2)
     written = succeeds(root, "export", "text", name, "--format", "gnubg-benchmark", "-o", str(root / "contact.bm"))
     assert written.startswith("wrote ")
     rows = json.loads(
-        succeeds(root, "benchmark", "pubeval", "--file", root / "contact.bm", "--set", name, "--format", "json")
+        succeeds(root, "benchmark", "pubeval", "--bm", root / "contact.bm", "--on", name, "--format", "json")
     )
     assert [entry["benchmark"] for entry in rows] == ["gnubg_benchmark/contact", name]
     assert rows[0]["error_rate"] == rows[1]["error_rate"] == row["error_rate"]

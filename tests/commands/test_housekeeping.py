@@ -28,7 +28,7 @@ def trained(root: Path, seed: int) -> Table:
 
 def evaluated(root: Path, *arguments: str) -> str:
     """Which version answers."""
-    return json.loads(succeeds(root, "eval", START, "--format", "json", *arguments))["accuracy"]
+    return json.loads(succeeds(root, "eval", START, "--format", "json", *arguments))[0]["accuracy"]
 
 
 @pytest.fixture
@@ -67,7 +67,9 @@ def test_what_is_no_version(warehouse: Warehouse, command: str) -> None:
     assert error_of(run(warehouse.root, command, "network/tiny/r1-00000000"), 1).startswith(
         "no network/tiny/r1-00000000 in "
     )
-    assert error_of(run(warehouse.root, command, "nothing/x/r1-00000000"), 2).startswith("expected a dataset among ")
+    assert error_of(run(warehouse.root, command, "nothing/x/r1-00000000"), 2).startswith(
+        "expected a kind of dataset, got "
+    )
 
 
 def test_a_damaged_version_does_not_become_current(two_networks: tuple[Warehouse, Table, Table]) -> None:

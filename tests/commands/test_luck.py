@@ -38,7 +38,7 @@ def test_every_form_of_a_session(root: Path) -> None:
     """Tables and rows say the same of a session with cubes, beavers and resignations."""
     path = file(root, "session.mat", MAT)
     turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
-    games = json.loads(succeeds(root, "luck", path, "--games", "--format", "json"))
+    games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
     assert [row["game_number"] for row in games] == list(range(1, 9))
     assert [row["result"] for row in games] == [2, -1, -1, 1, 1, -1, 1, -3]  # points per unit of the last cube
     assert sum(row["turns"] for row in games) == len(turns)
@@ -60,13 +60,13 @@ def test_every_form_of_a_session(root: Path) -> None:
     assert "cube actions are not valued" in table
     rows = re.findall(r"^ +\d+ +\d+ +\d+((?: +[+-]\d\.\d{3}){5})$", table, re.MULTILINE)
     assert [float(row.split()[-1]) for row in rows] == pytest.approx([game["hedged"] for game in games], abs=6e-4)
-    assert table.endswith(succeeds(root, "luck", path, "--games"))
+    assert table.endswith(succeeds(root, "luck", path, "--by-game"))
 
 
 def test_files_of_both_formats_and_imports_are_the_same(root: Path) -> None:
     mat, sgf = file(root, "session.mat", MAT), root / "session.sgf"
     sgf.write_text(SGF)
-    options = ("--games", "--format", "json")
+    options = ("--by-game", "--format", "json")
     expected = json.loads(succeeds(root, "luck", mat, *options))
     assert json.loads(succeeds(root, "luck", sgf, *options)) == expected
     warehouse = root / "warehouse"
@@ -76,10 +76,10 @@ def test_files_of_both_formats_and_imports_are_the_same(root: Path) -> None:
 
 def test_a_game_that_was_not_finished(root: Path) -> None:
     path = file(root, "cut.mat", WHOLE.partition("      Wins")[0])
-    (game,) = json.loads(succeeds(root, "luck", path, "--games", "--format", "json"))
+    (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
     assert (game["result"], game["hedged"], game["net_drift"]) == (None, None, None)
     assert game["luck_0"] > 0
-    assert re.search(r"^ +1 +2 +1 +- .* - +-$", succeeds(root, "luck", path, "--games"), re.MULTILINE)
+    assert re.search(r"^ +1 +2 +1 +- .* - +-$", succeeds(root, "luck", path, "--by-game"), re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_plot(root: Path) -> None:
     path = file(root, "session.mat", MAT)
     pictures = []
     for name in ("one.png", "two.png"):
-        succeeds(root, "luck", path, "--games", "--plot", root / name)
+        succeeds(root, "luck", path, "--by-game", "--plot", root / name)
         pictures.append((root / name).read_bytes())
     assert pictures[0].startswith(b"\x89PNG")
     assert pictures[0] == pictures[1]

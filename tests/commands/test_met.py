@@ -50,16 +50,16 @@ def test_show(root: Path) -> None:
 
 
 def test_show_a_score(root: Path) -> None:
-    lines = succeeds(root, "met", "show", "published-12", "--score", "2-3").splitlines()
+    lines = succeeds(root, "met", "show", "published-12", "--away", "2-3").splitlines()
     assert lines[0] == "2-away 3-away by published-12: 59.452 %"
     assert [line.split()[0] for line in lines[2:]] == ["1", "2", "4"]
     won, gammon, lost, lost_gammon = (float(text) for text in lines[2].split()[1:5])
     assert (won, gammon, lost) == (75.507, 100.0, 50.0)
     assert lost_gammon == pytest.approx(31.9)
-    crawford = succeeds(root, "met", "show", "published-12", "--score", "1-3").splitlines()
+    crawford = succeeds(root, "met", "show", "published-12", "--away", "1-3", "--crawford").splitlines()
     assert crawford[0] == "1-away 3-away crawford by published-12: 75.507 %"
     assert len(crawford) == 3
-    after = succeeds(root, "met", "show", "published-12", "--score", "3-1", "--post-crawford").splitlines()
+    after = succeeds(root, "met", "show", "published-12", "--away", "3-1").splitlines()
     assert after[0] == "3-away 1-away by published-12: 31.900 %"
 
 
@@ -76,7 +76,7 @@ def test_plot(root: Path, tmp_path: Path) -> None:
     pictures = [tmp_path / f"{number}.png" for number in range(3)]
     succeeds(root, "met", "plot", "published-12", "-o", pictures[0])
     succeeds(root, "met", "plot", "published-12", "-o", pictures[1])
-    succeeds(root, "met", "plot", "published-12", "--against", "sample", "-o", pictures[2])
+    succeeds(root, "met", "plot", "published-12", "--minus", "sample", "-o", pictures[2])
     contents = [path.read_bytes() for path in pictures]
     assert all(content.startswith(b"\x89PNG") for content in contents)
     assert contents[0] == contents[1] != contents[2]
@@ -110,10 +110,10 @@ FAILURES: list[tuple[list[str], int, str]] = [
     (["met", "show", "{bad}"], 1, r"expected a match equity table in .*bad\.xml, found in line 7: expected cha"),
     (["met", "show", "{formula}"], 1, r"expected a match equity table of chances in .*, found a formula \(mec\)"),
     (["met", "show", "{empty}"], 1, r"expected a match equity table of chances in .*empty\.xml, found none"),
-    (["met", "show", "sample", "--score", "2"], 2, "expected a score such as 3-5, .* got '2'"),
-    (["met", "show", "sample", "--score", "0-2"], 2, "expected at least 1 point to go for each side, got"),
-    (["met", "show", "sample", "--score", "3-2"], 2, "expected at most 2 points to go, as sample has, got"),
-    (["met", "show", "sample", "--score", "2-2", "--post-crawford"], 2, "expected a side that is 1-away"),
+    (["met", "show", "sample", "--away", "2"], 2, "expected points that .* such as 3-5, got '2'"),
+    (["met", "show", "sample", "--away", "0-2"], 2, "expected at least 1 point to go for each side, got"),
+    (["met", "show", "sample", "--away", "3-2"], 2, "expected at most 2 points to go, as sample has, got"),
+    (["met", "show", "sample", "--away", "2-2", "--crawford"], 2, "expected one side at 1-away"),
     (["met", "build", "--cube-life-index", "1.5"], 2, r"expected a cube life index from 0 to 1, got 1\.5"),
     (["met", "build", "--cube-life-index", "x"], 2, "expected a cube life index from 0 to 1, got 'x'"),
     (["met", "build", "--gammon-rate", "-1"], 2, r"expected a gammon rate from 0 to 1, got -1\.0"),

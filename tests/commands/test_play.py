@@ -124,8 +124,8 @@ def test_whole_games_end_in_their_result(player: MappedPlayer, capsys: pytest.Ca
 
 def test_only_plays_are_made_without_asking(player: MappedPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     """A checker on the bar against a closed board, and one that has one way."""
-    closed_out = Position.from_board([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
-    forced = Position.from_board([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0])
+    closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
+    forced = Position([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0])
     for position, said in ((closed_out, "no play"), (forced, " is the only play")):
         game = Game(5, position, turn=1)
         game.yours = True

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import bgdata
 from bgdata.commands.probe import cube_action
+from bgdata.game.identifiers import identify
+from bgdata.game.position import Position
 from tests.commands.command_line import ON_ROLL, OPPONENT, POSITION, error_of, position_id, run, succeeds
 
 
@@ -39,3 +41,10 @@ def test_probe_of_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> N
     assert re.search(r"lose gammon 0\.\d{6} \(approximate: bearoff_gammon/3x15/", shown)
     result = run(small_root, "probe", everybody, "--bd", tmp_path / "two-sided.bd")
     assert "expected a position with at most 3 checkers a side for" in error_of(result, 1)
+
+
+def test_probe_reads_every_notation(small_root: Path) -> None:
+    shown = succeeds(small_root, "probe", POSITION)
+    for name, text in identify(Position(POSITION)).items():
+        if name != "match_id":
+            assert succeeds(small_root, "probe", text) == shown

@@ -83,21 +83,21 @@ def test_build_takes_scores(memory_path: Path) -> None:
 
 
 WRONG = [
-    (("--away", "3"), 2, "expected points to go of both sides, the player on roll first, such as 3-5, got 3"),
-    (("--away", "0-5"), 2, "expected 1 to 64 points to go, got 0-away 5-away"),
+    (("--away", "3"), 2, "expected points that the player on roll and the opponent need, such as 3-5, got '3'"),
+    (("--away", "0-5"), 2, "expected at least 1 point to go for each side, got 0-away 5-away"),
     (("--away", "13-5"), 2, "expected at most 12 points to go, as published-12 has, got 13-away 5-away"),
     (
         ("--away", "3-5", "--crawford"),
         2,
         "expected one side at 1-away in the crawford game, got 3-away 5-away crawford",
     ),
-    (("--away", "1-5", "--crawford", "--cube", "2"), 2, "expected a cube of 1 in the crawford game, got 2"),
+    (("--away", "1-5", "--crawford", "--cube", "2"), 2, "expected a centered cube of 1 in the crawford game, got "),
     (("--away", "3-5", "--cube", "3"), 2, "expected a power of two as cube value, got 3"),
-    (("--away", "3-5", "--owner", "on_roll"), 2, "expected a cube of 1 to be centered, got 'on_roll'"),
+    (("--away", "3-5", "--cube", "1", "--owner", "on_roll"), 2, "expected a cube of 1 to be centered, got owner 'on"),
     (
         ("--away", "3-5", "--cube", "2", "--owner", "me"),
         2,
-        "expected a cube owner in {centered, on_roll, opponent}, got",
+        "invalid value for '--owner': 'me' is not one of 'centered', 'on_roll', 'opponent'; see: bgdata probe --help",
     ),
     (("--cube", "2"), 2, "expected --away beside --crawford, --cube, --owner or --met"),
 ]

@@ -52,7 +52,7 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
     imported = sum(kind.takes_files for kind in warehouse.kinds.values())
     assert result.stdout == (
         f"{count} versions: {8 * count - imported - 2 * 6} checks passed, {imported} skipped, 3 failed\n"
-    )
+    ), result.stderr
     for table, name in damaged.items():
         assert re.search(
             rf"FAILED {table.name}: file hashes: expected SHA-256 .* of {table.folder / name}", result.stderr

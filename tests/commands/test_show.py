@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from bgdata.cli import main
-from bgdata.formats.board_text import parse_board_text
+from bgdata.game.board_text import parse_board_text
 from bgdata.game.position import START
 
 IDENTIFIERS = ("4HPwATDgc/ABMA", "OAHDPAABDAOAHDPAABDA", "XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10")
@@ -35,7 +35,10 @@ def test_plays_of_a_roll_and_a_picture(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nope"], "error: expected one of position id, gnubg id, 20-letter key, xgid, 26 integers; as position id: "),
+        (
+            ["nope"],
+            "error: expected one of position id, gnubg id, 20-letter key, xgid, 26 integers, start; as ",
+        ),
         ([IDENTIFIERS[0], "--roll", "70"], "error: expected two dice such as '31', got '70'"),
     ],
 )
@@ -44,3 +47,15 @@ def test_what_is_no_position_or_roll(arguments: list[str], message: str) -> None
     assert result.exit_code == 2
     assert result.stderr.startswith(message)
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_play_is_shown_with_arrows(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(
+        main, ["show", "start", "--roll", "31", "--play", "6/5, 8/5", "--svg", str(tmp_path / "x.svg")]
+    )
+    assert shown.exit_code == 0
+    assert "after 8/5 6/5, seen by the opponent: sGfwATDgc/ABMA" in shown.stdout
+    assert (tmp_path / "x.svg").read_text() == START.svg("8/5 6/5", "31")
+    wrong = CliRunner().invoke(main, ["show", "start", "--roll", "31", "--play", "6/1"])
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+    assert wrong.stderr.startswith("error: expected a legal play (")

@@ -88,7 +88,7 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--labels", "nothing"], 2, "expected a dataset among "),
+        (["--labels", "nothing"], 2, "expected a kind of dataset, got "),
         (["--labels", "selfplay"], 2, "expected a kind that has positions with chances: "),
         (["--labels", "selfplay_labels/none"], 1, "no selfplay_labels/none in "),
         (["--labels", "selfplay_labels:much"], 2, "expected labels KIND/VARIANT:WEIGHT, got selfplay_labels:much"),

@@ -75,7 +75,7 @@ def test_rows(small_root: Path) -> None:
     assert {row[3] for row in rows[LAYOUTS:]} == {"exact"}
     boards = table.array("boards")
     assert [row[2] for row in rows] == boards.tolist()
-    assert [row[1] for row in rows] == [Position.from_board(board).id for board in boards.tolist()]
+    assert [row[1] for row in rows] == [Position(board).id for board in boards.tolist()]
     assert [row[4] for row in rows] == [SPLITS[split] for split in splits_of_hashes(position_hashes(boards))]
 
 

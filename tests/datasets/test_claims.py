@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import hypot, sqrt
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import bgdata
 from bgdata.claims import register
-from bgdata.claims.definitions import definitions_digest, read_definitions
+from bgdata.claims.definitions import KINDS, STATUSES, definitions_digest, parse_published, read_definitions
 from bgdata.datasets._columns import text_column
 from bgdata.datasets.claims import DATASET, ClaimsParameters, default_variant, judged_claims
 from bgdata.datasets.cube_studies import DATASET as STUDIES
@@ -38,18 +39,22 @@ def test_rows(small_root: Path) -> None:
         row = found[name]
         assert (row["part"], row["source"], row["source_date"]) == (claim.part, claim.source, claim.date)
         assert (row["published"], row["subject"]) == (claim.published, claim.subject)
-        assert row["published_value"] == float(claim.published)
+        assert (row["kind"], row["restates"] or "") == (claim.kind, claim.restates)
+        number = parse_published(claim.published)
+        assert row["published_value"] == (number and number[0])
     assert luck is not None
     values = dict(zip(["variant", *(column.name for column in DATASET.columns)], luck, strict=True))
-    assert values.pop("explanation").startswith("The printed rows sum to 0.947")
+    assert values.pop("explanation").startswith("The printed luck of all rolls sums to 0.947")
     assert values == {
         "variant": "a12",
         "claim": "A12.total-luck",
         "part": "A12",
-        "source": "D. Zare, A Measure of Luck",
+        "kind": "published",
+        "restates": None,
+        "source": "D. Zare, Hedging Toward Skill",
         "source_date": "2000",
-        "place": "example match",
-        "subject": "Total luck of the match",
+        "place": "Evaluations",
+        "subject": "Total luck of Jellyfish, match equity",
         "published": "0.865",
         "published_value": 0.865,
         "published_error": None,
@@ -57,20 +62,38 @@ def test_rows(small_root: Path) -> None:
         "answer": "0.709",
         "our_value": 0.709,
         "our_error": None,
+        "our_bound": None,
         "correction": "0.709",
         "status": "corrected",
         "is_erratum": True,
-        "query": "corrected_sum(0.947, [0.073, 0.046])",
+        "query": "select sum(evaluation - average) from published_luck",
     }
-    assert errata == (5,)
+    assert errata == (10,)
 
 
 def test_statistics(table: Table) -> None:
     counts = table.manifest.statistics
-    assert counts["errata"] == counts["corrected"] == 5
+    assert counts["errata"] == counts["corrected"] == counts["published_corrected"] == 10
     assert counts["unreachable"] == 0
-    assert counts["open"] == 2
-    assert sum(counts.values()) - counts["errata"] == table.manifest.rows
+    assert counts["open"] == 5
+    assert counts["published_twice_reproduced"] == 1
+    assert sum(counts[status] for status in STATUSES) == table.manifest.rows
+    assert sum(counts[f"{kind}_{status}"] for kind in KINDS for status in STATUSES) == table.manifest.rows
+
+
+def test_the_luck_of_the_example_match(small_root: Path) -> None:
+    """Sums of the published rolls, which claims take from the table: no total is typed."""
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        assert connection.execute(
+            """select count(*), sum(printed_luck), sum(evaluation - average),
+            sum(if(round = 22 and program = 'snowie', -printed_luck, printed_luck)) from published_luck"""
+        ).fetchone() == (57, pytest.approx(0.947), pytest.approx(0.709), pytest.approx(0.865))
+        wrong = connection.execute(
+            "select round, program from published_luck where abs(printed_luck - evaluation + average) > 1e-9 order by 1"
+        ).fetchall()
+        answers = connection.execute("select claim, our_value from claims where claim like 'A12.total%'").fetchall()
+    assert wrong == [(21, "snowie"), (23, "snowie")]
+    assert dict(answers) == {"A12.total-luck": 0.709, "A12.total-luck-as-added": 0.865}
 
 
 class Spoiled(Table):
@@ -80,17 +103,23 @@ class Spoiled(Table):
         self._arrays = {name: values}
 
 
-@pytest.mark.parametrize("name", ["our_values", "tolerances", "is_erratum", "status_texts", "answer_texts"])
+@pytest.mark.parametrize("name", ["our_values", "tolerances", "is_erratum", "status_texts", "kind_texts"])
 def test_spoiled_values_are_found(table: Table, name: str) -> None:
-    DATASET.check_sample(table, {}, 5, np.random.default_rng(1))
+    inputs = inputs_of(table)
+    DATASET.check_sample(table, inputs, 5, np.random.default_rng(1))
     spoiled = Spoiled(table.folder)
     spoiled.spoil(name, np.array(table.array(name)) ^ 1 if name.endswith(("texts", "um")) else table.array(name) + 1)
     with pytest.raises(CheckFailedError, match="of claims/a12/"):
-        DATASET.check_sample(spoiled, {}, 1000, np.random.default_rng(1))
+        DATASET.check_sample(spoiled, inputs, 1000, np.random.default_rng(1))
+
+
+def inputs_of(table: Table) -> Mapping[str, Table]:
+    """The tables that the smallest register was answered from."""
+    return bgdata.open_warehouse(table.folder.parents[2]).find_inputs(DATASET, DATASET.smallest) or {}
 
 
 def test_inputs_follow_from_the_parts() -> None:
-    assert DATASET.inputs(DATASET.smallest) == {}
+    assert [name for name, _ in DATASET.inputs(DATASET.smallest).values()] == ["published_luck"]
     kinds = {name for name, _ in DATASET.inputs(ClaimsParameters("A2 A8")).values()}
     assert kinds == {"bearoff_error", "bearoff_one_sided", "bearoff_two_sided", "match_equity"}
 

@@ -18,7 +18,7 @@ from bgdata.datasets.cube_studies import DATASET, StudyParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Brain
-from bgdata.evaluation.network_player import map_network_player
+from bgdata.evaluation.network_player import MappedNetwork
 from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulRules, cubeful_results, cubeful_self_play
 from bgdata.store.table import Table
@@ -55,7 +55,7 @@ def rows_of(root: Path, parameters: StudyParameters) -> dict[Key, dict[str, Any]
 def brain_of(root: Path) -> Brain:
     found = bgdata.open_warehouse(root).find_inputs(DATASET, INDEX)
     assert found
-    return map_network_player(
+    return MappedNetwork(
         found["network"], BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
     ).brain
 

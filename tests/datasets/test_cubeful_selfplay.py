@@ -18,7 +18,7 @@ from bgdata.datasets._cube_players import sides_of
 from bgdata.datasets.cubeful_selfplay import DATASET, CubefulParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.network_player import map_network_player
+from bgdata.evaluation.network_player import MappedNetwork
 from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulCorpus, CubefulRules, cubeful_self_play
 from bgdata.store.executors import open_executor
@@ -53,7 +53,7 @@ def games_of(root: Path, parameters: CubefulParameters) -> tuple[CubefulCorpus, 
     assert found
     assert ("met" in found) == bool(parameters.length)
     tables = BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
-    player = map_network_player(found["network"], tables)
+    player = MappedNetwork(found["network"], tables)
     rules = CubefulRules(parameters.length, bool(parameters.jacoby), published_met() if parameters.length else None)
     sides = sides_of(parameters.cube)
     return cubeful_self_play(player.brain, sides, rules, parameters.games, parameters.seed), (

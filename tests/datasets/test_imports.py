@@ -60,7 +60,7 @@ def test_rows_of_bgsage_rollouts(imports: Imports) -> None:
     """Seen by the player on roll, chances cut; and as written, of the player who has played."""
     (row,) = rows(imports.sample("bgsage_rollouts"))
     written = [int(field) for field in samples.BGSAGE_ROW.split()[:26]]
-    flipped = Position.from_board([written[25], *(-written[25 - point] for point in range(1, 25)), written[0]])
+    flipped = Position([written[25], *(-written[25 - point] for point in range(1, 25)), written[0]])
     assert row == {
         "source": "sample-rollout",
         "line": 1,
@@ -87,7 +87,7 @@ def test_rows_of_bgsage_entries(imports: Imports) -> None:
 def test_rows_of_positions(imports: Imports) -> None:
     first, second = rows(imports.sample("positions"))
     assert first == {"source": "sample.csv", "line": 2, **position(START)}
-    assert second == {"source": "sample.csv", "line": 3, **position(Position.from_id("v3sAAAhmdzMAAQ"), "crashed")}
+    assert second == {"source": "sample.csv", "line": 3, **position(Position("v3sAAAhmdzMAAQ"), "crashed")}
     table = imports.text("positions", "v90EAIC3BgAAAA, a race\nAAAAAAAAAAAAAA\n")
     assert [row["class"] for row in rows(table)] == ["race", "over"]
 
@@ -431,7 +431,7 @@ def test_commands_that_import_nothing(imports: Imports) -> None:
             ["bearoff_gammon", path],
             "expected a kind that is imported from files, got bearoff_gammon; try: bgdata build ",
         ),
-        (["nothing", path], "expected a dataset among "),
+        (["nothing", path], "expected a kind of dataset, got 'nothing'"),
         (["gnubg_benchmark", path, path], "expected one benchmark file, got 2"),
     ):
         assert error_of(run(imports.warehouse.root, "import", *arguments), 2).startswith(message)

@@ -15,7 +15,7 @@ from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.network_player import NetworkPlayer, map_network_player
+from bgdata.evaluation.network_player import MappedNetwork, NetworkPlayer
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
@@ -38,7 +38,7 @@ def network(root: Path) -> NetworkPlayer:
         warehouse.open(kind, variant)
         for kind, variant in (("bearoff_two_sided", "3x3"), ("bearoff_one_sided", "3x15"), ("bearoff_gammon", "3x15"))
     ]
-    return map_network_player(warehouse.open("network", "tiny"), BearoffEvaluator(*tables))
+    return MappedNetwork(warehouse.open("network", "tiny"), BearoffEvaluator(*tables))
 
 
 def test_rows_are_the_best_plays_of_their_turns(small_root: Path) -> None:
@@ -52,7 +52,7 @@ def test_rows_are_the_best_plays_of_their_turns(small_root: Path) -> None:
     row, sizes = 0, set()
     while row < len(boards):
         place = int(first_turns[games[row]]) + turns[row]
-        plays = legal_plays(Position.from_board(turn_boards[place].tolist()), roll_of(*dice[place].tolist()))
+        plays = legal_plays(Position(turn_boards[place].tolist()), roll_of(*dice[place].tolist()))
         after = [flipped(play.after_play.board) for play in plays]
         chances = evaluations(player.networks, player.tables, np.array(after, np.int8)).chances
         lost = cubeless_equities(chances) - cubeless_equities(chances).min()

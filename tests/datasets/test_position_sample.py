@@ -43,7 +43,7 @@ def test_rows_are_positions_of_the_corpus(small_root: Path) -> None:
         counts = dict(connection.sql("select class, count(*) from position_sample group by class").fetchall())
     assert len(found) == table.manifest.rows
     assert all(row[0] for row in found)
-    assert [Position.from_board(row[2]).id for row in found] == [row[1] for row in found]
+    assert [Position(row[2]).id for row in found] == [row[1] for row in found]
     assert len({row[1] for row in found}) == len(found)
     assert counts["contact"] == counts["race"] == 40
     statistics = table.manifest.statistics
@@ -115,7 +115,7 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
 
 def test_positions_are_exported(small_root: Path, tmp_path: Path) -> None:
     write_text(small(small_root), "position-list", tmp_path / "list")
-    expected = [Position.from_board(board).id for board in small(small_root).array("boards").tolist()]
+    expected = [Position(board).id for board in small(small_root).array("boards").tolist()]
     assert [line for line in (tmp_path / "list").read_text().split() if len(line) == 14] == expected
 
 

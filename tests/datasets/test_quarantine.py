@@ -61,7 +61,7 @@ def test_manifests_do_not_count_reasons_without_end(imports: Imports) -> None:
 
 
 KEY = "NIKOIJADCANIGOAHADBA"
-OFF = Position.from_board([*START_BOARD[:13], 4, *START_BOARD[14:]])  # the player on roll has borne off one checker
+OFF = Position([*START_BOARD[:13], 4, *START_BOARD[14:]])  # the player on roll has borne off one checker
 RACE = "v90EAIC3BgAAAA"
 OVER = "expected a position of a game that goes on"
 CHECKERS = "expected at most 15 checkers of the player on roll in the {}"
@@ -146,7 +146,7 @@ def test_rules_of_gnubg_training(imports: Imports) -> None:
         f"{off} 0.5 0.1 0 0 0",
         f"{other_off} 0.5 0 0 0.1 0",
         "AAAAABNMAAAAAAAAAAAA 0.5 0 0 0 0",  # of other classes
-        f"{format_key20(Position.from_id('mxmAQ4PbAQAAAA'))} 0.5 0 0 0 0",
+        f"{format_key20(Position('mxmAQ4PbAQAAAA'))} 0.5 0 0 0 0",
     ]
     check_rules(imports, "gnubg_training", good, bad)
 

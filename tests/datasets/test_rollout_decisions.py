@@ -85,7 +85,7 @@ def test_plays_are_rollouts(small_root: Path) -> None:
             ).fetchall()
             assert len(plays) == len(expected.boards)
             for rank, found in enumerate(plays):
-                assert found[:2] == (rank, Position.from_board(expected.boards[rank]).id)
+                assert found[:2] == (rank, Position(expected.boards[rank]).id)
                 result = expected.result
                 assert found[2] == pytest.approx(result.equities[rank], abs=5.1e-8)
                 assert found[3] == result.equity_standard_errors[rank]
@@ -100,7 +100,7 @@ def test_plays_are_rollouts(small_root: Path) -> None:
 def test_plays_are_legal(small_root: Path) -> None:
     arrays = small_table(small_root).arrays()
     for row, count in enumerate(arrays["decisions_n_legal_plays"].tolist()):
-        position = Position.from_board(arrays["decisions_boards"][row])
+        position = Position(arrays["decisions_boards"][row])
         roll = "".join(map(str, arrays["decisions_dice"][row].tolist()))
         legal = {tuple(play.after_play.board) for play in legal_plays(position, roll)}
         assert len(legal) == count

@@ -20,7 +20,7 @@ from bgdata.datasets import selfplay
 from bgdata.datasets.selfplay import DATASET, SelfPlayParameters, play_texts, played
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.network_player import map_network_player
+from bgdata.evaluation.network_player import MappedNetwork
 from bgdata.evaluation.player import RandomPlayer, open_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import flip_boards
@@ -68,7 +68,7 @@ def lucky(network_root: Path) -> tuple[Table, Corpus]:
     found = warehouse.find_inputs(DATASET, LUCKY)
     assert found
     tables = BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
-    player = map_network_player(found["network"], tables)
+    player = MappedNetwork(found["network"], tables)
     return warehouse.build(DATASET.name, LUCKY), self_play(player.brain, LUCKY.games, LUCKY.seed, with_luck=True)
 
 
@@ -95,7 +95,7 @@ def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> N
     assert (row["game"], row["turn"], row["player"], row["on_roll"], row["action"]) == (
         game, number, player, player, "play",
     )  # fmt: skip
-    position = Position.from_board(board)
+    position = Position(board)
     assert (row["position_id"], row["board"], (row["die1"], row["die2"])) == (position.id, board, dice)
     after = tuple(corpus.after_play[turn].tolist())
     (text,) = (str(play) for play in legal_plays(position, roll_of(*dice)) if play.after_play.board == after)
@@ -136,7 +136,7 @@ def test_luck_of_players_without_networks(
     assert table.manifest.inputs == lucky[0].manifest.inputs
     found = warehouse.find_inputs(DATASET, parameters)
     assert found
-    judge = map_network_player(found["network"], BearoffEvaluator(*(found[role] for role in selfplay.TABLES)))
+    judge = MappedNetwork(found["network"], BearoffEvaluator(*(found[role] for role in selfplay.TABLES)))
     brain = PubEval().brain if name == "pubeval" else RandomPlayer().brain
     corpus = self_play(brain, 3, 4, with_luck=True, judge=judge.brain)
     check_rows(table, corpus, f"{name} {player.version}")

@@ -72,7 +72,7 @@ def test_rows_are_turns_of_the_corpus(small_root: Path) -> None:
         ).fetchall()
     assert len(found) == table.manifest.rows == len(inputs_of(small_root)["games"].array("turn_boards"))
     assert all(all(row[:3]) for row in found)
-    assert [Position.from_board(row[4]).id for row in found] == [row[3] for row in found]
+    assert [Position(row[4]).id for row in found] == [row[3] for row in found]
     assert [row[6] for row in found] == [SPLITS[split] for split in splits_of_games(3, np.array([r[5] for r in found]))]
 
 

@@ -156,3 +156,12 @@ def test_scores_beyond_a_shorter_row() -> None:
     for score in ((4, 1), (1, 4)):
         with pytest.raises(InvalidScoreError, match=r"expected a score that short has, got .* post-crawford"):
             short.mwc(*score, is_post_crawford=True)
+
+
+@pytest.mark.parametrize("away", [1.0, 1.5, True, "1", None, [1]])
+def test_points_to_go_are_whole_numbers(away: Any) -> None:
+    met = MatchEquity.of("example", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49])
+    for score in ((away, 1), (1, away)):
+        with pytest.raises(InvalidScoreError, match="expected points to go as integers, got"):
+            met.mwc(*score)
+    assert met.mwc(np.int8(1), np.int64(2)) == met.mwc(1, 2)  # type: ignore[arg-type]

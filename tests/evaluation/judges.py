@@ -26,7 +26,7 @@ def chances_of_outcome(outcome: int) -> tuple[bool, ...]:
 
 def judge(board: tuple[int, ...]) -> tuple[tuple[Fraction, ...], bool]:
     """(five chances, whether final): what `Scrambled` says, as `tests.reference.lookahead` takes it."""
-    outcome = game_outcome(Position.from_board(board))
+    outcome = game_outcome(Position(board))
     if outcome:
         return tuple(map(Fraction, chances_of_outcome(outcome))), True
     sums = [sum(int(_STEPS[slot, part]) * count for slot, count in enumerate(board)) for part in range(5)]
@@ -49,7 +49,7 @@ class Scrambled:
         chances = (sums % 1024 / 1024).astype(np.float32)
         sources = np.where(sums[:, 0] % _FINAL == 0, Source.EXACT, Source.CONTACT_NETWORK).astype(np.int8)
         for row, board in enumerate(boards.tolist()):
-            outcome = game_outcome(Position.from_board(board))
+            outcome = game_outcome(Position(board))
             if outcome:
                 chances[row], sources[row] = chances_of_outcome(outcome), Source.OVER
         return Evaluations(chances, sources)
@@ -63,7 +63,7 @@ class OnRollWins:
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See evaluator.Evaluator."""
-        outcomes = [game_outcome(Position.from_board(board)) for board in boards.tolist()]
+        outcomes = [game_outcome(Position(board)) for board in boards.tolist()]
         chances = [chances_of_outcome(outcome or 1) for outcome in outcomes]
         sources = [Source.CONTACT_NETWORK if outcome == 0 else Source.OVER for outcome in outcomes]
         return Evaluations(np.array(chances, np.float32).reshape(-1, 5), np.array(sources, np.int8))

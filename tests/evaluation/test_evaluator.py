@@ -56,7 +56,7 @@ def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
     found = answers_of_program(boards, ask)
     assert [given.tolist() for given in asked] == [[list(START.board)] * 2]
     assert found.sources.tolist() == [Source.OVER] * 6 + [Source.PROGRAM, Source.OVER, Source.PROGRAM]
-    outcomes = [int(game_outcome(Position.from_board(board))) for board in boards.tolist()]
+    outcomes = [int(game_outcome(Position(board))) for board in boards.tolist()]
     assert outcomes == [1, 2, 3, -1, -2, -3, 0, 3, 0]
     for outcome, chances in zip(outcomes, found.chances.tolist(), strict=True):
         assert chances == ([0.25] * 5 if outcome == 0 else list(chances_of_outcome(outcome)))
@@ -70,7 +70,7 @@ def nobody(_: Boards) -> NDArray[np.float32]:
 
 @pytest.mark.parametrize(("board", "message"), [
     (np.zeros((2, 25), np.int8), "expected boards as int8"),
-    (np.zeros((2, 26), np.int64), "expected boards as int8"),
+    (np.zeros((2, 26)), "expected boards as int8"),
     (np.array([START.board, ended(3, 16)], np.int8), "in row 1"),
 ])  # fmt: skip
 def test_illegal_boards(board: Boards, message: str) -> None:

@@ -27,9 +27,9 @@ from tests.oracles import needs_gnubg_tool
     [
         (START, "31", "8/5 6/5", [8, 5, 6, 5]),
         (START, "66", "24/18(2) 13/7(2)", [24, 18, 24, 18, 13, 7, 13, 7]),
-        (Position.from_board([0, *[0] * 3, 1, 1, *[0] * 18, -1, 0]), "64", "5/off 4/off", [5, 0, 4, 0]),
-        (Position.from_board([0, *[0] * 19, -1, -1, 0, 0, -1, 1]), "54", "bar/21*/16", [25, 21, 21, 16]),
-        (Position.from_board([0, *[0] * 19, -1, -1, 0, 0, -1, 1]), "54", "bar/20*/16", [25, 20, 20, 16]),
+        (Position([0, *[0] * 3, 1, 1, *[0] * 18, -1, 0]), "64", "5/off 4/off", [5, 0, 4, 0]),
+        (Position([0, *[0] * 19, -1, -1, 0, 0, -1, 1]), "54", "bar/21*/16", [25, 21, 21, 16]),
+        (Position([0, *[0] * 19, -1, -1, 0, 0, -1, 1]), "54", "bar/20*/16", [25, 20, 20, 16]),
     ],
 )
 def test_plays_as_gnubg_lists_them(position: Position, roll: str, play: str, moves: list[int]) -> None:
@@ -52,9 +52,7 @@ def test_gnubg_chooses() -> None:
     for row, play in enumerate(("8/5 6/5", "8/4 6/4", "13/7 8/7")):
         assert tuple(chosen[row]) == parse_play(play, START, roll_of(*rolls[row].tolist())).after_play.board
     for board, roll, found in zip(boards.tolist(), rolls.tolist(), chosen, strict=True):
-        assert tuple(found) in {
-            play.after_play.board for play in legal_plays(Position.from_board(board), roll_of(*roll))
-        }
+        assert tuple(found) in {play.after_play.board for play in legal_plays(Position(board), roll_of(*roll))}
 
 
 # a won gammon, a lost backgammon; a race that its two-sided database answers; a sure gammon, and the same from behind

@@ -30,6 +30,7 @@ from bgdata.evaluation.pubeval import PubEval
 from bgdata.evaluation.remembered import Remembered
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
+from bgdata.game.identifiers import identify
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
@@ -40,9 +41,9 @@ from tests.evaluation.test_network import is_mapped
 
 GAMES = random_game_positions(80, seed=29)
 BEAROFF = "CgAAEAEAAAAAAA"  # two checkers a side
-RACE = Position.from_board([0, 2, 3, 3, 3, 2, 2, *[0] * 12, -2, -2, -3, -3, -3, -2, 0])
-CLOSED_OUT = Position.from_board([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
-WON = Position.from_board([0] * 18 + [-15] + [0] * 7)
+RACE = Position([0, 2, 3, 3, 3, 2, 2, *[0] * 12, -2, -2, -3, -3, -3, -2, 0])
+CLOSED_OUT = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
+WON = Position([0] * 18 + [-15] + [0] * 7)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_who_answers_and_how_well(player_root: Path) -> None:
     assert (player.label, repr(player)) == ("random-0ply", "MappedPlayer(random-0ply)")
     start = player.evaluate("4HPwATDgc/ABMA")
     assert (start.source, start.ply) == (Source.CONTACT_NETWORK, 0)
-    assert start.accuracy == "network/random/r1-0123abcd: +0.250 +/- 0.013 points per game against PubEval"
+    assert start.accuracy == "network/random/r1-0123abcd: +0.250 +/- 0.013 points per game against PubEval in training"
     assert 0 <= start.win_backgammon <= start.win_gammon <= start.win <= 1
     exact = player.evaluate(BEAROFF)
     table = bgdata.open_two_sided(player_root, 6, 3)
@@ -112,7 +113,7 @@ def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) ->
     boards, rolls = GAMES.boards[rows], GAMES.rolls[rows]
     chosen = player.choose_plays(boards, rolls)
     for board, dice, found in zip(boards.tolist(), rolls.tolist(), chosen.tolist(), strict=True):
-        best = player.best_play(Position.from_board(board), roll_of(*dice))
+        best = player.best_play(Position(board), roll_of(*dice))
         assert best.play.next_position.board == tuple(found)
         assert best.loss == 0
     assert (chosen != evaluator.choose_plays(boards, rolls)).any()
@@ -154,8 +155,8 @@ def test_no_choice_and_no_game(evaluator: NetworkPlayer) -> None:
         after = player.evaluate(CLOSED_OUT.flip())
         assert only.evaluation.win == pytest.approx(1 - after.win, abs=1e-7)
         assert only.evaluation.lose_gammon == after.win_gammon
-        (over,) = player.rank_plays(WON, "65")
-        assert (str(over.play), over.evaluation.source, over.evaluation.cubeless_equity) == ("no play", Source.OVER, 2)
+        with pytest.raises(InvalidPositionError, match="expected a game in progress"):
+            player.rank_plays(WON, "65")
         assert player.choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8)).tolist() == [
             list(WON.flip().board)
         ]
@@ -179,7 +180,7 @@ def test_remembered_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None
         assert found.chances.tobytes() == np.concatenate([fresh.chances, fresh.chances[::-1]]).tobytes()
         assert found.sources.tolist() == [*fresh.sources.tolist(), *fresh.sources.tolist()[::-1]]
     for row, board in enumerate(boards):
-        assert player.evaluate(Position.from_board(board.tolist())).win == fresh.chances[row, 0]
+        assert player.evaluate(Position(board.tolist())).win == fresh.chances[row, 0]
     assert player.evaluate_many(np.asfortranarray(boards)[1::2]).chances.tobytes() == fresh.chances[1::2].tobytes()
 
 
@@ -210,7 +211,7 @@ def test_arrays_of_boards(evaluator: NetworkPlayer) -> None:
         nothing = player.evaluate_many(GAMES.boards[:0])
         assert (nothing.chances.shape, nothing.chances.dtype) == ((0, 5), np.float32)
         assert (nothing.sources.shape, nothing.sources.dtype) == ((0,), np.int8)
-        for wrong in (np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int64)):
+        for wrong in (np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26))):
             with pytest.raises(InvalidPositionError, match="expected boards as int8"):
                 player.evaluate_many(wrong)
             with pytest.raises(InvalidPositionError, match="expected boards as int8"):
@@ -331,3 +332,22 @@ def test_open_player_is_loaded_when_it_is_named() -> None:
     assert "open_player" in dir(bgdata)
     with pytest.raises(AttributeError, match="module 'bgdata' has no attribute 'open_players'"):
         _ = bgdata.open_players  # type: ignore[attr-defined]
+
+
+def test_games_that_are_over(small_root: Path) -> None:
+    player = bgdata.open_player(small_root)
+    won = Position([0] * 13 + [-15] + [0] * 12)
+    found = player.evaluate(won)
+    assert (found.win, found.win_gammon, found.win_backgammon, found.cubeless_equity) == (1, 1, 0, 2)
+    for ask in (lambda: player.rank_plays(won, "31"), lambda: player.decide_cube(won)):
+        with pytest.raises(InvalidPositionError, match="expected a game in progress"):
+            ask()
+    with pytest.raises(InvalidPositionError, match="expected a position with checkers"):
+        player.evaluate([0] * 26)
+
+
+def test_every_notation_is_answered_alike(small_root: Path) -> None:
+    player = bgdata.open_player(small_root)
+    expected = player.evaluate("start"), player.rank_plays("start", "31"), player.decide_cube("start")
+    for text in [*identify(START).values()][2:]:
+        assert (player.evaluate(text), player.rank_plays(text, "31"), player.decide_cube(text)) == expected

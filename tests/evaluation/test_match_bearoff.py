@@ -54,7 +54,7 @@ def exact_table(warehouse: Warehouse, score: MatchScore, cube_value: int = 1) ->
 
 
 def win_chance(table: TwoSidedTable, text: str) -> float:
-    opponent, on_roll = (list(row[:24]) for row in Position.from_id(text).rows)
+    opponent, on_roll = (list(row[:24]) for row in Position(text).rows)
     return (table.probe(on_roll, opponent).cubeless + 1) / 2
 
 
@@ -75,7 +75,7 @@ def test_a_dead_cube_is_worth_the_chance_of_winning(
     table = exact_table(warehouse, score, cube.value)
     won, lost = met.after(score, cube.value), met.after(score, -cube.value)
     for text in bearoffs(200, 3, seed=4):
-        found = table.cube_equities(Position.from_id(text), Stakes(score, cube), met)
+        found = table.cube_equities(Position(text), Stakes(score, cube), met)
         assert found is not None
         assert found.no_double == pytest.approx(lost + win_chance(winner, text) * (won - lost), abs=ERROR)
         assert found[1:] == (NOT_ALLOWED,) * 3
@@ -86,7 +86,7 @@ def test_a_double_that_decides_the_match(warehouse: Warehouse, winner: TwoSidedT
     for score in (MatchScore(2, 2), MatchScore(2, 1)):
         table, actions = exact_table(warehouse, score), set()
         for text in bearoffs(200, 3, seed=5):
-            found = table.cube_equities(Position.from_id(text), Stakes(score), met)
+            found = table.cube_equities(Position(text), Stakes(score), met)
             assert found is not None
             assert found.double_take == found.double_beaver == pytest.approx(win_chance(winner, text), abs=ERROR)
             assert found.double_pass == pytest.approx(met.after(score, 1), abs=ERROR)
@@ -99,9 +99,7 @@ def test_the_cube_of_the_opponent_is_the_worst_and_his_own_the_best(warehouse: W
     score = MatchScore(5, 7)
     table = exact_table(warehouse, score, 2)
     for text in bearoffs(100, 3, seed=6):
-        own, other = (
-            table.cube_equities(Position.from_id(text), Stakes(score, cube), met) for cube in (OWNED, OPPONENTS)
-        )
+        own, other = (table.cube_equities(Position(text), Stakes(score, cube), met) for cube in (OWNED, OPPONENTS))
         assert own is not None
         assert other is not None
         assert own.no_double >= other.no_double
@@ -120,7 +118,7 @@ def test_a_win_that_is_certain_is_worth_a_pass(
         recipe = MatchBearoffParameters(3, 2, score.away, score.opponent_away, met="published-12")
         table = MatchBearoff(warehouse.build("bearoff_match", recipe, force=True))
         assert table.reader.stored.dtype == (np.uint16 if rounded else np.float32)
-        found = table.cube_equities(Position.from_id(text), Stakes(score), met)
+        found = table.cube_equities(Position(text), Stakes(score), met)
         assert found is not None
         assert found.no_double == found.double_pass == pytest.approx(met.after(score, 1), abs=1e-5)
         decision = decide_cube((1, 0, 0, 0, 0), Stakes(score), CubeRules(met=met), found)
@@ -129,7 +127,7 @@ def test_a_win_that_is_certain_is_worth_a_pass(
 
 def test_what_the_table_does_not_cover(warehouse: Warehouse, met: MatchEquity) -> None:
     score = MatchScore(5, 5)
-    table, position = exact_table(warehouse, score), Position.from_id(position_id([1, 1], [0, 2]))
+    table, position = exact_table(warehouse, score), Position(position_id([1, 1], [0, 2]))
     assert table.cube_equities(position, Stakes(score), met) is not None
     assert table.accuracy.startswith("exact, bearoff_match/6x3-away-5-5-cube-1-published-12/r")
     assert table.accuracy.endswith(": each mwc within 3e-08")
@@ -141,7 +139,7 @@ def test_what_the_table_does_not_cover(warehouse: Warehouse, met: MatchEquity) -
         assert table.cube_equities(position, Stakes(score), wrong) is None
     larger, on_bar = position_id([4], [1]), position_id([0] * 24 + [1], [1])
     for text in (START.id, larger, on_bar, position_id([1], [0, 0, 0, 0, 0, 0, 1])):
-        assert table.cube_equities(Position.from_id(text), Stakes(score), met) is None
+        assert table.cube_equities(Position(text), Stakes(score), met) is None
 
 
 def test_players_ask_the_tables_of_their_warehouse(warehouse: Warehouse, met: MatchEquity) -> None:
@@ -151,7 +149,7 @@ def test_players_ask_the_tables_of_their_warehouse(warehouse: Warehouse, met: Ma
     player = bgdata.open_player(warehouse.root, "random")
     found = player.decide_cube(text, Stakes(score), CubeRules(met=met))
     assert (found.method, found.accuracy) == (Method.EXACT, table.accuracy)
-    assert found.equities == table.cube_equities(Position.from_id(text), Stakes(score), met)
+    assert found.equities == table.cube_equities(Position(text), Stakes(score), met)
     assert player.decide_cube(text, Stakes(score), CubeRules(met=met, by_model=True)).method == Method.JANOWSKI
     assert player.decide_cube(text, Stakes(MatchScore(5, 6)), CubeRules(met=met)).method == Method.JANOWSKI
     assert player.decide_cube(START, Stakes(score), CubeRules(met=met)).method == Method.JANOWSKI

@@ -27,7 +27,7 @@ CONTACT, RACE = map(integer_weights, TEXTS)
 
 def choose(board: list[int], roll: tuple[int, int]) -> Position:
     chosen = PubEval().choose_plays(np.array([board], np.int8), np.array([roll], np.int8))
-    return Position.from_board(chosen[0].tolist())
+    return Position(chosen[0].tolist())
 
 
 def test_weights() -> None:
@@ -70,7 +70,7 @@ TIES = [
 
 @pytest.mark.parametrize(("board", "roll"), TIES)
 def test_first_of_equals(board: list[int], roll: tuple[int, int]) -> None:
-    candidates = [list(play.after_play.board) for play in legal_plays(Position.from_board(board), roll_of(*roll))]
+    candidates = [list(play.after_play.board) for play in legal_plays(Position(board), roll_of(*roll))]
     best = best_plays(board, candidates, CONTACT, RACE)
     assert len(best) == 2
     assert list(choose(board, roll).flip().board) == best[0]
@@ -113,17 +113,15 @@ def test_races() -> None:
 def test_choices_by_hand() -> None:
     assert (
         choose(list(START.board), (3, 1))
-        == Position.from_board(
-            [0, -2, 0, 0, 0, 2, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]
-        ).flip()
+        == Position([0, -2, 0, 0, 0, 2, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]).flip()
     )
     # the last checkers go off
-    last = Position.from_board([0, 1, 0, 0, 0, 0, 1, *[0] * 17, -15, 0])
+    last = Position([0, 1, 0, 0, 0, 0, 1, *[0] * 17, -15, 0])
     assert [str(play) for play in legal_plays(last, "61")] == ["6/off 1/off", "6/off"]
     assert game_outcome(choose(list(last.board), (6, 1))) == -2
     # nothing can be moved
     closed_out = [0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1]
-    assert choose(closed_out, (6, 5)) == Position.from_board(closed_out).flip()
+    assert choose(closed_out, (6, 5)) == Position(closed_out).flip()
 
 
 def test_threads_do_not_matter() -> None:

@@ -178,7 +178,7 @@ def check_quarantine(table: Table, lines: int) -> None:
 def check_positions(found: list[dict[str, Any]]) -> None:
     """Boards are legal, and what the IDs beside them say."""
     for row in found[:2000]:
-        assert Position.from_board(row["board"]).id == row["position_id"]
+        assert Position(row["board"]).id == row["position_id"]
 
 
 def printable(line: bytes) -> str:

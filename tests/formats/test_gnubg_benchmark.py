@@ -38,7 +38,7 @@ def test_the_published_rows() -> None:
     benchmark = parse_gnubg_benchmark(BENCHMARK_ROWS)
     assert benchmark.counts == Counts(6, 6, 0, 0)
     decisions, plays = benchmark.decisions, benchmark.plays
-    assert [Position.from_board(board) for board in decisions.boards[:2]] == [
+    assert [Position(board) for board in decisions.boards[:2]] == [
         parse_key20(START_KEY),
         parse_key20("LGGNADALAANLOFAAAADM"),
     ]
@@ -50,7 +50,7 @@ def test_the_published_rows() -> None:
     assert plays.ranks[:7].tolist() == [0, 1, 2, 3, 4, 0, 1]
     assert plays.losses[:5].tolist() == [0, 0.0421133, 0.0659233, 0.078762, 0.129732]
     assert plays.equities[:2].tolist() == [0.114795, 0.114795 - 0.0421133]
-    assert format_key20(Position.from_board(plays.boards[0])) == AFTER_42
+    assert format_key20(Position(plays.boards[0])) == AFTER_42
     assert plays.rollouts.tolist() == [-1] * 22
     assert text_of(benchmark) == BENCHMARK_ROWS
 
@@ -217,7 +217,7 @@ def test_files(tmp_path: Path) -> None:
     assert text_of(read_gnubg_benchmark(tmp_path / "y.bm.bz2")) == SETTINGS + GROUP + BENCHMARK_ROWS
 
 
-keys = boards().map(lambda board: format_key20(Position.from_board(board)))
+keys = boards().map(lambda board: format_key20(Position(board)))
 losses = st.lists(st.floats(0, 0.9), max_size=6).map(sorted)
 formats = st.sampled_from(["{:.6g}", "{:.7f}", "{!r}"])
 

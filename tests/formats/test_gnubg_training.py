@@ -47,7 +47,7 @@ def test_the_published_row() -> None:
         [0, -1, 0, 0, 2, 2, 3, 2, 3, 0, 0, 0, -3, 2, 0, -1, 0, -2, -1, -3, -2, -2, 0, 1, 0, 0]
     ]
     assert data.position_ids.tolist() == [b"2K6JAyDYbgcDEA"]
-    position = Position.from_board(data.boards[0])
+    position = Position(data.boards[0])
     assert (position.pip_count, position.opponent_pip_count) == (123, 132)
     assert data.chances.tolist() == [
         [np.float32(text) for text in ("0.61959", "0.24388", "0.00981", "0.08774", "0.00183")]
@@ -155,7 +155,7 @@ chances = st.lists(st.integers(0, 50000).map(lambda n: n / 100000), min_size=5, 
 def test_round_trip(rows: list[tuple[list[int], list[float], int]]) -> None:
     comments = [f"# cycle {number}" for number in range(sum(row[2] for row in rows))]
     index = np.cumsum([row[2] for row in rows], dtype=np.int32) - 1
-    positions = [Position.from_board(row[0]) for row in rows]
+    positions = [Position(row[0]) for row in rows]
     values = np.array([row[1] for row in rows], np.float32).reshape(-1, 5)
     for row, position in enumerate(positions):
         values[row, 1:3] *= position.opponent_off == 0
@@ -230,7 +230,7 @@ def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
             st.sampled_from([START_ROW, TRAINING_ROW, b"# x\n", b"\n"]),
             st.tuples(
                 boards(), st.lists(st.sampled_from(["0", "1", "0.3", "0.30001", "x"]), min_size=4, max_size=6)
-            ).map(lambda row: f"{format_key20(Position.from_board(row[0]))} {' '.join(row[1])}\n".encode()),
+            ).map(lambda row: f"{format_key20(Position(row[0]))} {' '.join(row[1])}\n".encode()),
             st.binary(max_size=30),
         )
     ).map(b"".join)

@@ -36,7 +36,7 @@ def test_headings_columns_and_comments() -> None:
     assert positions.counts == Counts(6, 3, 3, 0)
     assert positions.position_ids.tolist() == [b"4HPwATDgc/ABMA", b"v3sAAAhmdzMAAQ", b"4HPwATDgc/ABMA"]
     assert positions.lines.tolist() == [3, 5, 6]
-    assert positions.boards[0].tolist() == list(Position.from_id("4HPwATDgc/ABMA").board)
+    assert positions.boards[0].tolist() == list(Position("4HPwATDgc/ABMA").board)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_round_trip(rows: list[list[int]], heading: bool) -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    board_array = np.array([Position.from_id("4HPwATDgc/ABMA").board], np.int8)
+    board_array = np.array([Position("4HPwATDgc/ABMA").board], np.int8)
     write_position_list(tmp_path / "x.csv.gz", board_array, heading=True)
     assert read_position_list(tmp_path / "x.csv.gz").lines.tolist() == [2]
     with pytest.raises(InvalidPositionError):

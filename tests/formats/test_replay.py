@@ -46,7 +46,7 @@ def test_positions_before_each_turn() -> None:
     assert [turn.on_roll for turn in turns] == [0, 1, 1, 1, 0]
     after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
     assert [turn.position for turn in turns[:4]] == [START, after_42, after_42, after_42]
-    assert turns[4].position.flip() == Position.from_board(
+    assert turns[4].position.flip() == Position(
         [0, -2, 0, 0, 0, 2, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -2, 0, -4, 0, -2, 0, 0, 2, 0]
     )
     assert [str(turn.play or "") for turn in turns] == ["8/4 6/4", "", "", "8/5 6/5", "no play"]
@@ -63,7 +63,7 @@ def random_match() -> tuple[Match, list[list[list[int]]]]:
     for number, (begin, end) in enumerate(pairwise(offsets), start=1):
         turns = []
         for row in range(begin, end):
-            plays = legal_plays(Position.from_board(boards[row]), roll_of(*rolls[row]))
+            plays = legal_plays(Position(boards[row]), roll_of(*rolls[row]))
             following = tuple(boards[row + 1]) if row + 1 < end else None
             play = next(
                 p for p in plays if p.next_position.board == following or (not following and is_over(p.after_play))
@@ -94,7 +94,7 @@ def test_forced_plays_need_not_be_written() -> None:
     for game, before in zip(match.games[:5], boards, strict=False):
         turns = list(game.turns)
         for row, turn in enumerate(turns):
-            plays = legal_plays(Position.from_board(before[row]), roll_of(*turn.dice or (0, 0)))
+            plays = legal_plays(Position(before[row]), roll_of(*turn.dice or (0, 0)))
             if turn.checker_moves and len(plays) == 1:
                 turns[row] = replace(turn, checker_moves=())
                 shortened += 1

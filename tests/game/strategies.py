@@ -26,4 +26,4 @@ def boards(draw: st.DrawFn) -> list[int]:
     return board
 
 
-positions = boards().map(Position.from_board)
+positions = boards().map(Position)

@@ -57,7 +57,7 @@ def test_class_of_files() -> None:
 
 @given(batches)
 def test_arrays_equal_one_at_a_time(batch: Boards) -> None:
-    expected = [position_class(Position.from_board(board)) for board in batch.tolist()]
+    expected = [position_class(Position(board)) for board in batch.tolist()]
     assert position_classes(batch).tolist() == expected
 
 
@@ -68,7 +68,7 @@ def test_gnubg_has_the_same_classes(tmp_path: Path) -> None:
     boards = np.concatenate([games, thinned(games, rng), thinned(games, rng, low=20), home_boards(3000, rng)])
     classes = position_classes(boards)
     assert min(np.bincount(classes)[[0, 4, 6, 8, 9, 10]]) > 100
-    positions = [Position.from_board(board) for board in boards.tolist()]
+    positions = [Position(board) for board in boards.tolist()]
     assert gnubg_classes(positions, tmp_path) == classes.tolist() == list(map(position_class, positions))
 
 

@@ -17,7 +17,7 @@ batches = st.lists(boards(), min_size=1, max_size=20).map(lambda rows: np.array(
 
 @given(batches)
 def test_bulk_equals_one_at_a_time(batch: codec.Boards) -> None:
-    positions = [Position.from_board(board) for board in batch]
+    positions = [Position(board) for board in batch]
     assert codec.format_position_ids(batch).tolist() == [position.id.encode() for position in positions]
     assert codec.format_key20s(batch).tolist() == [format_key20(position).encode() for position in positions]
     assert [bytes(key) for key in codec.format_keys(batch)] == [position.key for position in positions]
@@ -48,12 +48,12 @@ def test_random_text_gets_the_flaw_that_position_raises(texts: list[str], last: 
     parsed, flaws = codec.parse_position_ids(np.array(ids, "S14"))
     for text, board, flaw in zip(ids, parsed, flaws, strict=True):
         if flaw == Flaw.NONE:
-            assert Position.from_id(text).board == tuple(board)
+            assert Position(text).board == tuple(board)
             continue
         assert not board.any()
         rule = "expected letters" if flaw == Flaw.CHARACTER else Flaw(flaw).rule
         with pytest.raises(InvalidPositionError, match=rule):
-            Position.from_id(text)
+            Position(text)
 
 
 @given(st.lists(st.integers(-9, 9), min_size=26, max_size=26))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 
 from bgdata.errors import InvalidRollError
-from bgdata.game.dice import ORDERED_ROLLS, ROLLS, Roll, parse_roll, roll_of
+from bgdata.game.dice import ORDERED_ROLLS, ROLLS, Roll, parse_roll, roll_of, to_roll
+from bgdata.game.position import START
 
 
 def test_21_rolls_are_36_ordered_ones() -> None:
@@ -42,3 +45,17 @@ def test_wrong_text(text: str) -> None:
 def test_wrong_dice(dice: tuple[int, int]) -> None:
     with pytest.raises(InvalidRollError, match=f"the higher first, got {dice[0]} and {dice[1]}"):
         Roll(*dice)
+
+
+@pytest.mark.parametrize("roll", ["31", "13", "3-1", (3, 1), [1, 3], np.array([1, 3], np.int8), Roll(3, 1)])
+def test_rolls_of_every_form(roll: Any) -> None:
+    assert to_roll(roll) == Roll(3, 1)
+    assert START.legal_plays(roll) == START.legal_plays("31")
+
+
+@pytest.mark.parametrize(
+    "roll", [31, None, 3.1, (3,), (3, 1, 1), (3.0, 1), (True, 1), ("3", "1"), (7, 1), (0, 1), "", b"31"]
+)
+def test_what_is_no_roll(roll: Any) -> None:
+    with pytest.raises(InvalidRollError, match="expected two dice"):
+        to_roll(roll)

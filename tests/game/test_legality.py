@@ -43,7 +43,7 @@ def test_all_that_can_follow_and_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_published_opening() -> None:
     """Dice in either order; seen by the wrong side it is another position."""
-    board, after = np.array([START.board], np.int8), Position.from_id("4HPwATDgc/ABMA").board
+    board, after = np.array([START.board], np.int8), Position("4HPwATDgc/ABMA").board
     play = np.array([0, -2, 0, 0, 2, 0, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0], np.int8)
     both = np.vstack([flip_boards(play[np.newaxis]), play[np.newaxis], np.array([after], np.int8)])
     for roll in ([4, 2], [2, 4]):

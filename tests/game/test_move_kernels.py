@@ -24,7 +24,7 @@ def all_plays() -> list[tuple[Position, tuple[int, int], Play]]:
     rolls += [(row, roll) for row in range(0, len(GAMES.boards), 83) for roll in ORDERED_ROLLS]
     found = []
     for row, roll in rolls:
-        position = Position.from_board(GAMES.boards[row].tolist())
+        position = Position(GAMES.boards[row].tolist())
         found += [(position, roll, play) for play in legal_plays(position, roll_of(*roll))]
     return found
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from bgdata.errors import InvalidPositionError
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, flip_boards
-from bgdata.game.outcome import Outcome, game_outcome, is_over
+from bgdata.game.outcome import Outcome, check_in_progress, check_occurs, game_outcome, is_over
 from bgdata.game.position import START, Position
 from tests.game.test_codec import batches
 from tests.game.test_plays import position
@@ -52,9 +52,22 @@ def test_arrays_equal_one_at_a_time(batch: Boards) -> None:
     ended = batch.copy()
     ended[:, 1:][ended[:, 1:] > 0] = 0  # the player on roll has borne off
     for rows in (batch, ended, flip_boards(ended)):
-        assert game_outcomes(rows).tolist() == [game_outcome(Position.from_board(board)) for board in rows.tolist()]
+        assert game_outcomes(rows).tolist() == [game_outcome(Position(board)) for board in rows.tolist()]
 
 
 def test_wrong_array() -> None:
     with pytest.raises(InvalidPositionError, match="expected boards as int8"):
         game_outcomes(np.zeros(26, np.int8))
+
+
+def test_games_in_progress() -> None:
+    assert check_in_progress(START) == check_occurs(START) == START
+    won = position({}, {19: 14})
+    assert check_occurs(won) == won
+    with pytest.raises(InvalidPositionError, match="in which the player on roll has borne off every checker"):
+        check_in_progress(won)
+    with pytest.raises(InvalidPositionError, match="in which the opponent has borne off every checker"):
+        check_in_progress(won.flip())
+    for check in (check_occurs, check_in_progress):
+        with pytest.raises(InvalidPositionError, match="expected a position with checkers, got AAAAAAAAAAAAAA"):
+            check(Position([0] * 26))

@@ -53,14 +53,14 @@ def test_same_plays_in_the_same_order_as_one_at_a_time() -> None:
     found = parts(*batch_plays(games.boards, games.rolls))
     for board, (die, other_die), plays in zip(games.boards.tolist(), games.rolls.tolist(), found, strict=True):
         roll = Roll(max(die, other_die), min(die, other_die))
-        assert plays == [play.after_play.board for play in legal_plays(Position.from_board(board), roll)]
+        assert plays == [play.after_play.board for play in legal_plays(Position(board), roll)]
 
 
 @given(batches, rolls)
 def test_same_plays_on_boards_that_no_game_reaches(batch: Boards, roll: Roll) -> None:
     found = parts(*batch_plays(batch, np.tile([roll.low, roll.high], (len(batch), 1))))
     for board, plays in zip(batch.tolist(), found, strict=True):
-        assert plays == [play.after_play.board for play in legal_plays(Position.from_board(board), roll)]
+        assert plays == [play.after_play.board for play in legal_plays(Position(board), roll)]
 
 
 def test_all_36_ordered_rolls() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgdata.errors import IllegalPlayError, InvalidRollError
@@ -25,7 +25,7 @@ def position(own: dict[int, int], opponent: dict[int, int], opponent_bar: int = 
         board[point] = count
     for point, count in opponent.items():
         board[point] = -count
-    return Position.from_board(board)
+    return Position(board)
 
 
 def texts(before: Position, roll: str) -> list[str]:
@@ -195,3 +195,40 @@ def test_wrong_text(text: str, message: str) -> None:
 def test_wrong_roll() -> None:
     with pytest.raises(InvalidRollError, match="expected two dice such as '31', got '70'"):
         legal_plays(START, "70")
+
+
+FACING_31 = "sGfwATDgc/ABMA"  # the opponent's view after 8/5 6/5 from the start
+
+
+@pytest.mark.parametrize("text", ["8/5 6/5", "6/5 8/5", " 6/5, 8/5 ", "6/5,8/5"])
+def test_a_position_plays_a_text(text: str) -> None:
+    for roll in (None, "31", "13", Roll(3, 1)):
+        after = START.play(text, roll)
+        assert after.id == FACING_31
+        assert after == START.legal_plays("31")[texts(START, "31").index("8/5 6/5")].next_position
+        assert after.flip().board == (0, -2, 0, 0, 0, 2, 4, 0, 2, *START.board[9:])
+
+
+@settings(max_examples=30)
+@given(positions, rolls, st.integers(0))
+def test_a_position_plays_its_plays(before: Position, roll: Roll, number: int) -> None:
+    plays = before.legal_plays(str(roll))
+    assert plays == legal_plays(before, roll)
+    play = plays[number % len(plays)]
+    assert before.play(play) == before.play(play, roll) == before.play(str(play), roll) == play.next_position
+
+
+def test_wrong_plays_of_a_position() -> None:
+    with pytest.raises(IllegalPlayError, match=r"expected a legal play \(.*24/22 .* or \.\.\.\), got '8/4'"):
+        START.play("8/4", "21")
+    with pytest.raises(IllegalPlayError, match=r"expected a legal play \(.*\), got '6/1'"):
+        START.play("6/1")
+    with pytest.raises(IllegalPlayError, match=r"expected a legal play of 21 \(.* or \.\.\.\), got '8/5 6/5'"):
+        START.play(parse_play("8/5 6/5", START), "21")
+    with pytest.raises(IllegalPlayError, match=f"expected a play of position {FACING_31}, got '8/5 6/5' of another"):
+        Position(FACING_31).play(parse_play("8/5 6/5", START))
+    for nothing in (None, 31, ("8/5", "6/5")):
+        with pytest.raises(IllegalPlayError, match="expected a play or its text, got"):
+            START.play(nothing)  # type: ignore[arg-type]
+    with pytest.raises(InvalidRollError, match="expected two dice such as '31', got '37'"):
+        START.play("8/5 6/5", "37")

@@ -21,7 +21,7 @@ WANTED = 2000
 def test_gnubg_finds_the_same_plays(tmp_path: Path) -> None:
     games = random_game_positions(400, seed=20)
     chosen = np.random.default_rng(20).choice(len(games.boards), WANTED, replace=False)
-    positions = [Position.from_board(board) for board in games.boards[chosen].tolist()]
+    positions = [Position(board) for board in games.boards[chosen].tolist()]
     dice = games.rolls[chosen].tolist()
     questions = [(position.id, *roll) for position, roll in zip(positions, dice, strict=True)]
     answers = gnubg_plays(questions, tmp_path)

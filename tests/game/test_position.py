@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 
 from bgdata.errors import InvalidPositionError
+from bgdata.game.identifiers import identify
 from bgdata.game.position import (
     START,
     Flaw,
@@ -43,7 +45,7 @@ def test_published_rows() -> None:
     opponent = {3: 2, 6: 4, 8: 2, 11: 1, 13: 4, 23: 1, 24: 1}
     on_roll = {6: 5, 8: 7, 13: 1, 24: 2}
     position = Position.from_rows(row(opponent), row(on_roll))
-    assert position == Position.from_id("jGfkASjg8wcBMA")
+    assert position == Position("jGfkASjg8wcBMA")
     assert position.rows == (tuple(row(opponent)), tuple(row(on_roll)))
 
 
@@ -56,7 +58,7 @@ def test_published_training_row() -> None:
 
 
 def test_finished_game() -> None:
-    position = Position.from_id("AAAAAgAAAAAAAA")
+    position = Position("AAAAAgAAAAAAAA")
     assert position.board == (0, 1, *[0] * 24)
     assert (position.off, position.opponent_off) == (14, 15)
 
@@ -65,10 +67,34 @@ def test_finished_game() -> None:
 def test_every_form_is_read_back(position: Position) -> None:
     assert parse_position_id(position.id) == position
     assert parse_key20(format_key20(position)) == position
-    assert Position.from_key(position.key) == position
     assert Position.from_rows(*position.rows) == position
-    assert Position.from_board(np.array(position.board, np.int8)) == position
-    assert hash(Position.from_board(list(position.board))) == hash(position)
+    assert Position(np.array(position.board, np.int8)) == position
+    assert hash(Position(list(position.board))) == hash(position)
+
+
+@given(positions)
+def test_a_position_is_the_same_whatever_it_is_made_of(position: Position) -> None:
+    board = list(position.board)
+    forms = [
+        position, board, tuple(board), np.array(board), np.array(board, np.int8), np.array([board, board], np.int64)[1],
+        *(text for name, text in identify(position).items() if name != "match_id"),
+    ]  # fmt: skip
+    assert {Position(form) for form in forms} == {position}
+    assert all(type(count) is int for form in forms for count in Position(form).board)
+    assert eval(repr(position)) == position
+    assert pickle.loads(pickle.dumps(position)) == position
+    assert position != position.board
+
+
+@pytest.mark.parametrize("name", ["start", "START", " Start\n"])
+def test_the_start_has_a_name(name: str) -> None:
+    assert Position(name) == Position.start() == START
+
+
+def test_positions_stay_as_they_are() -> None:
+    with pytest.raises(AttributeError):
+        START.board = ()  # type: ignore[misc]
+    assert repr(START) == "Position('4HPwATDgc/ABMA')"
 
 
 @given(positions)
@@ -81,7 +107,7 @@ def test_flip_swaps_the_sides(position: Position) -> None:
 
 @given(boards())
 def test_pips_and_checkers_are_those_of_the_rows(board: list[int]) -> None:
-    position = Position.from_board(board)
+    position = Position(board)
     opponent, on_roll = position.rows
     assert position.pip_count == sum(point * count for point, count in enumerate(on_roll, start=1))
     assert (position.off, position.opponent_off) == (15 - sum(on_roll), 15 - sum(opponent))
@@ -129,7 +155,16 @@ def test_wrong_key20(text: str, message: str) -> None:
     [
         ([0] * 25, "expected 26 integers, got 25"),
         ([0.5] * 26, "expected 26 integers"),
-        ("x" * 26, "expected 26 integers"),
+        ([True] * 26, "expected 26 integers"),
+        (["1"] * 26, "expected 26 integers"),
+        ([[0] * 26], "expected 26 integers"),
+        (bytes(26), "expected 26 integers"),
+        (5, "expected 26 integers"),
+        (None, "expected 26 integers"),
+        (np.zeros(26), "expected 26 integers"),
+        (np.zeros(26, np.bool_), "expected 26 integers"),
+        (np.zeros((1, 26), np.int8), "expected 26 integers"),
+        (np.zeros((26, 1), np.int8), "expected 26 integers"),
         ([-1] + [0] * 25, "expected no negative count on a bar"),
         ([0] * 25 + [-1], "expected no negative count on a bar"),
         ([0] * 24 + [9, 7], "expected at most 15 checkers of the player on roll"),
@@ -138,8 +173,10 @@ def test_wrong_key20(text: str, message: str) -> None:
     ],
 )
 def test_wrong_board(board: list[int], message: str) -> None:
-    with pytest.raises(InvalidPositionError, match=message):
-        Position.from_board(board)
+    with pytest.raises(InvalidPositionError, match=message) as caught:
+        Position(board)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize(
@@ -154,11 +191,6 @@ def test_wrong_board(board: list[int], message: str) -> None:
 def test_wrong_rows(opponent: list[int], on_roll: list[int], message: str) -> None:
     with pytest.raises(InvalidPositionError, match=message):
         Position.from_rows(opponent, on_roll)
-
-
-def test_wrong_key() -> None:
-    with pytest.raises(InvalidPositionError, match="expected a key of 10 bytes, got 9"):
-        Position.from_key(bytes(9))
 
 
 def test_every_flaw_says_its_rule() -> None:

@@ -277,7 +277,7 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
             whose = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}[OWNERS[owner]]
             worths = {}
             for roll in ROLLS:
-                position = Position.from_board(found.boards[row].tolist())
+                position = Position(found.boards[row].tolist())
                 plays = [flipped(list(play.after_play.board)) for play in legal_plays(position, roll)]
                 chances, equities = evaluate(plays)
                 best = chances[equities.index(min(equities))]

@@ -7,6 +7,7 @@ from math import comb
 
 import pytest
 
+from bgdata.datasets.published_luck import published_rows
 from bgdata.errors import UsageError
 from bgdata.play.hedging import coins_within, games_factor, rating_gap, win_share, wins_chance
 from tests.formats.samples import shared_file
@@ -48,7 +49,7 @@ ROW = re.compile(r"^(?:A/E/L:|Average/Evaluation/Luck:\n)? ?(-?[\d.]+) / (-?[\d.
 
 
 def test_the_example_match() -> None:
-    """57 rolls: the luck printed is evaluation less average but for two signs, and no reading has the printed sum."""
+    """57 rolls: the luck printed is evaluation less average but for two signs; its sum has a third one turned."""
     text = shared_file("..", "seed", "004_3e9704b165f92b66.txt").read_text()
     found = ROW.findall(text.replace("&minus", "-").replace("−", "-"))
     assert len(found) == 57
@@ -64,6 +65,10 @@ def test_the_example_match() -> None:
     one_corrected = [sum(printed) - 2 * printed[row] for row in wrong]
     assert one_corrected == pytest.approx([0.801, 0.855])
     assert min(abs(total - 0.865) for total in (0.947, 0.709, *one_corrected)) > 0.009
+    turned = [row for row in range(57) if sum(printed) - 2 * printed[row] == pytest.approx(0.865)]
+    assert [found[row][:2] for row in turned] == [("0.548", "0.589")]  # Snowie's roll of move 22, added as -.041
+    stored = [(float(row["average"]), float(row["evaluation"]), float(row["printed_luck"])) for row in published_rows()]
+    assert stored == list(zip(*([float(row[n]) for row in found] for n in (0, 1)), printed, strict=True))
     assert (1 - sum(recomputed)) / 2 == pytest.approx(0.1455)  # net skill, as a share of a match
 
 

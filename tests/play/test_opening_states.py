@@ -38,12 +38,12 @@ def test_positions(found: FirstDoubles) -> None:
     """Each is a legal play of its roll, or of two, with the trailer on roll."""
     player = PubEval()
     for number, first in enumerate(FIRST_ROLLS):
-        opened = Position.from_board(found.boards[number].tolist())
+        opened = Position(found.boards[number].tolist())
         assert opened in {play.next_position for play in legal_plays(START, first)}
         start, dice = np.array([START.board], np.int8), np.array([(first.high, first.low)], np.int8)
         assert (player.choose_plays(start, dice)[0] == found.boards[number]).all()
         for place, roll in enumerate(ROLLS):
-            answered = Position.from_board(found.boards[15 + 21 * number + place].tolist())
+            answered = Position(found.boards[15 + 21 * number + place].tolist())
             assert answered in {play.next_position for play in legal_plays(opened, roll)}
             weight = found.weights[15 + 21 * number + place]
             assert weight == pytest.approx(float(roll.chance) / 30)

@@ -26,7 +26,7 @@ def test_every_turn_follows_from_the_one_before() -> None:
         assert games.rolls[begin, 0] != games.rolls[begin, 1]
         for turn in range(begin, end - 1):
             assert tuple(following[turn + 1]) in boards_after(games.boards[turn].tolist(), *games.rolls[turn].tolist())
-        last = legal_plays(Position.from_board(games.boards[end - 1].tolist()), roll_of(*games.rolls[end - 1].tolist()))
+        last = legal_plays(Position(games.boards[end - 1].tolist()), roll_of(*games.rolls[end - 1].tolist()))
         sign = 1 if (end - begin) % 2 else -1
         assert sign * outcome in {game_outcome(play.after_play) for play in last} - {0}
     assert not board_flaws(games.boards).any()

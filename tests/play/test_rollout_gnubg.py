@@ -55,7 +55,7 @@ def test_rollouts_agree_with_those_of_gnubg(tmp_path: Path, own: tuple[int, ...]
     tables = map_tables(None, *(warehouse.build(name, RaceParameters(6)) for name in NAMES))
     board = np.zeros(26, np.int8)
     board[1 : len(own) + 1], board[24 : 24 - len(other) : -1] = own, [-count for count in other]
-    position = Position.from_board(board)
+    position = Position(board)
     for after, expected, errors in rollouts_of_gnubg(position, "2 1", "2/off 1/off", 1296, tmp_path):
         brain = NetworkPlayer(pips_networks(), tables).brain
         result = roll_out(np.array([after.board], np.int8), brain, 720, 1, How("end"))
@@ -75,7 +75,7 @@ def test_rollouts_in_contact_are_near_those_of_gnubg(tmp_path: Path, position_id
     """By the network that comes with bgdata, which is a weaker player: both sides are, so the results are alike."""
     player = open_network_player("network", 0, Warehouse("nowhere", all_kinds()))
     assert isinstance(player, NetworkPlayer)
-    for after, expected, errors in rollouts_of_gnubg(Position.from_id(position_id), dice, play, 216, tmp_path):
+    for after, expected, errors in rollouts_of_gnubg(Position(position_id), dice, play, 216, tmp_path):
         result = roll_out(np.array([after.board], np.int8), player.brain, 144, 1)
         check_agreement(result, expected, errors, 0.02)
 

@@ -32,7 +32,7 @@ def self_played(choose: Chooser, seed: int, game: int) -> SelfPlayed:
         turn = len(boards)
         rolls = [(a, b) for a in range(1, 7) for b in range(1, 7) if turn or a != b]
         dice.append(rolls[(stream_bits(seed, game, turn) >> 32) * len(rolls) >> 32])
-        plays = legal_plays(Position.from_board(board), roll_of(*dice[-1]))
+        plays = legal_plays(Position(board), roll_of(*dice[-1]))
         boards.append(board)
         after.append(choose(board, [list(play.after_play.board) for play in plays], game, turn))
         board = flipped(after[-1])
@@ -57,7 +57,7 @@ def roll_equities(equities: Equities, board: Board) -> dict[tuple[int, int], flo
     """What each of the 36 ordered rolls is worth to the player on roll: the equity after his best play."""
     worth = {}
     for roll in ROLLS:
-        plays = legal_plays(Position.from_board(board), roll)
+        plays = legal_plays(Position(board), roll)
         value = -min(equities([flipped(play.after_play.board) for play in plays]))
         worth[roll.dice[0], roll.dice[1]] = worth[roll.dice[1], roll.dice[0]] = value
     return worth

@@ -135,7 +135,7 @@ def play_game(
                 if not is_taken:
                     return Game((0, 0), score[2], player, cube, cube, 0, turns)
                 cube, owner = 2 * cube, 1 - player
-        plays = [list(play.after_play.board) for play in legal_plays(Position.from_board(board), roll_of(*dice))]
+        plays = [list(play.after_play.board) for play in legal_plays(Position(board), roll_of(*dice))]
         _, equities = evaluate([flipped(play) for play in plays])
         after = plays[equities.index(min(equities))]
         whose = "centered" if owner < 0 else ("on_roll" if owner == player else "opponent")

@@ -72,7 +72,7 @@ def played_turns(choosers: tuple[Chooser, Chooser], seed: int, game: int) -> Ite
 
 def chosen_board(choosers: tuple[Chooser, Chooser], board: Board, seed: int, game: int, turn: int) -> Board:
     """The board after a turn, still seen by the player who moved."""
-    plays = legal_plays(Position.from_board(board), roll_of(*dice(seed, game, turn)))
+    plays = legal_plays(Position(board), roll_of(*dice(seed, game, turn)))
     return choosers[(game + turn) % 2](board, [list(play.after_play.board) for play in plays], game, turn)
 
 

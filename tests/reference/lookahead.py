@@ -32,7 +32,7 @@ def equity(chances: Chances) -> Fraction:
 
 def boards_after(board: Board, die: int, other_die: int) -> list[Board]:
     """Boards after every play, the opponent on roll."""
-    return [play.next_position.board for play in legal_plays(Position.from_board(board), roll_of(die, other_die))]
+    return [play.next_position.board for play in legal_plays(Position(board), roll_of(die, other_die))]
 
 
 def chances_ahead(judge: Judge, board: Board, ply: int) -> Chances:

@@ -51,7 +51,7 @@ class Twin:
 
     def best_play(self, board: Board, roll: Roll, likely: int = 0) -> Best:
         """The play that leaves the opponent least, the first of equals: of all, or of the likely ones."""
-        boards = [play.after_play.board for play in legal_plays(Position.from_board(board), roll)]
+        boards = [play.after_play.board for play in legal_plays(Position(board), roll)]
         if likely:
             boards.sort(key=lambda after: -score(after, self.contact))
             boards = boards[:likely]

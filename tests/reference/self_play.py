@@ -37,7 +37,7 @@ def replay(evaluate: Evaluator, seed: int, game: int, most_turns: int) -> Replay
         rolls = [(a, b) for a in range(1, 7) for b in range(1, 7) if turn or a != b]
         die, other_die = rolls[(stream_bits(seed, game, turn) >> 32) * len(rolls) >> 32]
         boards.append(board)
-        plays = legal_plays(Position.from_board(board), roll_of(die, other_die))
+        plays = legal_plays(Position(board), roll_of(die, other_die))
         after = [flipped(play.after_play.board) for play in plays]
         found, equities = evaluate(after)
         best = equities.index(min(equities))

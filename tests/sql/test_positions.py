@@ -23,7 +23,7 @@ Connection = duckdb.DuckDBPyConnection
 Board = list[int | None]
 GAMES = random_game_positions(100, seed=8)
 BOARDS: list[Board] = GAMES.boards.tolist()
-POSITIONS = [Position.from_board(board) for board in GAMES.boards.tolist()]
+POSITIONS = [Position(board) for board in GAMES.boards.tolist()]
 FUNCTIONS = ("flip", "position_class", "position_id")
 
 
@@ -55,7 +55,7 @@ def test_every_position_of_random_games(connection: Connection) -> None:
 def test_finished_games(connection: Connection) -> None:
     empty = Position((0,) * 26)
     for board in ([0] * 26, [0, 1, *[0] * 24], [0] * 24 + [-15, 0], [*[0] * 25, 1]):
-        position = Position.from_board(board)
+        position = Position(board)
         found = [column(connection, f"{name}(x)", "tinyint[]", [board])[0] for name in FUNCTIONS]
         assert tuple(found) == python_answers(position)
         assert found[1] == "over"
@@ -101,7 +101,7 @@ def test_spoiled_boards(connection: Connection) -> None:
         for _ in range(chance.randrange(1, 4)):
             board[chance.randrange(26)] = chance.choice([None, -16, -3, -1, 0, 0, 0, 0, 0, 1])
     expected = [
-        python_answers(Position.from_board([count or 0 for count in board]))
+        python_answers(Position([count or 0 for count in board]))
         if None not in board and not board_flaw([count or 0 for count in board])
         else (None,) * 3
         for board in boards
@@ -134,7 +134,7 @@ def test_spoiled_position_ids(connection: Connection) -> None:
 
     def board_of(text: str) -> list[int] | None:
         try:
-            return list(Position.from_id(text).board)
+            return list(Position(text).board)
         except InvalidPositionError:
             return None
 
@@ -172,7 +172,7 @@ def test_plays_of_one_position(connection: Connection) -> None:
         texts, following = plays(connection, START.id, *dice)
         assert [entry["play"] for entry in texts] == [str(play) for play in expected]
         assert following == [play.next_position.id for play in expected]
-    closed_out = Position.from_board([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
+    closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
     assert plays(connection, closed_out.id, 6, 5) == (
         [{"play": "no play", "next_position_id": closed_out.flip().id}],
         [closed_out.flip().id],

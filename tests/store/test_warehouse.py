@@ -36,7 +36,7 @@ def test_versions_and_variants(toys: Warehouse) -> None:
     assert [table.name for table in toys.versions("squares", "20")] == names[1:2]
     assert [table.name for table in toys.current()] == sorted(names, key=lambda name: name.split("/")[:2])
     assert [table.name for table in toys.current("squares")] == names[:2]
-    with pytest.raises(UnknownKindError, match=r"expected a dataset among .*, got cubes"):
+    with pytest.raises(UnknownKindError, match=r"expected a kind of dataset, got 'cubes'; "):
         next(toys.current("cubes"))
     assert toys.variants("squares") == ["10", "20"]
     assert toys.variants("bearoff_one_sided") == []
@@ -117,7 +117,7 @@ def test_what_is_not_there(toys: Warehouse) -> None:
         toys.open("squares", "10", "r1-00000000")
     with pytest.raises(MissingTableError, match=r"no square_sums/7 in .* \(have: none\)"):
         toys.open("square_sums", "7")
-    with pytest.raises(UnknownKindError, match=r"expected a dataset among bearoff_error, .*, got cubes"):
+    with pytest.raises(UnknownKindError, match=r"expected a kind of dataset, got 'cubes'; "):
         toys.open("cubes", "10")
 
 

@@ -131,7 +131,7 @@ def test_scores_of_pubeval(imports: Imports) -> None:
             "on p.decision = s.decision and p.position_id = s.next_position_id order by 1"
         ).fetchall() == list(enumerate(table.array("ranks").tolist()))
         (summary,) = connection.sql("from benchmark_summary").fetchall()
-    ids = [Position.from_board(board).id for board in chosen.tolist()]
+    ids = [Position(board).id for board in chosen.tolist()]
     ranks = [rank if rank >= 0 else None for rank in table.array("ranks").tolist()]
     assert rows == list(zip(range(2), ids, ranks, table.array("losses").tolist(), strict=True))
     statistics = table.manifest.statistics

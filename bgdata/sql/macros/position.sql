@@ -11,12 +11,12 @@ comment on macro is_board is 'Whether a list can be a board: 26 integers, 15 che
 
 create macro own_points(board) as
     list_transform(range(1, 26), lambda point: greatest(board[point + 1], 0)::tinyint);
-comment on macro own_points is 'Checkers of the player on roll on points 1 to 24 and, last, on the bar';
+comment on macro own_points is 'Checkers of the player on roll on points 1 to 24 of that side and, last, on its bar';
 
 create macro opponent_points(board) as
     list_transform(range(1, 26), lambda point:
         case when point = 25 then board[1] else greatest(-(board[26 - point]::integer), 0) end::tinyint);
-comment on macro opponent_points is 'Checkers of the opponent on its own points 1 to 24 and, last, on the bar';
+comment on macro opponent_points is 'Checkers of the opponent on points 1 to 24 of that side and, last, on its bar';
 
 create macro flip(board) as
     case when is_board(board) then

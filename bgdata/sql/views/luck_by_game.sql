@@ -18,7 +18,7 @@ comment on column luck_by_game.game is 'Number of the game in its version, from 
 comment on column luck_by_game.player_0 is 'Name of player 0';
 comment on column luck_by_game.player_1 is 'Name of player 1';
 comment on column luck_by_game.points is 'Result of player 0 [points]';
-comment on column luck_by_game.luck_of_player_0 is 'Luck of all rolls of player 0, for himself [points]';
-comment on column luck_by_game.luck_of_player_1 is 'Luck of all rolls of player 1, for himself [points]';
+comment on column luck_by_game.luck_of_player_0 is 'Luck of all rolls of player 0, for itself [points]';
+comment on column luck_by_game.luck_of_player_1 is 'Luck of all rolls of player 1, for itself [points]';
 comment on column luck_by_game.luck_0 is 'Luck of player 0 less that of player 1 [points]';
 comment on column luck_by_game.hedged_points is 'Result of player 0 less luck_0: as good on average, and less noisy [points]';

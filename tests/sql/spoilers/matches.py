@@ -20,6 +20,14 @@ SPOILERS: dict[str, list[Spoiler]] = {
         for change in (
             *("our_error = 0", "published_error = -1", "our_error = 0.1", "published_error = 0.1"),
             *("our_error = 1e-6, our_value = null", "our_error = 0.00015, published_error = 0.00015"),
+            *("our_bound = 0", "our_bound = 0.1"),
+        )
+    ],
+    "claims__kinds_say_which_claim_they_restate": [
+        changed("claims", change, claim="A12.total-luck-as-added")
+        for change in (
+            *("kind = 'published'", "kind = 'right'", "kind = null", "restates = null", "restates = 'A12.colour'"),
+            "restates = claim",
         )
     ],
     "claims__what_is_not_right_is_explained": [
@@ -70,6 +78,15 @@ SPOILERS: dict[str, list[Spoiler]] = {
         for mwc in ("mwc + 0.01", "null", "'nan'")
     ]
     + [Spoiler(f"delete from match_equity where {BUILT_CELL}", {"away": 3, "opponent_away": 2})],
+    "published_luck__luck_is_the_change_of_the_evaluation": [
+        changed("published_luck", change, round=24, program="jellyfish")
+        for change in (
+            "printed_luck = 0.48",
+            "printed_luck = null",
+            "average = 1.1, printed_luck = evaluation - 1.1",
+            "evaluation = 'nan'",
+        )
+    ],
     "match_equity_sensitivities__changes_of_both_sides_cancel": [
         Spoiler(
             f"update match_equity_sensitivities set mwc_change = {change} where away = 2 and opponent_away = 3",

@@ -8,17 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgdata.errors import UsageError
-from bgdata.formats.board_svg import HEIGHT, WIDTH, format_board_svg
+from bgdata.errors import IllegalPlayError, UsageError
+from bgdata.game.board_svg import HEIGHT, WIDTH, format_board_svg
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.plays import checker_paths, parse_play
 from bgdata.game.position import BAR, OPPONENT_BAR, START, Position
-from tests.formats.strategies import quiet_states
+from tests.game.match_strategies import quiet_states
 from tests.game.strategies import positions
 
 SVG = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {"svg", "title", "desc", "rect", "path", "g", "text", "circle"}
-PHOTO = Position.from_board([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
+PHOTO = Position([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
 
 
 def texts(svg: str) -> list[str]:
@@ -65,7 +66,7 @@ def test_stacks_of_more_than_five_have_a_number() -> None:
 def test_circles_of_the_player_on_roll_are_below_on_his_home_board() -> None:
     board = [0] * 26
     board[1], board[BAR], board[OPPONENT_BAR], board[24] = 1, 1, 1, -1
-    root = ElementTree.fromstring(format_board_svg(Position.from_board(board)))
+    root = ElementTree.fromstring(format_board_svg(Position(board)))
     found = [
         (group.get("fill"), int(circle.get("cx", "")) > WIDTH // 2 + 20, int(circle.get("cy", "")) > HEIGHT // 2)
         for group in root.iter(f"{SVG}g")
@@ -111,3 +112,52 @@ def test_a_finished_game() -> None:
     svg = format_board_svg(Position((0, *[0] * 25)))
     assert "no checker on the board; 0 pips, 15 off" in svg
     assert texts(svg).count("15 off") == 2
+
+
+def points_of(path: ElementTree.Element) -> list[tuple[int, int]]:
+    """The corners of a path of straight lines."""
+    corners = path.get("d", "").strip("Mz").split("L")
+    return [(int(x), int(y)) for x, y in (corner.split() for corner in corners)]
+
+
+def arrows(svg: str) -> list[list[tuple[int, int]]]:
+    """The points of each arrow from its start to its tip; its edge in white is left out."""
+    groups = [list(group) for group in ElementTree.fromstring(svg).iter(f"{SVG}g")]
+    drawn = [group for group in groups if group and group[0].get("stroke-width") == "5"]
+    return [[*points_of(line)[:-1], points_of(head)[0]] for line, head in drawn]
+
+
+@given(positions, st.sampled_from(ROLLS), st.integers(0))
+def test_a_play_has_an_arrow_for_each_checker(position: Position, roll: Roll, number: int) -> None:
+    plays = position.legal_plays(roll)
+    play = plays[number % len(plays)]
+    svg = position.svg(play, roll)
+    assert svg == format_board_svg(position, roll=roll, play=play)
+    assert len(arrows(svg)) == len(checker_paths(play))
+    for x, y in (place for arrow in arrows(svg) for place in arrow):
+        assert 0 <= x < WIDTH
+        assert 0 <= y < HEIGHT
+    assert {element.tag.removeprefix(SVG) for element in ElementTree.fromstring(svg).iter()} <= ELEMENTS
+    assert f"Play: {play}." in svg
+
+
+def test_an_arrow_leads_from_checker_to_checker() -> None:
+    def circles(position: Position) -> set[tuple[int, int]]:
+        found = ElementTree.fromstring(position.svg()).iter(f"{SVG}circle")
+        return {(int(circle.get("cx", "")), int(circle.get("cy", ""))) for circle in found}
+
+    for text, steps in (("13/8 24/23", 1), ("24/14", 2), ("24/22(2) 6/4(2)", 1)):
+        play = parse_play(text, START)
+        for start, *between, end in arrows(START.svg(play)):
+            assert start in circles(START) - circles(play.after_play)  # the checkers that leave
+            assert end in circles(play.after_play) - circles(START)
+            assert len(between) == steps - 1
+    hit = Position([0, 0, 0, 0, 0, -1, 0, 0, 1, *[0] * 17])
+    assert set(arrows(hit.svg("8/5*", "21"))[0]) >= circles(hit)
+
+
+def test_positions_draw_themselves_in_notebooks() -> None:
+    assert START._repr_svg_() == START.svg() == format_board_svg(START)
+    assert "31 to play" in START.svg(roll="31")
+    with pytest.raises(IllegalPlayError, match="expected a legal play"):
+        START.svg("6/1", "31")

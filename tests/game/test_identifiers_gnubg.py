@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from bgdata.formats.match_id import format_gnubg_id, format_match_id, parse_gnubg_id
-from bgdata.formats.match_state import GameState, MatchState, Offer, Side
-from bgdata.formats.xgid import Xgid
 from bgdata.game.dice import ROLLS
+from bgdata.game.match_id import format_gnubg_id, format_match_id, parse_gnubg_id
+from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import Position
+from bgdata.game.xgid import Xgid
 from bgdata.play.random_games import random_game_positions
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 
@@ -90,7 +90,7 @@ def random_states(seed: int, offers: bool) -> list[MatchState]:
 def random_positions(seed: int) -> list[Position]:
     games = random_game_positions(100, seed=seed)
     chosen = np.random.default_rng(seed).choice(len(games.boards), COUNT, replace=False)
-    return [Position.from_board(board) for board in games.boards[chosen].tolist()]
+    return [Position(board) for board in games.boards[chosen].tolist()]
 
 
 def gnubg_states(command: str, texts: Sequence[str], folder: Path) -> list[Any]:

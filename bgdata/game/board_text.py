@@ -25,7 +25,7 @@ import re
 from collections.abc import Sequence
 
 from bgdata.errors import InvalidPositionError
-from bgdata.formats.board_words import describe_race, describe_stakes
+from bgdata.game.board_words import describe_race, describe_stakes
 from bgdata.game.dice import Roll
 from bgdata.game.match import CubeOwner, Stakes
 from bgdata.game.position import BAR, OPPONENT_BAR, Position, parse_position_id
@@ -81,7 +81,7 @@ def parse_board_text(text: str) -> Position:
     board[OPPONENT_BAR] = -_count(_stack(lower, _BAR_COLUMN), "the lower bar")
     if board[BAR] < 0 or board[OPPONENT_BAR] < 0:
         raise InvalidPositionError(f"expected only {ON_ROLL} on the upper bar and only {OPPONENT} on the lower one")
-    position = Position(tuple(board))
+    position = Position(board)
     written = _ID.search("\n".join(lines[:top]))
     if written and parse_position_id(written[1]) != position:
         raise InvalidPositionError(f"expected position id {written[1]} on the board, got {position.id}")

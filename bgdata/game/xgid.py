@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from bgdata.errors import InvalidPositionError, InvalidScoreError
-from bgdata.formats.match_state import GameState, MatchState, Offer, Side
+from bgdata.errors import InvalidPositionError, InvalidScoreError, shown
 from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import BAR, OPPONENT_BAR, Position
 
 PREFIX = "XGID="
@@ -86,12 +86,12 @@ def parse_xgid(text: str) -> Xgid:
     body = text.strip()
     fields = (body[len(PREFIX) :] if body.upper().startswith(PREFIX) else body).split(":")
     if len(fields) != len(_NAMES):
-        raise InvalidPositionError(f"expected {len(_NAMES)} fields in an xgid, got {len(fields)}: {text!r}")
+        raise InvalidPositionError(f"expected {len(_NAMES)} fields in an xgid, got {len(fields)}: {shown(text)}")
     field_of = dict(zip(_NAMES, fields, strict=True))
     try:
         return _xgid(field_of)
     except (InvalidPositionError, InvalidScoreError) as error:
-        raise InvalidPositionError(f"{error}, in xgid {text!r}") from error
+        raise InvalidPositionError(f"{error}, in xgid {shown(text)}") from error
 
 
 def format_xgid(xgid: Xgid) -> str:
@@ -149,7 +149,7 @@ def _dice(field_of: Mapping[str, str]) -> tuple[Roll | None, Offer]:
     if _ROLL.fullmatch(text):
         return parse_roll(text), Offer.NONE
     if text not in _OFFER_CODES.values():
-        raise InvalidPositionError(f"expected two dice, 00, D, B or R as {_place('dice')}, got {text!r}")
+        raise InvalidPositionError(f"expected two dice, 00, D, B or R as {_place('dice')}, got {shown(text)}")
     return None, _choice(field_of, "dice", _OFFER_CODES)
 
 
@@ -166,13 +166,15 @@ def _choice(field_of: Mapping[str, str], name: str, codes: Mapping[T, str]) -> T
     for value, code in codes.items():
         if code == field_of[name]:
             return value
-    raise InvalidPositionError(f"expected {' or '.join(codes.values())} as {_place(name)}, got {field_of[name]!r}")
+    raise InvalidPositionError(f"expected {' or '.join(codes.values())} as {_place(name)}, got {shown(field_of[name])}")
 
 
 def _number(field_of: Mapping[str, str], name: str, highest: int = 99999) -> int:
     """The number in a field, from 0 to `highest`."""
     if not _NUMBER.fullmatch(field_of[name]) or int(field_of[name]) > highest:
-        raise InvalidPositionError(f"expected a number from 0 to {highest} as {_place(name)}, got {field_of[name]!r}")
+        raise InvalidPositionError(
+            f"expected a number from 0 to {highest} as {_place(name)}, got {shown(field_of[name])}"
+        )
     return int(field_of[name])
 
 
@@ -189,7 +191,7 @@ def _parse_board(text: str) -> Position:
         raise InvalidPositionError(f"expected 26 characters as {_place('position')}, got {len(text)}")
     counts = [_COUNTS[letter] for letter in text]
     if counts[OPPONENT_BAR] > 0 or counts[BAR] < 0:
-        raise InvalidPositionError(f"expected a small letter first (top's bar) and a capital last, got {text!r}")
+        raise InvalidPositionError(f"expected a small letter first (top's bar) and a capital last, got {shown(text)}")
     return Position((-counts[OPPONENT_BAR], *counts[1:]))
 
 

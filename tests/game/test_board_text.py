@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import InvalidPositionError
-from bgdata.formats import board_text
-from bgdata.formats.board_text import format_board_text, parse_board_text
+from bgdata.game import board_text
+from bgdata.game.board_text import format_board_text, parse_board_text
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
-from tests.formats.strategies import quiet_states
+from tests.game.match_strategies import quiet_states
 from tests.game.strategies import positions
 
-FULL = Position.from_board([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
+FULL = Position([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
 DRAWN = """\
 Position ID: gMEPGBmb/wEAEA
 +-13-14-15-16-17-18-+---+-19-20-21-22-23-24-+

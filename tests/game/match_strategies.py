@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from bgdata.formats.match_state import GameState, MatchState, Side
 from bgdata.game.dice import ROLLS
+from bgdata.game.match_state import GameState, MatchState, Side
 
 sides = st.sampled_from(Side)
 

@@ -7,39 +7,39 @@
 | 20-letter key | `OAHDPAABDAOAHDPAABDA` |
 | xgid | `XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10` |
 | 26 integers | `[0, -2, 0, 0, 0, 0, 5, ...]`, or with spaces alone, or without brackets |
+| start | `start`, the opening position |
 """
 
 from __future__ import annotations
 
 import re
 
-from bgdata.errors import InvalidPositionError
-from bgdata.formats.match_id import format_gnubg_id, format_match_id, parse_gnubg_id
-from bgdata.formats.match_state import MatchState
-from bgdata.formats.xgid import PREFIX, Xgid, parse_xgid
-from bgdata.game.position import Position, format_key20, parse_key20, parse_position_id
+from bgdata.errors import InvalidPositionError, shown
+from bgdata.game.match_id import format_gnubg_id, format_match_id, parse_gnubg_id
+from bgdata.game.match_state import MatchState
+from bgdata.game.position import START, Position, format_key20, parse_key20, parse_position_id
+from bgdata.game.xgid import PREFIX, Xgid, parse_xgid
 
-FORMATS = ("position id", "gnubg id", "20-letter key", "xgid", "26 integers")
+FORMATS = ("position id", "gnubg id", "20-letter key", "xgid", "26 integers", "start")
 
 _INTEGER = re.compile(r"-?\d{1,3}", re.ASCII)
 _BRACKETS = {"[": "]", "(": ")"}
 
 
-def parse_position(text: str) -> Position:
-    """The position that an identifier of any of `FORMATS` means, seen by the player on roll.
+def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
+    """The position that text in any of `FORMATS` means, seen by the player on roll, and the match of a gnubg ID
+    or XGID. Where the match is not wanted, `Position(text)` reads the same.
 
-    >>> parse_position("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10").id
-    '2LaNAgC2VQ8CAA'
+    >>> position, match = parse_identifier("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10")
+    >>> position, match.cube_value
+    (Position('2LaNAgC2VQ8CAA'), 2)
 
     Raises InvalidPositionError that lists the formats, and for the one that the text looks most like says which
     character or rule is wrong.
     """
-    return parse_identifier(text)[0]
-
-
-def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
-    """The position of an identifier, as `parse_position`, and the match of a gnubg ID or XGID."""
     text = text.strip()
+    if text.lower() == "start":
+        return START, None
     name = _closest_format(text)
     try:
         if name == "xgid":
@@ -61,13 +61,13 @@ def parse_board(text: str) -> Position:
     inner = text.strip()
     if inner[:1] in _BRACKETS:
         if inner[-1] != _BRACKETS[inner[0]]:
-            raise InvalidPositionError(f"expected {_BRACKETS[inner[0]]!r} at the end of a board, got {text!r}")
+            raise InvalidPositionError(f"expected {_BRACKETS[inner[0]]!r} at the end of a board, got {shown(text)}")
         inner = inner[1:-1].strip()
     numbers = re.split(r"\s*,\s*|\s+", inner)
     for place, number in enumerate(numbers, start=1):
         if not _INTEGER.fullmatch(number):
-            raise InvalidPositionError(f"expected an integer, got {number!r} as number {place} of {text!r}")
-    return Position.from_board(list(map(int, numbers)))
+            raise InvalidPositionError(f"expected an integer, got {shown(number)} as number {place} of {shown(text)}")
+    return Position(list(map(int, numbers)))
 
 
 def format_board(position: Position) -> str:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import InvalidPositionError, InvalidScoreError
-from bgdata.formats.match_id import format_gnubg_id
-from bgdata.formats.match_state import GameState, MatchState, Offer, Side
-from bgdata.formats.xgid import Xgid, format_xgid, parse_xgid
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
+from bgdata.game.match_id import format_gnubg_id
+from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import START, Position
-from tests.formats.strategies import running_states
+from bgdata.game.xgid import Xgid, format_xgid, parse_xgid
+from tests.game.match_strategies import running_states
 from tests.game.strategies import positions
 
 START_BOARD = "-b----E-C---eE---c-e----B-"

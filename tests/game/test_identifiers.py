@@ -9,18 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import InvalidPositionError, InvalidScoreError
-from bgdata.formats.identifiers import (
+from bgdata.game.identifiers import (
     FORMATS,
     format_board,
     identify,
     parse_board,
     parse_identifier,
-    parse_position,
 )
-from bgdata.formats.match_id import parse_match_id
-from bgdata.formats.match_state import MatchState, Side
+from bgdata.game.match_id import parse_match_id
+from bgdata.game.match_state import MatchState, Side
 from bgdata.game.position import START, Position
-from tests.formats.strategies import running_states
+from tests.game.match_strategies import running_states
 from tests.game.strategies import positions
 
 START_BOARD = "-b----E-C---eE---c-e----B-"
@@ -45,13 +44,13 @@ EXAMPLES = {  # Position IDs of one published position each, and the same in oth
 @pytest.mark.parametrize("position_id", EXAMPLES)
 def test_every_format_is_recognised(position_id: str) -> None:
     for text in [position_id, *EXAMPLES[position_id]]:
-        assert parse_position(text).id == position_id
-        assert parse_position(f"\n {text}\t").id == position_id
+        assert Position(text).id == position_id
+        assert Position(f"\n {text}\t").id == position_id
 
 
 @pytest.mark.parametrize("position_id", ["CwAAkO29gAAAAA", "2d4LCADbAQAAAA", "mGfwATDgc/ABMA", "AAAAAgAAAAAAAA"])
 def test_published_positions(position_id: str) -> None:
-    assert parse_position(position_id).id == position_id
+    assert Position(position_id).id == position_id
 
 
 @given(positions, st.none() | running_states.filter(lambda match: match.cube_value <= 1024))
@@ -112,11 +111,11 @@ def test_what_an_identifier_cannot_hold() -> None:
 )
 def test_errors_name_the_closest_format(text: str, error: str) -> None:
     with pytest.raises(InvalidPositionError) as caught:
-        parse_position(text)
+        Position(text)
     assert str(caught.value).startswith(f"expected one of {', '.join(FORMATS)}; as {error}")
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_position_or_an_error(text: str) -> None:
     with contextlib.suppress(InvalidPositionError):
-        assert isinstance(parse_position(text), Position)
+        assert isinstance(Position(text), Position)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import InvalidPositionError, InvalidScoreError
-from bgdata.formats.match_id import format_gnubg_id, format_match_id, parse_gnubg_id, parse_match_id
-from bgdata.formats.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.dice import Roll
+from bgdata.game.match_id import format_gnubg_id, format_match_id, parse_gnubg_id, parse_match_id
+from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import START, Position
-from tests.formats.strategies import match_states
+from tests.game.match_strategies import match_states
 from tests.game.strategies import positions
 
 TOP, BOTTOM = Side.TOP, Side.BOTTOM

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 
 from bgdata.errors import InvalidScoreError
-from bgdata.formats.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.dice import Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from tests.formats.strategies import match_states, quiet_states
+from bgdata.game.match_state import GameState, MatchState, Offer, Side
+from tests.game.match_strategies import match_states, quiet_states
 
 TOP, BOTTOM = Side.TOP, Side.BOTTOM
 DOUBLED = {"is_double_offered": True, "to_decide": TOP}

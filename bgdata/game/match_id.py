@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import re
 
-from bgdata.errors import InvalidPositionError, InvalidRollError, InvalidScoreError
-from bgdata.formats.match_state import GameState, MatchState, Side
+from bgdata.errors import InvalidPositionError, InvalidRollError, InvalidScoreError, shown
 from bgdata.game.dice import Roll, roll_of
+from bgdata.game.match_state import GameState, MatchState, Side
 from bgdata.game.position import BASE64_LETTERS, Position, parse_position_id
 
 CHARACTERS = 12
@@ -53,7 +53,7 @@ def parse_match_id(text: str) -> MatchState:
     try:
         return _state(field)
     except (InvalidScoreError, InvalidRollError) as error:
-        raise InvalidScoreError(f"{error}, in match id {text!r}") from error
+        raise InvalidScoreError(f"{error}, in match id {shown(text)}") from error
 
 
 def format_match_id(match: MatchState) -> str:
@@ -91,7 +91,7 @@ def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
     """
     position_id, colon, match_id = text.partition(":")
     if not colon:
-        raise InvalidPositionError(f"expected a position id, ':' and a match id, got {text!r}")
+        raise InvalidPositionError(f"expected a position id, ':' and a match id, got {shown(text)}")
     position = parse_position_id(position_id)
     try:
         return position, parse_match_id(match_id)
@@ -158,5 +158,5 @@ def _letter_error(text: str) -> str:
     """Say which character of `text` is wrong."""
     for place, letter in enumerate(text, start=1):
         if letter not in BASE64_LETTERS:
-            return f"expected letters of a match id, got {letter!r} at character {place} of {text!r}"
-    return f"expected {CHARACTERS} characters in a match id, got {len(text)}: {text!r}"
+            return f"expected letters of a match id, got {letter!r} at character {place} of {shown(text)}"
+    return f"expected {CHARACTERS} characters in a match id, got {len(text)}: {shown(text)}"

@@ -1,4 +1,4 @@
-"""Boards as SVG pictures for web pages: the player on roll (light checkers) below, his home board at the lower right.
+"""Boards as SVG pictures for web pages: the player on roll (light checkers) below, home board at the lower right.
 
 One `<svg>` element that needs nothing else: no style sheet, script or font file, so it can stand inside a page or be a
 file. Coordinates are whole numbers: one position gives one text, byte for byte. `<title>` and `<desc>` say the position
@@ -8,12 +8,14 @@ in words.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import hypot
 
 from bgdata.errors import UsageError
-from bgdata.formats.board_words import describe_board, describe_stakes
+from bgdata.game.board_words import describe_board, describe_stakes
 from bgdata.game.dice import Roll
 from bgdata.game.match import CubeOwner, Stakes
+from bgdata.game.plays import OFF, Play, checker_paths
 from bgdata.game.position import BAR, OPPONENT_BAR, Position
 
 WIDTH, HEIGHT = 660, 548  # of the picture, in its own units
@@ -29,6 +31,7 @@ _BAR_X, _CUBE_X, _TRAY_X = 332, 34, 628  # centers of the columns beside the poi
 _PAPER, _FRAME, _SURFACE, _TRAY = "#ffffff", "#5b4636", "#f3ead7", "#d8c8ac"
 _LIGHT_POINT, _DARK_POINT = "#d9bf94", "#a8794b"
 _ON_ROLL, _OPPONENT = ("#fffdf8", "#2a211b"), ("#33302e", "#ffffff")  # (checker, its number)
+_ARROW, _HEAD = "#0a5fd0", 18  # color, and length of the head
 _INK, _NUMBERS = "#1d1814", "#f3ead7"
 
 _SPOTS = {
@@ -42,16 +45,23 @@ _SPOTS = {
 
 
 def format_board_svg(
-    position: Position, *, roll: Roll | None = None, stakes: Stakes | None = None, width: int = WIDTH
+    position: Position,
+    *,
+    roll: Roll | None = None,
+    play: Play | None = None,
+    stakes: Stakes | None = None,
+    width: int = WIDTH,
 ) -> str:
     """A position as the text of an SVG element, `width` pixels wide.
 
-    The roll lies on the right half. Of `stakes` the cube (not in the Crawford game) and the score are shown. Raises
-    UsageError unless the width is positive.
+    The roll lies on the right half. A play from this position is drawn as arrows, one for each checker moved. Of
+    `stakes` the cube (not in the Crawford game) and the score are shown. Raises UsageError unless width is positive.
     """
     if width < 1:
         raise UsageError(f"expected a width of at least 1 pixel, got {width}")
     title, description = describe_board(position, roll, stakes)
+    if play:
+        description += f" Play: {play}."
     name = "board-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
     height = (width * HEIGHT + WIDTH // 2) // WIDTH
     lines = [
@@ -65,6 +75,7 @@ def format_board_svg(
         *(_dice(roll) if roll else ()),
         *(_cube(stakes) if stakes and not stakes.is_crawford else ()),
         *_captions(position, stakes),
+        *(_arrows(position, play) if play else ()),
         "</svg>",
     ]
     return "\n".join(filter(None, lines)) + "\n"
@@ -103,6 +114,44 @@ def _pile(x: int, y: int, step: int, count: int) -> Iterator[str]:
         yield _element("g", "".join(circles), fill=fill, stroke=_INK)
     if abs(count) > _STACK:
         yield _text(x, centers[-1] + 6, str(abs(count)), fill=ink, font_size=17, font_weight="bold")
+
+
+def _arrows(position: Position, play: Play) -> Iterator[str]:
+    """The way of each checker of a play, from where it lies to where it comes to lie."""
+    counts = [max(count, 0) for count in position.board]
+    counts[OPPONENT_BAR] = 0  # no opponent's bar here: own checkers borne off
+    for start, *points in checker_paths(play):
+        way = [_place(start, counts[start] - 1)]
+        counts[start] -= 1
+        way += [_place(point, counts[point]) for point in points]
+        counts[points[-1]] += 1
+        yield from _arrow(way)
+
+
+def _place(point: int, number: int) -> tuple[int, int]:
+    """Center of the checker on a point (or on the bar, 25, or off, 0) with `number` others below it."""
+    if point == OFF:
+        return _TRAY_X, (_MIDDLE + 30 + _BOTTOM) // 2
+    if point == BAR:
+        return _BAR_X, _MIDDLE - 10 - _RADIUS - 2 * _RADIUS * min(number, _STACK - 1)
+    edge, step = (_TOP, 2 * _RADIUS) if point > 12 else (_BOTTOM, -2 * _RADIUS)
+    return _point_x(point), edge + step // 2 + step * min(number, _STACK - 1)
+
+
+def _arrow(way: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """A line through points with a head at its end, edged in white."""
+    (before_x, before_y), (x, y) = way[-2:]
+    length = max(1.0, hypot(x - before_x, y - before_y))
+    right, down = (x - before_x) / length, (y - before_y) / length
+    neck = round(x - _HEAD * right), round(y - _HEAD * down)
+    wings = [(round(neck[0] - side * down), round(neck[1] + side * right)) for side in (_HEAD // 2, -_HEAD // 2)]
+    line = "M" + "L".join(f"{each[0]} {each[1]}" for each in [*way[:-1], neck])
+    head = "M" + "L".join(f"{each[0]} {each[1]}" for each in [(x, y), *wings]) + "z"
+    for color, line_width, edge in ((_PAPER, 9, 4), (_ARROW, 5, 0)):
+        paths = _element("path", d=line, fill="none", stroke_width=line_width) + _element(
+            "path", d=head, fill=color, stroke_width=edge
+        )
+        yield _element("g", paths, stroke=color, stroke_linejoin="round", stroke_linecap="round")
 
 
 def _off(position: Position) -> Iterator[str]:

@@ -1,0 +1,189 @@
+"""Claims about a generator of plays that drops those which waste pips, by solving with and without them.
+
+Every function of READINGS gets the tables first, by dataset/variant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.index import position_index
+from bgdata.bearoff.layouts import all_layouts, pip_counts
+from bgdata.bearoff.plays import Plays, all_plays
+from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.claims.bearoff import Tables, open_table, stated_error
+from bgdata.claims.found import Found
+
+WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # of the rolls of `Plays`
+LONGEST = 48  # rolls that the chances of layouts here have room for
+SAME = 1e-7  # means that differ by less are the same
+CHANGED = 1e-12  # equities that differ by less are the same: sums of float64 are right to 1e-15
+
+
+def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, keeps_wasting: bool) -> int:  # noqa: ARG001
+    """How many results a roll of two different dice has; without those that waste pips where they are dropped."""
+    plays, _ = plays_of(len(layout), sum(layout))
+    place = position_index(layout) * ROLL_COUNT + (high - 1) * (high - 2) // 2 + low - 1
+    begin, end = plays.start[place : place + 2]
+    return int(end - begin if keeps_wasting else keeps_pips(len(layout), sum(layout))[begin:end].sum())
+
+
+@lru_cache(maxsize=2)
+def plays_of(points: int, checkers: int) -> tuple[Plays, NDArray[np.int64]]:
+    """All plays, and the pips of every layout."""
+    return all_plays(points, checkers), pip_counts(all_layouts(points, checkers)).astype(np.int64)
+
+
+@lru_cache(maxsize=2)
+def keeps_pips(points: int, checkers: int) -> NDArray[np.bool_]:
+    """Which of the results of `Plays` a generator keeps that drops those which do not use the most pips."""
+    plays, pips = plays_of(points, checkers)
+    left = pips[plays.results]
+    least = np.minimum.reduceat(left, plays.start[:-1])
+    return np.asarray(left == np.repeat(least, np.diff(plays.start)))
+
+
+def dropped_results(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
+    """Legal results, over all layouts and rolls, that such a generator does not have."""
+    return int((~keeps_pips(points, checkers)).sum())
+
+
+class Rolls(NamedTuple):
+    """The fewest expected rolls of every layout, and the chances of so many."""
+
+    means: NDArray[np.float64]  # [positions]
+    chances: NDArray[np.float64]  # [positions, rolls]
+
+
+@lru_cache(maxsize=2)
+def solved_rolls(points: int, checkers: int, is_filtered: bool) -> Rolls:
+    """One-sided tables from all plays, or from those that such a generator has."""
+    plays, _ = plays_of(points, checkers)
+    dropped = ~keeps_pips(points, checkers) if is_filtered else np.zeros(len(plays.results), bool)
+    count = (len(plays.start) - 1) // ROLL_COUNT
+    means, chances = np.zeros(count), np.zeros((count, LONGEST))
+    chances[0, 0] = 1
+    for index in range(1, count):
+        starts = plays.start[index * ROLL_COUNT : (index + 1) * ROLL_COUNT + 1]
+        results = plays.results[starts[0] : starts[-1]]
+        values = np.where(dropped[starts[0] : starts[-1]], np.inf, means[results])
+        ends = starts - starts[0]
+        best = [int(results[begin + values[begin:end].argmin()]) for begin, end in pairwise(ends.tolist())]
+        means[index] = 1 + WEIGHTS @ means[best]
+        chances[index, 1:] = WEIGHTS @ chances[best, :-1]
+    return Rolls(means, chances)
+
+
+def changed_means(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
+    """Layouts whose mean rolls change when such results are dropped."""
+    before, after = (solved_rolls(points, checkers, is_filtered).means for is_filtered in (False, True))
+    return int((after - before > SAME).sum())
+
+
+def largest_mean_change(tables: Tables, points: int, checkers: int) -> float:  # noqa: ARG001
+    """The most rolls that it costs a layout."""
+    before, after = (solved_rolls(points, checkers, is_filtered).means for is_filtered in (False, True))
+    return float((after - before).max())
+
+
+@lru_cache(maxsize=1)
+def filtered_differences(points: int, checkers: int) -> dict[str, float]:
+    """One-sided less exact equity over all pairs, if nobody had the plays that are dropped."""
+    from bgdata.bearoff.combine import one_sided_equities
+
+    differences = one_sided_equities(solved_rolls(points, checkers, True).chances[1:])
+    differences -= filtered_equities(points, checkers)
+    return {
+        "mean": float(differences.mean()),
+        "sd": float(differences.std()),
+        "largest": float(differences.max()),
+        "smallest": float(differences.min()),
+    }
+
+
+def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
+    """The mean, sd, largest or smallest of `filtered_differences`."""
+    return filtered_differences(points, checkers)[what]
+
+
+def largest_filtered_change(tables: Tables, points: int, checkers: int) -> Found:
+    """How far equities are from the right ones at most, if nobody had the plays that are dropped."""
+    table = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
+    exact = TwoSidedTable(table)
+    changes = np.abs(filtered_equities(points, checkers) - exact.decode(exact.stored[1:, 1:, 0]))
+    return Found(float(changes.max()), bound=stated_error(table))
+
+
+def changed_pairs(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
+    """Pairs of layouts, none empty, whose equity changes if nobody has the plays that waste pips."""
+    filtered = filtered_equities(points, checkers)
+    changes = exact_equities(plays_of(points, checkers)[0])
+    changes -= filtered
+    return int((np.abs(changes, out=changes) > CHANGED).sum())
+
+
+@lru_cache(maxsize=1)
+def filtered_equities(points: int, checkers: int) -> NDArray[np.float64]:
+    """`exact_equities` if nobody has the plays that are dropped, kept for the next claim."""
+    return exact_equities(filtered_plays(points, checkers))
+
+
+def filtered_plays(points: int, checkers: int) -> Plays:
+    """All plays but those that such a generator drops."""
+    plays, _ = plays_of(points, checkers)
+    kept = keeps_pips(points, checkers)
+    counts = np.add.reduceat(kept, plays.start[:-1], dtype=np.int64)
+    return Plays(np.concatenate([[0], np.cumsum(counts)]), plays.results[kept])
+
+
+def exact_equities(plays: Plays) -> NDArray[np.float64]:
+    """float64[layouts, layouts]: cubeless equities of the player on roll (first), no layout empty.
+
+    Plays lead to lower indexes. So the equities of layout m against all before it follow from those of the ones before
+    it against what m plays to, which are known; then those of all up to m against it.
+    """
+    count = (len(plays.start) - 1) // ROLL_COUNT
+    equities, turned = np.empty((count, count)), np.empty((count, count))  # and with the opponent first
+    equities[1:, 0] = turned[0, 1:] = -1  # the opponent is off
+    for m in range(1, count):
+        row = -best_of_row(plays, m, turned)
+        equities[m, 1:m] = turned[1:m, m] = row
+        column = -best_of_all(plays, m, equities[m, :m])
+        equities[1 : m + 1, m] = turned[m, 1 : m + 1] = column
+    return equities[1:, 1:]
+
+
+def best_of_row(plays: Plays, m: int, turned: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[m - 1]: the mean, over rolls, of what opponents 1 to m - 1 have after layout m played its best."""
+    starts = plays.start[m * ROLL_COUNT : (m + 1) * ROLL_COUNT + 1]
+    found, places = np.unique(plays.results[starts[0] : starts[-1]], return_inverse=True)
+    known = turned[found, 1:m]
+    total = np.zeros(m - 1)
+    for roll in range(ROLL_COUNT):
+        begin, end = starts[roll : roll + 2] - starts[0]
+        total += WEIGHTS[roll] * known[places[begin:end]].min(axis=0)
+    return total
+
+
+def best_of_all(plays: Plays, m: int, row: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[m]: the same of opponent m after layouts 1 to m played their best; `row` is what it has against each."""
+    starts = plays.start[ROLL_COUNT : (m + 1) * ROLL_COUNT + 1]
+    after = row[plays.results[starts[0] : starts[-1]]]
+    lowest = np.minimum.reduceat(after, starts[:-1] - starts[0])
+    return np.asarray(lowest.reshape(m, ROLL_COUNT) @ WEIGHTS)
+
+
+READINGS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        *(results_of_roll, dropped_results, changed_means, largest_mean_change),
+        *(filtered_difference, largest_filtered_change, changed_pairs),
+    )
+}
