@@ -48,7 +48,7 @@ def macros() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def answers(connection: duckdb.DuckDBPyConnection, boards: list[Board]) -> dict[tuple[str, int, int], list[list[str]]]:
     """[play, next Position ID] of every legal play of all rolls, by Position ID and roll."""
-    ids = sorted({Position.from_board(board).id for board in boards})
+    ids = sorted({Position(board).id for board in boards})
     rows = connection.execute(
         "select id, high, low, list_transform(legal_plays(id, high, low), lambda legal: [legal.play, "
         "legal.next_position_id]) from (select unnest(?::varchar[]) as id), range(1, 7) as a(high), "
@@ -65,8 +65,8 @@ def answers(connection: duckdb.DuckDBPyConnection, boards: list[Board]) -> dict[
 def test_all_rolls(macros: duckdb.DuckDBPyConnection, boards: list[Board]) -> None:
     found = answers(macros, boards)
     for (id_, high, low), listed in found.items():
-        position = Position.from_id(id_)
-        results = {Position.from_board(board).flip().id for board in boards_after(position.board, high, low)}
+        position = Position(id_)
+        results = {Position(board).flip().id for board in boards_after(position.board, high, low)}
         assert {following for _, following in listed} == results, (id_, high, low)
         assert len(listed) == len(results)
         assert [text for text, _ in listed] == [str(play) for play in legal_plays(position, f"{high}{low}")]
@@ -83,7 +83,7 @@ def test_the_rules_that_are_easy_to_miss_were_met(macros: duckdb.DuckDBPyConnect
     assert any("*/" in text for text in texts)
     assert any(text.count("*") > 1 for text in texts)
     assert any("off" in text for text in texts)
-    blocked = Position.from_board(board_of({24: 1, 13: -2, 1: -1}))
+    blocked = Position(board_of({24: 1, 13: -2, 1: -1}))
     ((forced, _),) = answers(macros, [list(blocked.board)])[blocked.id, 6, 5]
     assert forced == "24/18"  # 24/19 could be played as well, but one die alone must be the higher
 

@@ -159,7 +159,7 @@ def test_where_one_sided_tables_are_wrong(small_root: Path) -> None:
         chance = win_chance(*(one_sided.probe_chances(points) for points in sides))
         assert row["one_sided_equity"] == pytest.approx(2 * chance - 1, abs=3e-5)
         assert row["difference"] == pytest.approx(row["one_sided_equity"] - row["exact_equity"], abs=1e-6)
-        position = Position.from_id(row["id"])
+        position = Position(row["id"])
         assert list(position.board[1:4]) == sides[0]
         assert list(position.flip().board[1:4]) == sides[1]
 
@@ -196,12 +196,12 @@ def test_what_players_lose(small_root: Path) -> None:
         assert (row["player"], row["ply"], row["player_version"]) == ("pubeval", 0, "2")
         assert row["benchmark"] == parameters.benchmark
         assert (row["loss"], row["rank"]) == (loss, None if rank < 0 else rank)
-        position, roll = Position.from_id(row["position_id"]), f"{row['die1']}{row['die2']}"
+        position, roll = Position(row["position_id"]), f"{row['die1']}{row['die2']}"
         plays = {play.next_position.id: str(play) for play in legal_plays(position, roll)}
         assert row["board"] == list(position.board)
         assert row["play"] == plays[row["next_position_id"]]
         assert row["best_play"] == plays[row["best_next_position_id"]]
-        best = Position.from_board(decisions.array("plays_boards")[first].tolist())
+        best = Position(decisions.array("plays_boards")[first].tolist())
         assert row["best_next_position_id"] == best.id
         if row["equity"] is not None:
             assert row["best_equity"] - row["equity"] == pytest.approx(loss, abs=1e-9)
