@@ -107,6 +107,10 @@ class CorruptFileError(BgdataError, OSError):
     """A file is truncated, or not of the format that it should have."""
 
 
+class OlderTableError(BgdataError, OSError):
+    """A table that an older bgdata wrote, with other columns than this one declares: it is whole, and built anew."""
+
+
 class DigestMismatchError(BgdataError, OSError):
     """A file or table does not have the hash that its manifest or lock states."""
 

@@ -7,6 +7,9 @@ follows it. So do the benchmarks (rollout_decisions) and studies of the cube (cu
 made and shipped anew, else `make build` computes them. Scores of networks that the warehouse has (`bgdata benchmark
 network/NAME --games 40000`, `bgdata benchmark network/NAME`) go along: they are what evaluations quote. Every version
 is verified first: hashes, values, SQL checks, a sample computed again, and that this code would compute it.
+
+`python -m docs.ship --tables` writes the Parquet files of all versions in the package anew from their arrays, with what
+the kinds declare of their columns now; names, recipe keys and digests of values stay.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import bgdata
@@ -24,11 +28,13 @@ from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.measured import Score, scores_in, shipped_scores, version_name, write_file
 from bgdata.evaluation.network_player import MappedNetwork
 from bgdata.evaluation.shipped_networks import KINDS, SHIPPED
+from bgdata.store.build import write_tables
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
-from bgdata.store.manifest import FILE_NAME
+from bgdata.store.manifest import FILE_NAME, FileEntry
 from bgdata.store.progress import Silence
+from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.verify import verify
+from bgdata.store.verify import check_hashes, verify
 from bgdata.store.warehouse import Warehouse
 
 LOCK = Path(__file__).parents[1] / "warehouse" / "warehouse.lock"
@@ -95,6 +101,30 @@ def copy_versions(versions: list[Table], folder: Path) -> None:
     partial.rename(folder)
 
 
+def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
+    """Write the Parquet files of the versions in these folders anew; returns those of versions that changed.
+
+    Raises DigestMismatchError for a version whose files are not as its manifest says.
+    """
+    changed = []
+    for path in sorted(path.parent for folder in set(folders) for path in folder.glob(f"*/*/{FILE_NAME}")):
+        table, manifest = Table(path), Table(path).manifest
+        kind = bgdata.all_kinds()[manifest.dataset]
+        check_hashes(table)
+        write_tables(
+            kind, kind.recorded(manifest), table.arrays(), path, Silence(),
+            digest=manifest.digest, recipe_key=manifest.recipe_key,
+        )  # fmt: skip
+        files = [
+            FileEntry(entry.name, (path / entry.name).stat().st_size, sha256_file(path / entry.name))
+            for entry in manifest.files
+        ]
+        if files != manifest.files:
+            replace(manifest, files=files).save(path)
+            changed.append(path)
+    return changed
+
+
 def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -> dict[str, list[Score]]:
     """How good the networks among these versions are, by their names: as measured in the warehouse, else as the package
     said so far."""
@@ -119,10 +149,17 @@ def change_lock(path: Path, kinds: Sequence[str], versions: list[Table]) -> None
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m docs.ship")
-    parser.add_argument("names", nargs="+", metavar="KIND/VARIANT")
+    parser.add_argument("names", nargs="*", metavar="KIND/VARIANT")
+    parser.add_argument("--tables", action="store_true", help="write the Parquet files in the package anew")
     parser.add_argument("--warehouse", default="warehouse")
     arguments = parser.parse_args()
+    if bool(arguments.names) == arguments.tables:
+        parser.error("expected either KIND/VARIANT or --tables")
     try:
+        if arguments.tables:
+            for path in write_tables_anew(FOLDERS.values()):
+                print(f"wrote {path}")
+            sys.exit()
         for path in ship(arguments.names, arguments.warehouse):
             print(f"wrote {path}")
         print(f"changed {LOCK}; commit both")

@@ -54,10 +54,9 @@ def build_defaults(root: Path) -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The default warehouse and nothing else: linked from the checkout where it is built, else built here."""
     found, root = bgdata.open_warehouse(ROOT / "warehouse"), tmp_path_factory.mktemp("built") / "warehouse"
-    locked = {(entry.dataset, entry.variant, entry.digest) for entry in load_lock(found.lock)}
-    if locked <= {(m.dataset, m.variant, m.digest) for m in (table.manifest for table in found.versions())}:
-        for dataset, variant, _ in locked:
-            shutil.copytree(found.root / dataset / variant, root / dataset / variant, copy_function=os.link)
+    versions = {table.manifest.recipe_key: table for table in found.versions()}
+    for table in (versions[entry.recipe_key] for entry in load_lock(found.lock) if entry.recipe_key in versions):
+        shutil.copytree(table.folder, root / table.name, copy_function=os.link)
     build_defaults(root)
     shutil.copy(found.lock, root)
     return root

@@ -7,19 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from bgdata.datasets.network import DATASET
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
-from bgdata.errors import CheckFailedError, MissingTableError, UsageError
+from bgdata.errors import CheckFailedError, DigestMismatchError, MissingTableError, UsageError
 from bgdata.evaluation.shipped_networks import KINDS
 from bgdata.store.lockfile import load_lock
 from bgdata.store.published import published_versions
+from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from docs import ship as shipping
-from docs.ship import FOLDERS, LOCK, ship
+from docs.ship import FOLDERS, LOCK, ship, write_tables_anew
 
 
 @pytest.fixture
@@ -99,6 +101,29 @@ def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: 
         assert locked == set(chosen)
     assert list(published_versions(package, DecisionParameters)) == [replace(DECISIONS.smallest, decisions=1)]
     assert not (tmp_path / "networks").exists()
+
+
+def test_tables_are_written_anew_and_nothing_else_changes(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Parquet files of an older bgdata, which did not say what they hold."""
+    table = warehouse.open(DECISIONS.name, DECISIONS.slug(DECISIONS.smallest))
+    folder = tmp_path / "package" / table.folder.parent.name / table.folder.name
+    shutil.copytree(table.folder, folder)
+    assert write_tables_anew([tmp_path / "package"]) == []
+    for entry in table.manifest.files:
+        if entry.name.endswith(".parquet"):
+            old = pq.read_table(folder / entry.name)
+            pq.write_table(old.replace_schema_metadata({}), folder / entry.name)
+    sizes = [
+        replace(e, bytes=(folder / e.name).stat().st_size, sha256=sha256_file(folder / e.name))
+        for e in table.manifest.files
+    ]
+    replace(table.manifest, files=sizes).save(folder)
+    assert write_tables_anew([tmp_path / "package", tmp_path / "package"]) == [folder]
+    assert Table(folder).manifest == table.manifest
+    path = folder / "plays.parquet"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DigestMismatchError, match=r"expected SHA-256 .* of .*plays.parquet"):
+        write_tables_anew([tmp_path / "package"])
 
 
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])

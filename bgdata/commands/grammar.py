@@ -118,6 +118,8 @@ def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[
         raise click.UsageError(f"expected one --warehouse, got {one} and {other}", context)
     context.meta[_GIVEN] = given
     context.obj = Warehouse(next(iter(given), None) or os.environ.get(VARIABLE) or HERE, all_kinds())
+    if not isinstance(context.command, click.Group):  # which may still name another after it
+        context.obj.mend_catalog()
 
 
 WAREHOUSE = click.Option(

@@ -14,6 +14,7 @@ from bgdata.datasets._columns import (
     POSITION_COLUMNS,
     chance_columns,
     class_column,
+    null_columns,
     position_columns,
 )
 from bgdata.datasets._rollouts import NETWORK_COLUMN
@@ -88,12 +89,8 @@ ROLLOUTS = TableShape(
     shared=True,
 )
 
-# SQL for the columns of imported files, which do not hold them
-UNKNOWN_HERE = {
-    column.name: f"null::{column.type}"
-    for column in (*DECISIONS.columns, *PLAYS.columns)
-    if column.name in {"n_legal_plays", "game", "turn", "network", "standard_error", "loss_standard_error", "trials"}
-}
+# null unless the kind says otherwise: imported files do not say them
+MAY_BE_UNKNOWN = {"n_legal_plays", "game", "turn", "network", "standard_error", "loss_standard_error", "trials"}
 
 
 class Rows:
@@ -129,7 +126,7 @@ def dice_columns(dice: Array) -> dict[str, Array]:
 
 
 def decision_columns(rows: Rows, seeds: pa.Array) -> dict[str, Any]:
-    """The columns of benchmark_decisions that files have too."""
+    """The columns of benchmark_decisions, those null that files do not have."""
     return {
         "decision": np.arange(len(rows), dtype=np.int32),
         "line": rows["lines"].astype(np.int32),
@@ -138,17 +135,19 @@ def decision_columns(rows: Rows, seeds: pa.Array) -> dict[str, Any]:
         **dice_columns(rows["dice"]),
         "n_plays": rows["n_plays"].astype(np.int16),
         "seed": seeds,
+        **null_columns(DECISIONS.columns, MAY_BE_UNKNOWN, len(rows)),
     }
 
 
 def play_columns(rows: Rows) -> dict[str, Any]:
-    """The columns of benchmark_plays that files have too."""
+    """The columns of benchmark_plays, those null that files do not have."""
     return {
         "decision": rows["decisions"].astype(np.int32),
         "rank": rows["ranks"].astype(np.int16),
         **position_columns(rows["boards"]),
         "equity": rows["equities"],
         "loss": rows["losses"],
+        **null_columns(PLAYS.columns, MAY_BE_UNKNOWN, len(rows)),
     }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Container, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from bgdata.store.arrays import Array
 
+ALIASES = {"DOUBLE": "float64", "FLOAT": "float32", "BIGINT": "int64", "INTEGER": "int32", "VARCHAR": "string"}
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 POSITION_COLUMNS = (
     Column("position_id", "VARCHAR", "", "gnubg's Position ID, 14 characters, of the player on roll"),
@@ -95,6 +96,27 @@ def chance_columns(chances: Array) -> dict[str, pa.Array]:
     import pyarrow as pa
 
     return {name: pa.array(np.ascontiguousarray(chances[:, n])) for n, name in enumerate(CHANCES)}
+
+
+def null_columns(columns: Sequence[Column], names: Container[str], count: int) -> dict[str, pa.Array]:
+    """Those of the columns that have these names, without values: what a record does not say."""
+    import pyarrow as pa
+
+    return {each.name: pa.nulls(count, pa.type_for_alias(ALIASES[each.type])) for each in columns if each.name in names}
+
+
+def decoded(codes: Array, values: Array) -> pa.Array:
+    """`values[code]` for each code, as a dictionary column: Parquet then stores each value once in a row group."""
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array(np.ascontiguousarray(codes)), pa.array(values))
+
+
+def constant(value: Any, type_: str, count: int) -> pa.Array:
+    """The same value of an SQL type in every row, as a dictionary column."""
+    import pyarrow as pa
+
+    return decoded(np.zeros(count, np.int8), pa.array([value], pa.type_for_alias(ALIASES[type_])))
 
 
 def fixed_lists(values: Array) -> pa.Array:

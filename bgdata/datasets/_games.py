@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bgdata.datasets._columns import CLASS_COLUMN, POSITION_COLUMNS, class_column, position_columns
+from bgdata.datasets._columns import CLASS_COLUMN, POSITION_COLUMNS, class_column, null_columns, position_columns
 from bgdata.store.dataset import Column, FlatArray, TableShape
 
 if TYPE_CHECKING:
@@ -81,16 +81,12 @@ TURN_ARRAYS = (
     FlatArray("turns", "int32", "turn, (player, action, on roll, die 1, die 2, cube, owner)", "Indexes; 0 for no die"),
 )
 
-# SQL for the columns of records of others, whose files do not hold them
-UNKNOWN_HERE = {
-    column.name: f"null::{column.type}"
-    for column in (*GAMES.columns, *TURNS.columns)
-    if column.name in {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
-}
+# null unless the kind says otherwise: records of others do not say them
+MAY_BE_UNKNOWN = {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
 
 
 class GameRows(NamedTuple):
-    """Some rows of `games`: what both kinds store."""
+    """Some rows of `games`: what all kinds store."""
 
     first: int  # number of the first of them
     records: Array  # [games, 8] as in GAME_ARRAYS
@@ -115,11 +111,12 @@ class GameRows(NamedTuple):
             "winner": pa.array(winner.astype(np.int8), mask=winner < 0),
             "points_won": pa.array(points.astype(np.int16), mask=points < 0),
             "n_turns": self.n_turns.astype(np.int32),
+            **null_columns(GAMES.columns, MAY_BE_UNKNOWN, len(match)),
         }
 
 
 class TurnRows(NamedTuple):
-    """Some rows of `turns`: what both kinds store."""
+    """Some rows of `turns`: what all kinds store."""
 
     games: Array  # [turns] number of the game
     turns: Array  # [turns] number of the turn in its game
@@ -146,6 +143,7 @@ class TurnRows(NamedTuple):
             "play": self.plays,
             "cube_value": cube.astype(np.int32),
             "cube_owner": pa.DictionaryArray.from_arrays(pa.array(owner.astype(np.int32)), pa.array(OWNERS)),
+            **null_columns(TURNS.columns, MAY_BE_UNKNOWN, len(player)),
         }
 
 

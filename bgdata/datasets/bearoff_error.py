@@ -10,8 +10,9 @@ import numpy as np
 
 from bgdata.bearoff.index import MAX_POINTS, layout_count
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.datasets._columns import decoded
 from bgdata.datasets._race import RaceParameters
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
+from bgdata.datasets.bearoff_two_sided import ROUNDED_GROUP_ROWS, TwoSidedParameters, error_bound
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
@@ -38,7 +39,7 @@ class BearoffError(Dataset[ErrorParameters]):
     """Every ordered pair of non-empty layouts."""
 
     name = "bearoff_error"
-    revision = 1
+    revision = 2  # 2: Parquet holds all columns, as SQL shows them
     summary = (
         "One-sided against exact cubeless equity for every ordered pair of non-empty layouts: what combining two "
         "one-sided distributions gets wrong."
@@ -84,7 +85,7 @@ class BearoffError(Dataset[ErrorParameters]):
 
     def estimate(self, parameters: ErrorParameters) -> Estimate:
         count = layout_count(parameters.points, parameters.checkers) - 1
-        return Estimate(rows=count**2, disk_bytes=count**2 * 12, memory_bytes=count**2 * 28 + 2**28)
+        return Estimate(rows=count**2, disk_bytes=count**2 * 15, memory_bytes=count**2 * 28 + 2**28)
 
     def compute(self, parameters: ErrorParameters, inputs: Mapping[str, Table], job: Job) -> None:
         from bgdata.bearoff.combine import one_sided_equities
@@ -103,22 +104,22 @@ class BearoffError(Dataset[ErrorParameters]):
         import pyarrow as pa
 
         count = layout_count(parameters.points, parameters.checkers) - 1
-        step = max(1, self.row_group_rows // count)
+        step = max(1, ROUNDED_GROUP_ROWS // count)
+        exact = np.arange(1 << 16) / STEPS - 1
         opponents = np.arange(1, count + 1, dtype=np.int32)
         for start in range(0, count, step):
             rows = np.arange(start, min(count, start + step), dtype=np.int32)
+            codes = np.asarray(arrays["exact"][start : start + len(rows)]).ravel()
+            difference = np.asarray(arrays["difference"][start : start + len(rows)]).ravel()
             yield pa.record_batch(
                 {
                     "on_roll_index": np.repeat(rows + 1, count),
                     "opponent_index": np.tile(opponents, len(rows)),
-                    "exact_code": arrays["exact"][start : start + len(rows)].ravel(),
-                    "difference": arrays["difference"][start : start + len(rows)].ravel(),
+                    "one_sided_equity": (exact[codes] + difference).astype(np.float32),
+                    "exact_equity": decoded(codes, exact.astype(np.float32)),
+                    "difference": difference,
                 }
             )
-
-    def expressions(self, parameters: ErrorParameters) -> Mapping[str, str]:  # noqa: ARG002
-        exact = f"exact_code / {STEPS} - 1"
-        return {"exact_equity": f"({exact})::float", "one_sided_equity": f"({exact} + difference)::float"}
 
     def statistics(self, parameters: ErrorParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
         difference = arrays["difference"]

@@ -12,8 +12,9 @@ import numpy as np
 from bgdata.bearoff.index import MAX_POINTS, layout_count
 from bgdata.bearoff.match_states import MatchCube, start_states
 from bgdata.bearoff.match_table import STEPS, match_columns
+from bgdata.datasets._columns import constant, decoded, null_columns
 from bgdata.datasets._sources import variant_input, variant_recipe
-from bgdata.datasets.bearoff_two_sided import is_rounded
+from bgdata.datasets.bearoff_two_sided import ROUNDED_GROUP_ROWS, is_rounded
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
@@ -70,7 +71,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
     """Every ordered pair, the pairs with an empty side included."""
 
     name = "bearoff_match"
-    revision = 1
+    revision = 2  # 2: Parquet holds all columns, as SQL shows them
     summary = (
         "Exact match winning chances of every pair of bearoff layouts at one score and cube value, for the player on "
         "roll who does not double now: optimal play and cube from there on, by a match equity table."
@@ -195,36 +196,25 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
 
         mwc = arrays["mwc"]
         count, names = len(mwc), match_columns(parameters.score(), parameters.cube_value)
-        stored = f"{'_code' if mwc.dtype == np.uint16 else '_mwc'}"
-        won, lost = np.asarray(arrays["results"])[:, 0].astype(np.float32)
-        step = max(1, self.row_group_rows // count)
+        is_coded = mwc.dtype == np.uint16
+        step = max(1, (ROUNDED_GROUP_ROWS if is_coded else self.row_group_rows) // count)
+        shown = (np.arange(STEPS + 1) / STEPS).astype(np.float32)
         for start in range(0, count, step):
             rows = np.arange(start, min(count, start + step), dtype=np.int32)
             values = np.asarray(mwc[start : start + len(rows)]).reshape(-1, len(names))
+            stored = {f"{name}_mwc": np.ascontiguousarray(values[:, n]) for n, name in enumerate(names)}
+            found = {name: decoded(each, shown) if is_coded else each for name, each in stored.items()}
+            if parameters.is_crawford:  # nobody may double: the cube stays in the middle
+                found["centered_mwc"] = found["cubeless_mwc"]
+            unknown = {f"{name}_mwc" for name in COLUMNS} - set(found)
             columns: dict[str, Any] = {
                 "on_roll_index": np.repeat(rows, count),
                 "opponent_index": np.tile(np.arange(count, dtype=np.int32), len(rows)),
-                **{f"{name}{stored}": np.ascontiguousarray(values[:, n]) for n, name in enumerate(names)},
-                "double_pass_mwc": np.full(len(values), won),
-                "lost_mwc": np.full(len(values), lost),
+                **score_columns(parameters, arrays, len(values)),
+                **found,
+                **null_columns(self.columns, unknown, len(values)),
             }
             yield pa.record_batch(columns)
-
-    def expressions(self, parameters: MatchBearoffParameters) -> Mapping[str, str]:
-        rounded = is_rounded(parameters.points, parameters.checkers)
-        names = match_columns(parameters.score(), parameters.cube_value)
-        shown = {f"{name}_mwc": f"({name}_code / {STEPS})::float" for name in names} if rounded else {}
-        score = {
-            "away": f"{parameters.away}::integer",
-            "opponent_away": f"{parameters.opponent_away}::integer",
-            "is_crawford": "true" if parameters.is_crawford else "false",
-            "cube_value": f"{parameters.cube_value}::integer",
-            "met": f"'{parameters.met}'",
-        }
-        if parameters.is_crawford:
-            shown["centered_mwc"] = shown.get("cubeless_mwc", "cubeless_mwc")
-        empty = {f"{name}_mwc": "null::float" for name in COLUMNS if name not in names} | shown
-        return score | empty
 
     def statistics(self, parameters: MatchBearoffParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
         won, lost = np.asarray(arrays["results"])[:, 0].tolist()
@@ -280,6 +270,19 @@ def finished(parameters: MatchBearoffParameters, cube: MatchCube, match: MatchPa
         mwc[:, :, place] = np.rint(column * STEPS) if rounded else column
     results = [cube.worth(0, parameters.cube_value * factor) for factor in (1, 2)]
     return {"mwc": mwc, "results": np.ascontiguousarray(np.array(results, np.float64).T)}
+
+
+def score_columns(parameters: MatchBearoffParameters, arrays: Mapping[str, Array], count: int) -> dict[str, Any]:
+    """What is the same in every row: the score, the cube, and what the game is worth when it is over."""
+    won, lost = np.asarray(arrays["results"])[:, 0].astype(np.float32)
+    numbers = {name: getattr(parameters, name) for name in ("away", "opponent_away", "cube_value")}
+    return {
+        **{name: constant(value, "INTEGER", count) for name, value in numbers.items()},
+        "is_crawford": np.full(count, bool(parameters.is_crawford)),
+        "met": constant(parameters.met, "VARCHAR", count),
+        "double_pass_mwc": constant(won, "FLOAT", count),
+        "lost_mwc": constant(lost, "FLOAT", count),
+    }
 
 
 def error_bound(points: int, checkers: int) -> float:

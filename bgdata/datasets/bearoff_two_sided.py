@@ -10,6 +10,7 @@ import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
 from bgdata.bearoff.tables import TwoSidedTable, equity_limit
+from bgdata.datasets._columns import decoded
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
 BATCH_PAIRS = 4096  # that a check recomputes at a time, with some hundred plays each
+ROUNDED_GROUP_ROWS = 491_520  # of Parquet: each group has every value once, up to 65,536 of them
 UNROUNDED_PAIRS = 10_000_000  # tables up to 6x8 keep float32; larger ones round once to 16 bits, half the size
 
 
@@ -39,6 +41,13 @@ def is_rounded(points: int, checkers: int) -> bool:
     return layout_count(points, checkers) ** 2 > UNROUNDED_PAIRS
 
 
+def equities_of_codes(checkers: int) -> Array:
+    """float32[65536]: the equity of each 16-bit code, rounded once."""
+    limit = equity_limit(checkers)
+    equities: Array = (np.arange(1 << 16) * (limit / 32767.5) - limit).astype(np.float32)
+    return equities
+
+
 def error_bound(points: int, checkers: int) -> float:
     """Largest error of any stored equity: the recursion's rounding, and half a step of a 16-bit code.
 
@@ -53,7 +62,7 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
     """Every ordered pair, the pairs with an empty side included."""
 
     name = "bearoff_two_sided"
-    revision = 1
+    revision = 2  # 2: Parquet holds equities of rounded tables too, not their codes
     summary = (
         "Exact equities of every pair of bearoff layouts for the player on roll who does not double now, in points per "
         "unit cube: money game, unlimited cube, optimal play and cube from there on."
@@ -97,7 +106,7 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
         count = layout_count(parameters.points, parameters.checkers)
         return Estimate(
             rows=count * count,
-            disk_bytes=count * count * (17 if is_rounded(parameters.points, parameters.checkers) else 32),
+            disk_bytes=count * count * (18 if is_rounded(parameters.points, parameters.checkers) else 32),
             memory_bytes=count * (count + 16) * 16 + count * 21 * 6 * parameters.points * 8 + 2**28,
             checkpoint_bytes=count * (count + 16) * 16,
         )
@@ -124,22 +133,20 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
 
         equities = arrays["equities"]
         count = layout_count(parameters.points, parameters.checkers)
-        step = max(1, self.row_group_rows // count)
+        is_coded = equities.dtype == np.uint16
+        shown = equities_of_codes(parameters.checkers)
+        step = max(1, (ROUNDED_GROUP_ROWS if is_coded else self.row_group_rows) // count)
         opponents = np.arange(count, dtype=np.int32)
         for start in range(0, count, step):
             rows = np.arange(start, min(count, start + step), dtype=np.int32)
             values = equities[start : start + len(rows)].reshape(-1, 4)
-            names = [f"{name}_code" for name in COLUMNS] if values.dtype == np.uint16 else COLUMNS
-            columns = {name: np.ascontiguousarray(values[:, n]) for n, name in enumerate(names)}
+            found = [np.ascontiguousarray(values[:, n]) for n in range(len(COLUMNS))]
+            columns = {
+                name: decoded(each, shown) if is_coded else each for name, each in zip(COLUMNS, found, strict=True)
+            }
             yield pa.record_batch(
                 {"on_roll_index": np.repeat(rows, count), "opponent_index": np.tile(opponents, len(rows)), **columns}
             )
-
-    def expressions(self, parameters: TwoSidedParameters) -> Mapping[str, str]:
-        if not is_rounded(parameters.points, parameters.checkers):
-            return {}
-        limit = equity_limit(parameters.checkers)
-        return {name: f"({name}_code * {limit / 32767.5!r} - {limit})::float" for name in COLUMNS}
 
     def statistics(self, parameters: TwoSidedParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
         bound = error_bound(parameters.points, parameters.checkers)

@@ -71,7 +71,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
     )
     parameters = ScoreParameters
     defaults = ()
-    smallest = ScoreParameters(benchmark_version="r2-90047df0")  # of the sample that gnubg_benchmark writes
+    smallest = ScoreParameters(benchmark_version="r3-90047df0")  # of the sample that gnubg_benchmark writes
 
     def slug(self, parameters: ScoreParameters) -> str:
         kind, _, variant = parameters.benchmark.partition("/")

@@ -24,7 +24,6 @@ from bgdata.datasets._games import (
     GAMES,
     TURN_ARRAYS,
     TURNS,
-    UNKNOWN_HERE,
     GameRows,
     TurnRows,
     slices,
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
 SHARD_GAMES = 2000  # money games of a shard; matches are fewer: some seconds of work on one core
 MOST_REPLAYED = 20  # matches that a verification plays again
 PARTS = ("games", "turn_boards", "turn_classes", "turn_moves", "turns", "equities")  # arrays that shards hold
-KNOWN_HERE = ("seed", "cubeless_equity")
 _ACTIONS = tuple(ACTIONS.index(name) for name in ("play", "double", "take", "pass"))  # in the order of kernels
 
 
@@ -69,7 +67,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
     """One row a game, and one a turn or cube action."""
 
     name = "cubeful_selfplay"
-    revision = 1
+    revision = 2  # 2: Parquet holds all columns, those too that are not known
     summary = "Games of a network against itself with the cube, for money or in matches, every cube action a turn."
     source = (
         "Computed: plays by cubeless money equity; the cube by Janowski (1993), in matches with a match equity table, "
@@ -121,9 +119,6 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
         texts = text_arrays("players", titles(settings) * (len(n_turns) - 1)) | text_arrays("infos", ["[]"] * matches)
         for name, values in texts.items():
             job.save(name, values)
-
-    def expressions(self, parameters: CubefulParameters) -> Mapping[str, str]:  # noqa: ARG002
-        return {name: sql for name, sql in UNKNOWN_HERE.items() if name not in KNOWN_HERE}
 
     def batches(self, parameters: CubefulParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

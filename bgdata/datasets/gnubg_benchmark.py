@@ -15,7 +15,6 @@ from bgdata.datasets._benchmarks import (
     PLAYS,
     ROLLOUTS,
     SEED,
-    UNKNOWN_HERE,
     Rows,
     decision_columns,
     dice_columns,
@@ -134,7 +133,7 @@ class GnubgBenchmark(FileImport):
     """One file a version: its tables refer to each other by row."""
 
     name = "gnubg_benchmark"
-    revision = 2
+    revision = 3
     summary = "Checker decisions of GNU Backgammon's benchmark: a position and the roll that is to be played."
     source = f"Imported from <class>.bm files, published at {ADDRESS}"
     address = ADDRESS
@@ -156,9 +155,6 @@ class GnubgBenchmark(FileImport):
     @property
     def tables(self) -> tuple[TableShape, ...]:
         return DECISIONS, *SIDE_TABLES
-
-    def expressions(self, parameters: ImportParameters) -> Mapping[str, str]:  # noqa: ARG002
-        return UNKNOWN_HERE
 
     def check_files(self, files: Sequence[Path]) -> None:
         if len(files) != 1:

@@ -19,7 +19,6 @@ from bgdata.datasets._games import (
     OWNERS,
     TURN_ARRAYS,
     TURNS,
-    UNKNOWN_HERE,
     GameRows,
     TurnRows,
     turn_places,
@@ -90,7 +89,7 @@ class Matches(FileImport):
     """Games keep the order of the files."""
 
     name = "matches"
-    revision = 1
+    revision = 2  # 2: Parquet holds all columns, those too that files of others do not say
     summary = "Matches and money sessions recorded by other programs, every game replayed from the start position."
     source = "Imported from .mat (Jellyfish format) and .sgf files as gnubg writes them"
     licence = "as of the files"
@@ -109,9 +108,6 @@ class Matches(FileImport):
     @property
     def tables(self) -> tuple[TableShape, ...]:
         return GAMES, TURNS, QUARANTINE
-
-    def expressions(self, parameters: ImportParameters) -> Mapping[str, str]:  # noqa: ARG002
-        return UNKNOWN_HERE
 
     def parse(self, name: str, content: bytes) -> ReplayedFile:
         from bgdata.formats.replay import replay_file

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,15 @@ class NetworkPlayer:
         return chosen_boards(self.brain, legal, dice_array(rolls, len(legal)))
 
 
+def version_by(folders: Iterable[Path]) -> str:
+    """Eight hex digits that change with the values of the versions in these folders, and not with their revisions.
+
+    All had the first one when players were first recorded, in games too; another may differ by its Parquet alone.
+    """
+    names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
+    return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
+
+
 class MappedNetwork(NetworkPlayer):
     """The networks of a version with bearoff tables beside them, mapped. `warehouse` may have scores of them, which
     `accuracy` quotes. Pickled, it is the paths of all of them.
@@ -73,8 +83,7 @@ class MappedNetwork(NetworkPlayer):
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Warehouse | None = None) -> None:
         used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
-        names = " ".join("/".join(folder.parts[-2:]) for folder in used)
-        version = hashlib.sha256(names.encode()).hexdigest()[:8]
+        version = version_by(used)
         accuracy = _Accuracy(table, bearoff, version, warehouse)
         super().__init__(open_networks(table), bearoff.arrays, table.folder.parent.name, accuracy, version)
         self._recipe = table, bearoff, warehouse

@@ -38,7 +38,7 @@ from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Parameters, Source
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
-from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name
+from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name, version_name
 from bgdata.store.progress import Progress
 from bgdata.store.published import install, published_version
 from bgdata.store.storage import (
@@ -283,25 +283,51 @@ def arrays_of(plan: Plan) -> dict[str, Array]:
 def finish(plan: Plan, computed: Mapping[str, Any], progress: Progress) -> Manifest:
     """Hash the arrays, write the Parquet file, run the SQL checks and save the manifest; returns it."""
     from bgdata.store.checks import run_sql_checks
-    from bgdata.store.parquet import write_parquet
 
     kind, staging = plan.kind, plan.staging
     arrays = arrays_of(plan)
     digest = values_digest(arrays)
-    footer = {"bgdata.dataset": plan.title, "bgdata.digest": digest, "bgdata.recipe_key": plan.key}
     progress.start(f"{plan.title}: writing Parquet", kind.estimate(plan.parameters).rows, "rows")
-    rows = [
-        write_parquet(
-            staging / shape.file, kind.table_batches(shape.name, plan.parameters, arrays), shape.key, footer, progress
-        )
-        for shape in kind.tables
-    ]
+    rows = write_tables(kind, plan.parameters, arrays, staging, progress, digest=digest, recipe_key=plan.key)
     run_sql_checks(kind, plan.parameters, staging)
     statistics = dict(kind.statistics(plan.parameters, arrays))
-    manifest = describe(plan, digest, rows[0], statistics, computed)
+    manifest = describe(plan, digest, rows, statistics, computed)
     (staging / COMPUTED).unlink()
     manifest.save(staging)
     return manifest
+
+
+def write_tables(
+    kind: Dataset[Any],
+    parameters: Parameters,
+    arrays: Mapping[str, Array],
+    folder: Path,
+    progress: Progress,
+    *,
+    digest: str,
+    recipe_key: str,
+) -> int:
+    """Write the Parquet files of a version, which say themselves what they hold; returns the rows of the main table."""
+    from bgdata.store.parquet import write_parquet
+
+    rows = []
+    for shape in kind.tables:
+        footer = {
+            "dataset": kind.name,
+            "variant": kind.slug(parameters),
+            "version": version_name(kind.revision, digest),
+            "table": shape.name,
+            "summary": shape.summary,
+            "row": shape.row,
+            "licence": kind.licence,
+            "source": kind.source,
+            "digest": digest,
+            "recipe_key": recipe_key,
+            "written_by": f"bgdata {installed_version('bgdata')}",
+        }
+        batches = kind.table_batches(shape, parameters, arrays)
+        rows.append(write_parquet(folder / shape.file, batches, shape, footer, progress))
+    return rows[0]
 
 
 def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], computed: Mapping[str, Any]) -> Manifest:

@@ -2,8 +2,9 @@
 
 Connections opened here have it in memory, made from the manifests: a catalog.duckdb that came with a warehouse may hold
 anything, and is never opened to be queried. For other DuckDB clients the file is written aside and renamed, and can be
-deleted at any time. Its views find their files below the folder that it was written in; where a warehouse was moved,
-`set variable warehouse = '<folder>'` or `bgdata catalog` puts it right.
+deleted at any time. Its views find their files below the folder that it was written in, which a file beside it names;
+where a warehouse was moved, whatever opens it with bgdata writes it anew, and until then `set variable warehouse =
+'<folder>'` puts it right in any client.
 """
 
 from __future__ import annotations
@@ -19,13 +20,21 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, CorruptFileError, StorageError, shown
-from bgdata.store.checks import SQL, select_columns
+from bgdata.errors import (
+    BgdataError,
+    CheckFailedError,
+    CheckSkippedError,
+    CorruptFileError,
+    OlderTableError,
+    StorageError,
+    shown,
+)
+from bgdata.store.checks import SQL, check_columns, select_columns
 from bgdata.store.dataset import Column, Dataset, TableShape
 from bgdata.store.leakage import leakage_views
 from bgdata.store.locked_sql import Limits, keep_to, lock, open_memory
 from bgdata.store.names import identifier, quoted
-from bgdata.store.storage import locked, open_regular, storage_errors
+from bgdata.store.storage import locked, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -42,6 +51,7 @@ def write_catalog(warehouse: Warehouse) -> None:
         try:
             write_catalog_to(partial, warehouse)
             partial.replace(warehouse.catalog)
+            write_file(warehouse.catalog_place, str(warehouse.root.resolve()).encode())
         except duckdb.Error as error:
             raise StorageError(f"cannot write {warehouse.catalog}: {str(error).splitlines()[0]}") from error
         finally:
@@ -196,28 +206,24 @@ def whole_select(
     parameters = kind.recorded(table.manifest)
     path = table.check_file(shape.file).resolve()
     columns = select_columns(kind, parameters, shape)
-    query = f"select {columns} from read_parquet({quoted(str(path))})"
     with connection.cursor() as aside:  # an error would end the transaction
-        found = dict(zip((relation := aside.sql(query)).columns, map(str, relation.types), strict=True))
-    declared = {column.name: column.type for column in (*leading_columns(shape), *shape.columns)}
-    if found != declared:
-        wrong = ", ".join(name for name in declared if found.get(name) != declared[name])
-        raise CorruptFileError(f"expected columns as declared in {path}, found other {wrong}")
+        check_columns(aside, kind, shape, table)
     if not is_file:
-        return query
+        return f"select {columns} from read_parquet({quoted(str(path))})"
     root = f"coalesce(getvariable('warehouse'), {quoted(str(warehouse.root.resolve()))})"
     place = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + shape.file)
     return f"select {columns} from read_parquet({root} || {place})"
 
 
 def damaged_select(kind: Dataset[Any], shape: TableShape, table: Table, error: Exception) -> str:
-    """A query with the columns of a table that fails as soon as it is read, and names the version."""
+    """A query with the columns of a table that fails as soon as it is read: it names the version and what is wrong."""
     columns = {column.name: f"null::{column.type}" for column in shape.columns}
     columns["variant"] = quoted(table.folder.parent.name)
     if shape.shared:
         columns["dataset"] = quoted(kind.name)
     shown = ", ".join(f"{columns[c.name]} as {identifier(c.name)}" for c in (*leading_columns(shape), *shape.columns))
-    reason = quoted(f"{table.name} is damaged: {str(error).splitlines()[0]}")
+    flaw = str(error).splitlines()[0]
+    reason = quoted(flaw if isinstance(error, OlderTableError) else f"{table.name} is damaged: {flaw}")
     return f"select {shown} where error({reason}) is null"
 
 
@@ -279,10 +285,12 @@ def connect(
 
 
 def is_stale(warehouse: Warehouse) -> bool:
-    """Whether versions came or went after catalog.duckdb was written, or a newer bgdata declares its tables and views;
-    where there are no versions nobody needs it."""
+    """Whether versions came or went after catalog.duckdb was written, the warehouse was moved, or a newer bgdata
+    declares its tables and views; where there are no versions nobody needs it."""
     if not warehouse.catalog.exists():
         return next(warehouse.versions(), None) is not None
+    if warehouse.is_moved():
+        return True
     written = warehouse.catalog.stat().st_mtime_ns
     kinds = [warehouse.root / kind for kind in warehouse.kinds]
     variants = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
@@ -326,7 +334,7 @@ def check_catalog(warehouse: Warehouse) -> None:
             for what, query in DEFINED.items():
                 owned = f"{query} database_name = $1"
                 expected, found = (set(connection.execute(owned, [name]).fetchall()) for name in paths)
-                if expected == found or (what == "views" and is_moved(expected, found)):
+                if expected == found or (what == "views" and differ_in_place(expected, found)):
                     continue
                 names = shown(", ".join(sorted({str(name) for name, *_ in expected ^ found})))
                 raise CheckFailedError(f"expected its {what} as the manifests say, differing: {names}; {WRITE_ANEW}")
@@ -339,7 +347,7 @@ def check_catalog(warehouse: Warehouse) -> None:
             ) from error
 
 
-def is_moved(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]) -> bool:
+def differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]) -> bool:
     """Whether views differ by nothing but the folder of the warehouse, which a copy of it has from before."""
     place = r"getvariable\('warehouse'\), '(?:[^']|'')*'"
     sides = ({(name, re.sub(place, "", sql), comment) for name, sql, comment in side} for side in (expected, found))

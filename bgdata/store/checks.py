@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bgdata.errors import CheckFailedError
+from bgdata.errors import CheckFailedError, CorruptFileError, OlderTableError
 from bgdata.store.dataset import Dataset, Parameters, TableShape
 from bgdata.store.names import identifier, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from bgdata.store.table import Table
 
 SQL = Path(__file__).parents[1] / "sql"
 
@@ -20,11 +25,28 @@ def sql_checks(table: str) -> Iterator[tuple[str, str]]:
 
 
 def select_columns(kind: Dataset[Any], parameters: Parameters, shape: TableShape) -> str:
-    """The select list that shows stored Parquet columns as the declared columns, after `variant`."""
-    stored = {column.name: identifier(column.name) for column in shape.columns} | dict(kind.expressions(parameters))
-    shown = [f"{stored[column.name]} as {identifier(column.name)}" for column in shape.columns]
+    """The select list of the declared columns, after `variant`: Parquet holds them as SQL shows them."""
     owner = [f"{quoted(kind.name)} as dataset"] if shape.shared else []
-    return ", ".join([*owner, f"{quoted(kind.slug(parameters))} as variant", *shown])
+    columns = [identifier(column.name) for column in shape.columns]
+    return ", ".join([*owner, f"{quoted(kind.slug(parameters))} as variant", *columns])
+
+
+def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], shape: TableShape, table: Table) -> None:
+    """The Parquet file of a version has the declared columns. Raises OlderTableError where it has others and is of an
+    older revision, CorruptFileError where it is not, and duckdb.Error for what is no Parquet file."""
+    path = table.check_file(shape.file).resolve()
+    relation = connection.sql(f"from read_parquet({quoted(str(path))})")
+    found = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    declared = {column.name: column.type for column in shape.columns}
+    if found == declared:
+        return
+    wrong = ", ".join(name for name in {**declared, **found} if found.get(name) != declared.get(name))
+    if table.manifest.revision < kind.revision:
+        step = f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}"
+        raise OlderTableError(
+            f"{table.name} was written by an older bgdata, with other columns: {wrong}; try: bgdata {step}"
+        )
+    raise CorruptFileError(f"expected columns as declared in {path}, found other {wrong}")
 
 
 def run_sql_checks(kind: Dataset[Any], parameters: Parameters, folder: Path) -> None:

@@ -64,6 +64,11 @@ class TableShape:
     key: tuple[str, ...]  # columns that name a row; the table is sorted by them
     shared: bool = False
 
+    @property
+    def row(self) -> str:
+        """What a row is, in one sentence."""
+        return f"One row for each {' and '.join(self.key)}, in this order."
+
 
 @dataclass(frozen=True)
 class FlatArray:
@@ -217,21 +222,22 @@ class Dataset(ABC, Generic[P]):
 
     @abstractmethod
     def batches(self, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-        """The rows of the main table, in key order, from the arrays."""
+        """The rows of the main table, in key order, from the arrays: all declared columns, as SQL shows them.
+
+        Numbers of few different values may come as a dictionary: they are stored as plain numbers, by dictionary.
+        """
 
     def side_batches(self, name: str, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
         """The rows of a side table, in key order, from the arrays."""
         raise NotImplementedError(name)
 
-    def table_batches(self, name: str, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-        """The rows of any table of the kind."""
-        if name == self.tables[0].name:
-            return self.batches(parameters, arrays)
-        return self.side_batches(name, parameters, arrays)
-
-    def expressions(self, parameters: P) -> Mapping[str, str]:  # noqa: ARG002
-        """SQL over the Parquet columns for columns that are not stored as they are shown."""
-        return {}
+    def table_batches(self, shape: TableShape, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+        """The rows of any table of the kind, with its columns in the declared order."""
+        names = [column.name for column in shape.columns]
+        is_main = shape.name == self.tables[0].name
+        found = self.batches(parameters, arrays) if is_main else self.side_batches(shape.name, parameters, arrays)
+        for batch in found:
+            yield batch.select(names)
 
     def statistics(self, parameters: P, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
         """Summary figures and error bounds for the manifest."""

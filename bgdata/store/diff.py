@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bgdata.store.checks import select_columns
+from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Column, Dataset, Parameters
 from bgdata.store.names import identifier, quoted
 from bgdata.store.table import Table
@@ -28,8 +28,10 @@ class ColumnChange(NamedTuple):
 
 
 def define_version(connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], table: Table) -> None:
-    """Create a temporary view of one version with the declared columns."""
+    """Create a temporary view of one version with the declared columns. Raises OlderTableError or CorruptFileError
+    for one with others."""
     parameters: Parameters = kind.recorded(table.manifest)
+    check_columns(connection, kind, kind.tables[0], table)
     columns = select_columns(kind, parameters, kind.tables[0])
     source = f"read_parquet({quoted(str(table.check_file(kind.tables[0].file).resolve()))})"
     connection.execute(f"create or replace temp view {identifier(name)} as select {columns} from {source}")

@@ -83,7 +83,7 @@ class Manifest:
     @property
     def version(self) -> str:
         """Name of the version's folder: r<revision>-<first 8 hex digits of the digest>."""
-        return f"r{self.revision}-{self.digest[:8]}"
+        return version_name(self.revision, self.digest)
 
     def to_bytes(self) -> bytes:
         """The file: JSON with a hash of the fields, so that any byte that changes later shows."""
@@ -98,6 +98,11 @@ class Manifest:
     def save(self, folder: Path) -> None:
         """Write manifest.json into a folder."""
         write_file(folder / FILE_NAME, self.to_bytes())
+
+
+def version_name(revision: int, digest: str) -> str:
+    """Name of a version's folder."""
+    return f"r{revision}-{digest[:8]}"
 
 
 def sealed(values: dict[str, Any]) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgdata.errors import QueryError
-from bgdata.store.checks import select_columns
+from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.names import identifier, quoted
 from bgdata.store.table import Table
@@ -27,16 +27,15 @@ def connect_tables(
     from bgdata.store.locked_sql import keep_to, open_memory
 
     sources: dict[str, list[str]] = {}
-    files = []
-    for table in tables:
-        kind = kinds[table.manifest.dataset]
-        parameters = kind.recorded(table.manifest)
-        for shape in kind.tables:
-            columns = select_columns(kind, parameters, shape)
-            files.append(table.check_file(shape.file).resolve())
-            sources.setdefault(shape.name, []).append(f"select {columns} from read_parquet({quoted(str(files[-1]))})")
+    shapes = [(table, kinds[table.manifest.dataset], shape) for table in tables
+              for shape in kinds[table.manifest.dataset].tables]  # fmt: skip
+    files = [table.check_file(shape.file).resolve() for table, _, shape in shapes]
     with open_memory() as connection:
         keep_to(connection, [*files, *outputs])
+        for (table, kind, shape), file in zip(shapes, files, strict=True):
+            check_columns(connection, kind, shape, table)
+            columns = select_columns(kind, kind.recorded(table.manifest), shape)
+            sources.setdefault(shape.name, []).append(f"select {columns} from read_parquet({quoted(str(file))})")
         connection.execute("set threads = 1")  # sums come out the same
         connection.execute("set enable_progress_bar = false")
         run_scripts(connection, "macros")

@@ -10,6 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
+import duckdb
 import numpy as np
 from numpy.typing import DTypeLike
 
@@ -17,13 +18,16 @@ from bgdata.errors import (
     BgdataError,
     CheckFailedError,
     CheckSkippedError,
+    CorruptFileError,
     DigestMismatchError,
     ManifestFormatError,
+    OlderTableError,
 )
 from bgdata.store.arrays import Array, ArrayWriter, values_digest
-from bgdata.store.checks import run_sql_checks
+from bgdata.store.checks import check_columns, run_sql_checks
 from bgdata.store.dataset import Dataset, Parameters, sampled
 from bgdata.store.job import Job, Step
+from bgdata.store.locked_sql import keep_to, open_memory
 from bgdata.store.lockfile import read_lock
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
@@ -132,7 +136,7 @@ def checks_of_files(warehouse: Warehouse, table: Table) -> Iterator[tuple[str, C
     yield "file hashes", lambda: check_hashes(table)
     yield "values", lambda: check_values(table)
     yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters)
-    yield "SQL checks", lambda: run_sql_checks(kind, parameters, table.folder)
+    yield "SQL checks", lambda: check_sql(table, kind, parameters)
 
 
 def checks_of_values(
@@ -175,13 +179,36 @@ def check_values(table: Table) -> None:
         raise DigestMismatchError(f"expected the value digest {table.manifest.digest} in {table.name}, found {found}")
 
 
+def check_form(table: Table, kind: Dataset[Any]) -> None:
+    """Raise CheckSkippedError for a version whose Parquet files an older bgdata wrote with other columns, which were
+    right then."""
+    if table.manifest.revision >= kind.revision:
+        return
+    with open_memory() as connection:
+        keep_to(connection, [table.check_file(shape.file).resolve() for shape in kind.tables])
+        try:
+            for shape in kind.tables:
+                check_columns(connection, kind, shape, table)
+        except OlderTableError as error:
+            raise CheckSkippedError(str(error)) from error
+        except duckdb.Error as error:
+            raise CorruptFileError(f"expected readable Parquet files in {table.folder}, found: {error}") from error
+
+
 def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """The Parquet files hold exactly the rows that the arrays say."""
+    check_form(table, kind)
     for shape in kind.tables:
         path = table.folder / shape.file
-        row = first_difference(path, kind.table_batches(shape.name, parameters, table.arrays()))
+        row = first_difference(path, kind.table_batches(shape, parameters, table.arrays()))
         if row is not None:
             raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
+
+
+def check_sql(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+    """The SQL checks of the kind hold in every row."""
+    check_form(table, kind)
+    run_sql_checks(kind, parameters, table.folder)
 
 
 def check_recomputed(warehouse: Warehouse, table: Table, rows: int | None, seed: int, progress: Progress) -> str:

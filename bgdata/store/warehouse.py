@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 VERSION = VERSION_NAME  # other folders, such as copies made by hand, are none
 CATALOG = "catalog.duckdb"
+CATALOG_PLACE = ".catalog.place"
+MOST_PATH_BYTES = 1 << 16
 STAGING = ".staging"
 CURRENT = "current"  # in a variant's folder: the name of a version
 
@@ -64,6 +67,11 @@ class Warehouse:
         return self.root / CATALOG
 
     @property
+    def catalog_place(self) -> Path:
+        """The file that names the folder for which catalog.duckdb was written: its views have absolute paths."""
+        return self.root / CATALOG_PLACE
+
+    @property
     def lock(self) -> Path:
         """The lock file."""
         return self.root / LOCK_NAME
@@ -72,6 +80,25 @@ class Warehouse:
     def staging(self) -> Path:
         """Where unfinished builds live, on the same disk so that they can be renamed into place."""
         return self.root / STAGING
+
+    def is_moved(self) -> bool:
+        """Whether catalog.duckdb, where there is one, was written in another folder, or nobody knows in which."""
+        if not self.catalog.exists():
+            return False
+        try:
+            with open_regular(self.catalog_place) as file:
+                place = file.read(MOST_PATH_BYTES).decode()
+            return place != str(self.root.resolve()) and not Path(place).samefile(self.root)
+        except (OSError, ValueError):
+            return True
+
+    def mend_catalog(self) -> None:
+        """Write catalog.duckdb anew where the warehouse was moved or copied; nothing where that cannot be written."""
+        if self.is_moved():
+            from bgdata.store.catalog import write_catalog
+
+            with suppress(BgdataError):
+                write_catalog(self)
 
     def kind(self, name: str) -> Dataset[Any]:
         """The declaration of a dataset kind. Raises UnknownKindError."""

@@ -6,12 +6,14 @@ import dataclasses
 import re
 from collections import defaultdict
 from functools import partial
+from importlib.metadata import version as installed_version
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import bgdata
@@ -29,8 +31,9 @@ from bgdata.store.checks import run_sql_checks, select_columns
 from bgdata.store.dataset import Dataset, Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
-from bgdata.store.verify import RECOMPUTED, Status, check_recomputed, finding_of, verify
+from bgdata.store.verify import RECOMPUTED, Status, check_hashes, check_recomputed, finding_of, verify
 from bgdata.store.warehouse import Warehouse
+from docs.ship import FOLDERS
 from tests.datasets.rows import ROWS
 
 ALL = bgdata.all_kinds()
@@ -135,6 +138,80 @@ def test_parquet_has_the_declared_columns_in_order_of_the_key(small_root: Path, 
             footer = connection.sql(f"select key, value from parquet_kv_metadata('{path}')").fetchall()
         assert keys == sorted(set(keys))
         assert dict(footer)[b"bgdata.digest"].decode() == table.manifest.digest
+
+
+def described(path: Path) -> tuple[list[str], dict[str, dict[str, str]], dict[str, str]]:
+    """(names of the columns, what each says of itself, what the file says of itself) of a Parquet file."""
+    schema = pq.read_schema(path)
+    columns = {field.name: decoded(field.metadata) for field in schema}
+    return schema.names, columns, decoded(schema.metadata)
+
+
+def decoded(metadata: dict[bytes, bytes]) -> dict[str, str]:
+    return {name.decode(): text.decode() for name, text in metadata.items()}
+
+
+def check_description(kind: Dataset[Any], table: Table) -> None:
+    """Columns and files say what is declared, and nothing of time or machine."""
+    manifest = table.manifest
+    for shape in kind.tables:
+        names, columns, about = described(table.folder / shape.file)
+        assert names == [column.name for column in shape.columns]
+        assert columns == {each.name: {"unit": each.unit, "meaning": each.meaning} for each in shape.columns}
+        assert about == {
+            "bgdata.dataset": kind.name,
+            "bgdata.variant": manifest.variant,
+            "bgdata.version": table.folder.name,
+            "bgdata.table": shape.name,
+            "bgdata.summary": shape.summary,
+            "bgdata.row": shape.row,
+            "bgdata.licence": manifest.licence,
+            "bgdata.source": manifest.source,
+            "bgdata.digest": manifest.digest,
+            "bgdata.recipe_key": manifest.recipe_key,
+            "bgdata.written_by": f"bgdata {installed_version('bgdata')}",
+        }
+
+
+@every_kind
+def test_every_parquet_file_explains_itself(small_root: Path, kind: Dataset[Any]) -> None:
+    check_description(kind, small(small_root, kind))
+
+
+SHIPPED = sorted(path.parent for folder in set(FOLDERS.values()) for path in folder.glob("*/*/manifest.json"))
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=[folder.parent.name for folder in SHIPPED])
+def test_every_parquet_file_of_the_package_explains_itself(folder: Path) -> None:
+    table = Table(folder)
+    check_description(ALL[table.manifest.dataset], table)
+    check_hashes(table)
+
+
+def test_what_a_row_is() -> None:
+    assert (
+        KINDS["bearoff_two_sided"].tables[0].row == "One row for each on_roll_index and opponent_index, in this order."
+    )
+    assert KINDS["bearoff_one_sided"].tables[0].row == "One row for each position_index, in this order."
+
+
+def test_the_same_version_has_the_same_parquet(memory_path: Path) -> None:
+    """So nothing in it is of a time or a place."""
+    kind = KINDS["bearoff_two_sided"]
+    files = [bgdata.open_warehouse(memory_path / name).build(kind.name, kind.smallest).parquet for name in "ab"]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_rounded_tables_hold_equities(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain numbers by dictionary: no codes, and no categories, for who reads the file alone."""
+    monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
+    table = bgdata.open_warehouse(memory_path).build("bearoff_two_sided", TwoSidedParameters(3, 4))
+    found = pq.read_table(table.parquet)
+    codes = table.array("equities").reshape(-1, 4)
+    for place, name in enumerate(("cubeless", "owned", "centered", "opponent_owned")):
+        assert str(found.schema.field(name).type) == "float"
+        assert (found[name].to_numpy() == (codes[:, place] / 32767.5 - 1).astype(np.float32)).all()
+        assert "RLE_DICTIONARY" in pq.read_metadata(table.parquet).row_group(0).column(2 + place).encodings
 
 
 @each_kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import KernelPlayer
 from bgdata.evaluation.network_kernels import Networks
-from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.network_player import NetworkPlayer, version_by
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
@@ -32,6 +33,14 @@ def test_choices_leave_the_opponent_least() -> None:
     chosen = NetworkPlayer(networks, NO_TABLES).choose_plays(GAMES.boards, GAMES.rolls)
     assert np.array_equal(chosen, next_boards[best])
     assert len(best) > 500
+
+
+def test_versions_of_players_follow_values_and_not_revisions() -> None:
+    """The digests of games hold them: this is who played the default corpus."""
+    tables = ["taught-400/r1-15aad32f", "6x6/r1-77285ba0", "6x15/r1-9d944484", "6x15/r1-f05b6197"]
+    assert version_by(map(Path, tables)) == "7f3f62c5"
+    assert version_by(Path(name.replace("/r1-", "/r2-")) for name in tables) == "7f3f62c5"
+    assert version_by(Path(name.replace("77285ba0", "77285ba1")) for name in tables) != "7f3f62c5"
 
 
 def test_choices_do_not_depend_on_threads() -> None:

@@ -149,10 +149,10 @@ def plays(connection: Connection, position_id: str | None, die1: int | None, die
     return row[0], row[1]
 
 
-def test_plays_of_positions_of_random_games(fast: Connection) -> None:
+def test_plays_of_positions_of_random_games(connection: Connection) -> None:
     chosen = random.Random("plays").sample(range(len(POSITIONS)), 400)
     ids, rolls = [POSITIONS[row].id for row in chosen], [GAMES.rolls[row].tolist() for row in chosen]
-    found = fast.execute(
+    found = connection.execute(
         "select legal_plays(id, die1, die2), next_positions(id, die1, die2) from (select unnest(?::varchar[]) as id, "
         "unnest(?::integer[]) as die1, unnest(?::integer[]) as die2, unnest(range(?)) as n) order by n",
         [ids, [die for die, _ in rolls], [die for _, die in rolls], len(ids)],
@@ -166,14 +166,14 @@ def test_plays_of_positions_of_random_games(fast: Connection) -> None:
         assert following == next_ids
 
 
-def test_plays_of_one_position(fast: Connection) -> None:
+def test_plays_of_one_position(connection: Connection) -> None:
     for dice in ORDERED_ROLLS:
         expected = legal_plays(START, roll_of(*dice))
-        texts, following = plays(fast, START.id, *dice)
+        texts, following = plays(connection, START.id, *dice)
         assert [entry["play"] for entry in texts] == [str(play) for play in expected]
         assert following == [play.next_position.id for play in expected]
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
-    assert plays(fast, closed_out.id, 6, 5) == (
+    assert plays(connection, closed_out.id, 6, 5) == (
         [{"play": "no play", "next_position_id": closed_out.flip().id}],
         [closed_out.flip().id],
     )
@@ -191,8 +191,8 @@ def test_plays_of_one_position(fast: Connection) -> None:
         (START.id, -1, 257),
     ],
 )
-def test_no_plays(fast: Connection, position_id: str | None, die1: int | None, die2: int | None) -> None:
-    assert plays(fast, position_id, die1, die2) == (None, None)
+def test_no_plays(connection: Connection, position_id: str | None, die1: int | None, die2: int | None) -> None:
+    assert plays(connection, position_id, die1, die2) == (None, None)
 
 
 BENCHMARK = """\

@@ -8,14 +8,20 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
 import bgdata
+from bgdata.bearoff.combine import win_chance
 from bgdata.datasets.bearoff_error import ErrorParameters
 from bgdata.datasets.bearoff_gammon import BearoffGammon
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.store.catalog import write_catalog
 from bgdata.store.checks import SQL
 from bgdata.store.manifest import Manifest
 from bgdata.store.warehouse import Warehouse
@@ -129,7 +135,148 @@ def test_error_summary_has_a_row_for_each_variant(warehouse: Warehouse, tmp_path
         assert connection.sql(query).fetchall() == []
 
 
-SQL_POSITION = SQL / "macros" / "position.sql"
+def rows_of(root: Path, query: str) -> list[dict[str, Any]]:
+    """The rows of a query in a plain DuckDB client, by column."""
+    with duckdb.connect(str(root / "catalog.duckdb"), read_only=True) as connection:
+        found = connection.sql(query)
+        return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+
+
+def test_where_one_sided_tables_are_wrong(small_root: Path) -> None:
+    """Rows of bearoff_error with the layouts of both indexes, and a Position ID of both."""
+    found = rows_of(
+        small_root,
+        "select *, position_id(bearoff_board(on_roll_points, opponent_points)) as id from bearoff_error_positions",
+    )
+    one_sided, exact = bgdata.open_one_sided(small_root, 3), bgdata.open_two_sided(small_root, 3, 3)
+    assert len(found) == 19 * 19
+    for row in found:
+        sides = row["on_roll_points"], row["opponent_points"]
+        for points, index, pips in zip(sides, ("on_roll", "opponent"), ("on_roll", "opponent"), strict=True):
+            assert row[f"{index}_index"] == bgdata.position_index(points)
+            assert row[f"{pips}_pip_count"] == sum(point * count for point, count in enumerate(points, 1))
+        assert row["exact_equity"] == pytest.approx(exact.probe(*sides).cubeless, abs=3e-5)
+        chance = win_chance(*(one_sided.probe_chances(points) for points in sides))
+        assert row["one_sided_equity"] == pytest.approx(2 * chance - 1, abs=3e-5)
+        assert row["difference"] == pytest.approx(row["one_sided_equity"] - row["exact_equity"], abs=1e-6)
+        position = Position(row["id"])
+        assert list(position.board[1:4]) == sides[0]
+        assert list(position.flip().board[1:4]) == sides[1]
+
+
+@pytest.mark.parametrize(
+    "layouts",
+    [
+        "[0, 0, 16], [1]",
+        "[1], [-1]",
+        "null, [1]",
+        "[1], null",
+        "[], [1]",
+        "list_resize([1], 18, 1), list_resize([1], 18, 1)",
+    ],
+)
+def test_no_board_of_two_layouts(small_root: Path, layouts: str) -> None:
+    assert rows_of(small_root, f"select bearoff_board({layouts}) as board") == [{"board": None}]
+
+
+def test_what_players_lose(small_root: Path) -> None:
+    """Every decision of the scores, with who played on what, and the plays by name."""
+    found = rows_of(
+        small_root,
+        "select *, play_text(position_id, die1, die2, next_position_id) as play, "
+        "play_text(position_id, die1, die2, best_next_position_id) as best_play "
+        "from benchmark_losses order by decision",
+    )
+    kind = bgdata.all_kinds()["benchmark_scores"]
+    warehouse, parameters = bgdata.open_warehouse(small_root), kind.smallest
+    scores, decisions = warehouse.open(kind.name, kind.slug(parameters)), warehouse.open("gnubg_benchmark", "contact")
+    assert [row["decision"] for row in found] == list(range(len(scores.array("losses"))))
+    firsts = decisions.array("decisions_first_plays").tolist()
+    for row, loss, rank, first in zip(found, scores.array("losses"), scores.array("ranks"), firsts, strict=True):
+        assert (row["player"], row["ply"], row["player_version"]) == ("pubeval", 0, "2")
+        assert row["benchmark"] == parameters.benchmark
+        assert (row["loss"], row["rank"]) == (loss, None if rank < 0 else rank)
+        position, roll = Position(row["position_id"]), f"{row['die1']}{row['die2']}"
+        plays = {play.next_position.id: str(play) for play in legal_plays(position, roll)}
+        assert row["board"] == list(position.board)
+        assert row["play"] == plays[row["next_position_id"]]
+        assert row["best_play"] == plays[row["best_next_position_id"]]
+        best = Position(decisions.array("plays_boards")[first].tolist())
+        assert row["best_next_position_id"] == best.id
+        if row["equity"] is not None:
+            assert row["best_equity"] - row["equity"] == pytest.approx(loss, abs=1e-9)
+
+
+def test_scores_of_another_benchmark_are_left_out(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Its decisions have other numbers: rows would name the wrong positions."""
+    kind = warehouse.kinds["gnubg_benchmark"]
+    (path,) = kind.write_sample(tmp_path)  # type: ignore[attr-defined]
+    path.write_text(path.read_text() + "# another file\n")
+    other = warehouse.build(kind.name, kind.smallest, files=[path])
+    query = "select count(*) as count from benchmark_losses"
+    with warehouse.connect() as connection:
+        assert connection.sql("select count(*) from benchmark_scores").fetchall() != [(0,)]
+        assert connection.sql(query).fetchall() == [(0,)]
+    old = next(table for table in warehouse.versions(kind.name, "contact") if table.name != other.name)
+    warehouse.use(old)
+    with warehouse.connect() as connection:
+        assert connection.sql(query).fetchall() != [(0,)]
+
+
+def test_lineage_has_what_manifests_and_recipes_say(small_root: Path) -> None:
+    found = rows_of(small_root, "from lineage")
+    versions = {table.name: table.manifest for table in bgdata.open_warehouse(small_root).versions()}
+    recorded = {
+        (name, role, text.partition("@")[0], text.partition("@")[2])
+        for name, manifest in versions.items()
+        for role, text in manifest.inputs.items()
+    }
+    shown = [
+        (f"{row['dataset']}/{row['variant']}/{row['version']}", row["role"],
+         f"{row['input_dataset']}/{row['input_variant']}", row["input_digest"])
+        for row in found if row["is_recorded"]
+    ]  # fmt: skip
+    assert len(shown) == len(set(shown))
+    assert set(shown) == recorded
+    for row in found:
+        place = f"{row['input_dataset']}/{row['input_variant']}/{row['input_version']}"
+        assert row["is_here"] == (place in versions)
+        assert row["is_current"]
+        if row["is_here"]:
+            assert versions[place].digest == row["input_digest"]
+
+
+def test_lineage_of_a_network_that_names_versions(warehouse: Warehouse) -> None:
+    """Its start and labels are no inputs of the recipe, but they are of the lineage."""
+    kind = warehouse.kinds["taught_network"]
+    start = warehouse.open("network", "tiny")
+    labels = warehouse.open("selfplay_labels", kind.smallest.labels.partition("/")[2])
+    gone = "lookahead_labels/of-another-machine/r1-01234567"
+    table = warehouse.open(kind.name, kind.slug(kind.smallest))
+    parameters = {**table.manifest.parameters, "start": start.name, "labels": f"{labels.name}:2 {gone}:1"}
+    replace(table.manifest, parameters=parameters, inputs={}).save(table.folder)
+    write_catalog(warehouse)
+    found = rows_of(warehouse.root, "from lineage where dataset = 'taught_network' order by role, input_dataset")
+    shown = [
+        (row["role"], row["input_dataset"], row["input_version"], row["input_digest"], row["is_here"]) for row in found
+    ]
+    assert shown == [
+        ("labels", "lookahead_labels", "r1-01234567", None, False),
+        ("labels", "selfplay_labels", labels.folder.name, labels.manifest.digest, True),
+        ("start", "network", start.folder.name, start.manifest.digest, True),
+    ]
+    walk = """
+        with recursive ancestors as (
+            select *, 1 as generation from lineage where dataset = 'taught_network'
+            union
+            select input.*, generation + 1 from ancestors join lineage as input
+            on (input.dataset, input.variant, input.version)
+             = (ancestors.input_dataset, ancestors.input_variant, ancestors.input_version))
+        select distinct generation, input_dataset from ancestors where role in ('labels', 'games') order by all"""
+    games = [row for row in rows_of(warehouse.root, walk) if row["input_dataset"] == "selfplay"]
+    assert [row["generation"] for row in games] == [2]
+
+
 BEAROFF_MACROS = ("best_cube_action", "bearoff_index", "binomial", "cube_value", "epc", "pip_count", "win_chance")
 ANYONE = """
 import sys
@@ -201,7 +348,11 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     assert int(found.pop("cube_life_by_length")) > 1
     assert found.pop("bearoff_match_decisions") == str((20 - 1) ** 2)  # pairs of layouts that are not over
     assert "match_equity_differences" in found
-    helpers = "".join(path.read_text() for path in (SQL_POSITION, *(SQL / "lookups").glob("*.sql")))
+    assert found.pop("bearoff_error_positions") == str(rows["bearoff_error"])
+    assert found.pop("benchmark_losses") == str(rows["benchmark_scores"])
+    assert int(found.pop("lineage")) >= sum(len(manifest.inputs) for manifest in manifests)
+    macros = (*(SQL / "macros").glob("position*.sql"), *(SQL / "lookups").glob("*.sql"))
+    helpers = "".join(path.read_text() for path in macros)
     known = {*BEAROFF_MACROS, "match_equity_differences"}
     assert [name for name in found if f"create macro {name}(" not in helpers and name not in known] == []
     assert {name: found[name] for name in BEAROFF_MACROS} == {

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 import bgdata
-from bgdata.errors import MissingWarehouseError, StorageError
+from bgdata.cli import main
+from bgdata.errors import MissingWarehouseError, OlderTableError, StorageError
 from bgdata.store import catalog
 from bgdata.store.catalog import connect, write_catalog
 from bgdata.store.checks import SQL
+from bgdata.store.dataset import Column
+from bgdata.store.diff import define_version
 from bgdata.store.locked_sql import Limits
+from bgdata.store.progress import Silence
+from bgdata.store.reading import connect_tables
+from bgdata.store.verify import Status, verify
 from bgdata.store.warehouse import Warehouse
 from tests.store import processes
 from tests.store.test_verify import reseal
@@ -57,16 +66,106 @@ def test_deleted_and_written_again(toys: Warehouse) -> None:
 
 
 def test_moved(toys: Warehouse, tmp_path: Path) -> None:
+    """A plain client names the folder that is gone, and can be told the new one, until bgdata opens the warehouse."""
     toys.build("squares", TEN)
-    place = tmp_path / "else where"
+    place, catalog_file = tmp_path / "else where", tmp_path / "else where" / "catalog.duckdb"
     shutil.move(toys.root, place)
-    with pytest.raises(duckdb.IOException):
-        answer(place / "catalog.duckdb", LARGEST)
-    assert answer(place / "catalog.duckdb", LARGEST, f"set variable warehouse = '{place}'") == 81
+    with pytest.raises(duckdb.IOException, match=re.escape(str(toys.root))):
+        answer(catalog_file, LARGEST)
+    assert answer(catalog_file, LARGEST, f"set variable warehouse = '{place}'") == 81
     moved = toy_warehouse(place)
+    assert moved.is_moved()
     assert ours(moved, LARGEST) == 81
-    write_catalog(moved)
+    assert answer(catalog_file, LARGEST) == 81
+    assert not moved.is_moved()
+
+
+@pytest.mark.parametrize("command", [["list"], ["explain", "bearoff_one_sided"], ["query", "select 1"], ["catalog"]])
+def test_any_command_mends_what_was_moved(warehouse: Warehouse, small_root: Path, command: list[str]) -> None:
+    """Here a copy: its catalog would go on reading the tables of the original."""
+    assert str(small_root) in views_of(warehouse.catalog)
+    result = CliRunner().invoke(main, ["--warehouse", str(warehouse.root), *command])
+    assert result.exit_code == 0, result.output
+    assert str(small_root) not in views_of(warehouse.catalog)
+    assert str(warehouse.root) in views_of(warehouse.catalog)
+    assert answer(warehouse.catalog, "select count(*) from bearoff_one_sided_3x15") == 816
+
+
+def views_of(path: Path) -> str:
+    """The SQL of all views of a catalog."""
+    return str(answer(path, "select string_agg(sql) from duckdb_views() where not internal"))
+
+
+def test_nothing_is_written_where_nothing_was_moved(warehouse: Warehouse) -> None:
+    warehouse.connect().close()
+    before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in warehouse.root.rglob("*")}
+    for command in (["list"], ["explain", "bearoff_one_sided"], ["query", "from bearoff_error_summary"]):
+        assert CliRunner().invoke(main, ["--warehouse", str(warehouse.root), *command]).exit_code == 0
+    bgdata.open_warehouse(warehouse.root).connect().close()
+    assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in warehouse.root.rglob("*")} == before
+
+
+def test_one_folder_by_two_names_is_not_moved(toys: Warehouse, tmp_path: Path) -> None:
+    """As by a link or a second mount: two readers would write the catalog in turns for ever."""
+    toys.build("squares", TEN)
+    (tmp_path / "other").symlink_to(toys.root)
+    assert not toy_warehouse(tmp_path / "other").is_moved()
+    toys.catalog_place.write_text(str(tmp_path / "other"))
+    assert not toys.is_moved()
+
+
+@pytest.mark.parametrize("damage", ["missing", "another folder", "a link", "no text", "no path"])
+def test_a_catalog_of_an_unknown_place_is_written_anew(toys: Warehouse, tmp_path: Path, damage: str) -> None:
+    toys.build("squares", TEN)
+    toys.catalog_place.unlink()
+    if damage == "another folder":
+        toys.catalog_place.write_text(str(tmp_path))
+    elif damage == "a link":
+        toys.catalog_place.symlink_to(toys.root / "squares")
+    elif damage == "no text":
+        toys.catalog_place.write_bytes(b"\xff\xfe")
+    elif damage == "no path":
+        toys.catalog_place.write_bytes(b"a\0b")
+    assert toys.is_moved()
+    toys.mend_catalog()
+    assert not toys.is_moved()
+    assert toys.catalog_place.read_text() == str(toys.root.resolve())
+    assert answer(toys.catalog, LARGEST) == 81
+
+
+def test_moved_to_where_nothing_can_be_written(toys: Warehouse, tmp_path: Path) -> None:
+    toys.build("squares", TEN)
+    place = tmp_path / "moved"
+    shutil.move(toys.root, place)
+    for path in (place, place / ".staging"):
+        path.chmod(0o555)
+    moved = toy_warehouse(place)
+    with processes.bare_thread() as thread:
+        thread.submit(moved.mend_catalog).result()
+        assert thread.submit(ours, moved, LARGEST).result() == 81
+    assert moved.is_moved()
+    assert answer(moved.catalog, LARGEST, f"set variable warehouse = '{place}'") == 81
+
+
+def test_moved_and_opened_by_many_at_once(toys: Warehouse, tmp_path: Path) -> None:
+    toys.build("squares", TEN)
+    place = tmp_path / "moved"
+    shutil.move(toys.root, place)
+    together = processes.barrier(4)
+    children = [processes.start(ask_once, place, together) for _ in range(4)]
+    for child in children:
+        child.join(60)
+    assert [child.exitcode for child in children] == [0] * 4
     assert answer(place / "catalog.duckdb", LARGEST) == 81
+
+
+def ask_once(root: Path, together: Any) -> None:
+    """In another process: open a warehouse at the same time as others, by both ways."""
+    together.wait()
+    warehouse = toy_warehouse(root)
+    warehouse.mend_catalog()
+    assert ours(warehouse, LARGEST) == 81
+    assert answer(warehouse.catalog, LARGEST) == 81
 
 
 def test_opened_by_a_relative_path(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,6 +274,41 @@ def test_columns_that_are_not_declared(toys: Warehouse) -> None:
         duckdb.Error, match=r"squares/20/r1-.* is damaged: expected columns as declared .* other square"
     ):
         ours(toys, LARGEST)
+
+
+class Cubes(Squares):
+    """As if a newer bgdata had another column, with the same arrays."""
+
+    revision = 2
+    columns = (*Squares.columns, Column("name", "VARCHAR", "", "In words"))
+
+    def batches(self, parameters: Count, arrays: Any) -> Any:
+        for batch in super().batches(parameters, arrays):
+            yield pa.record_batch({**dict(zip(batch.schema.names, batch.columns, strict=True)),
+                                   "name": pa.array(["a"] * len(batch))})  # fmt: skip
+
+
+def test_an_older_form_names_itself_and_what_to_do(toys: Warehouse) -> None:
+    """Its arrays are read as before; SQL says what is different, and other variants answer."""
+    old = toys.build("squares", TEN)
+    newer = toy_warehouse(toys.root, squares=Cubes())
+    write_catalog(newer)
+    message = rf"{old.name} was written by an older bgdata, with other columns: name; try: bgdata build squares"
+    for ask in (ours, lambda warehouse, sql: answer(warehouse.catalog, sql)):
+        with pytest.raises(duckdb.Error, match=message):
+            ask(newer, LARGEST)
+    with pytest.raises(OlderTableError, match=message), connect_tables(newer.kinds, [old]):
+        pass
+    with duckdb.connect() as connection, pytest.raises(OlderTableError, match=message):
+        define_version(connection, "before", newer.kind("squares"), old)
+    found = list(verify(newer, [old], sample_rows=5, seed=0, progress=Silence()))
+    assert {f.check for f in found if f.status is Status.SKIPPED} == {"Parquet equals the arrays", "SQL checks"}
+    assert not [f for f in found if f.problem]
+    assert newer.open("squares", "10").array("square")[9] == 81
+    new = newer.build("squares", TEN)
+    assert (new.folder.name, new.manifest.digest) == (old.folder.name.replace("r1", "r2"), old.manifest.digest)
+    assert ours(newer, "select count(name) from squares") == 10
+    assert answer(newer.catalog, "select count(name) from squares") == 10
 
 
 def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:

@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from bgdata.commands.prove import repair_version
@@ -57,6 +58,18 @@ def flip(path: Path, generator: random.Random) -> None:
     data = bytearray(path.read_bytes())
     data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
     damage(path, data)
+
+
+def test_columns_may_stand_in_another_order(toys: Warehouse) -> None:
+    """As in files of an older bgdata; a column too many or too few is found."""
+    table = toys.build("squares", TEN)
+    whole = pq.read_table(table.parquet)
+    for names, is_equal in (["square", "number"], True), (["number"], False), (["number", "square", "more"], False):
+        table.parquet.chmod(0o644)
+        pq.write_table(whole.append_column("more", whole["square"]).select(names), table.parquet, row_group_size=8)
+        reseal(table)
+        found = {finding.check: finding for finding in findings(toys) if finding.problem}
+        assert ("Parquet equals the arrays" not in found) == is_equal
 
 
 def test_all_is_well(toys: Warehouse) -> None:

@@ -22,7 +22,7 @@ create macro flip(board) as
     case when is_board(board) then
         list_transform(range(0, 26), lambda slot:
             case when slot in (0, 25) then board[26 - slot] else -(board[26 - slot]::integer) end::tinyint) end;
-comment on macro flip is 'The same position with the other player on roll: the board seen by him; null for a list that is none';
+comment on macro flip is 'The same position with the other player on roll, seen from that side; null for a list that is none';
 
 create macro pip_count(board) as
     case when len(board) = 26 and list_count(board) > 0 then
@@ -117,3 +117,13 @@ create macro board(position_id) as
         [case when regexp_full_match(position_id, '[A-Za-z0-9+/]{13}[AQgw]') then counts_of_id(position_id) end],
         lambda counts: case when counts is not null and is_position(counts) then board_of_counts(counts) end)[1];
 comment on macro board is 'Board of a Position ID: 26 integers; null for a text that is none';
+
+create macro bearoff_board(on_roll_points, opponent_points) as
+    case when bearoff_index(on_roll_points) is not null and bearoff_index(opponent_points) is not null
+              and list_max(list_transform(range(1, 25), lambda point:
+                  least(coalesce(on_roll_points[point], 0), coalesce(opponent_points[25 - point], 0)))) = 0 then
+        [0::tinyint]
+        || list_transform(range(1, 25), lambda point:
+            (coalesce(on_roll_points[point], 0) - coalesce(opponent_points[25 - point], 0))::tinyint)
+        || [0::tinyint] end;
+comment on macro bearoff_board is 'Board of two layouts, the ace point of each side first; null for what is none, and where both would stand on a point';

@@ -1,0 +1,111 @@
+"""Legal plays in plain SQL, macros alone, against the independent twin of the rules and the texts of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from bgdata.game.dice import ROLLS
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from bgdata.play.random_games import random_game_positions
+from bgdata.store.catalog import run_scripts
+from tests.reference.plays import boards_after
+
+Board = list[int]
+RANDOM: list[Board] = random_game_positions(60, seed=31).boards.tolist()[::37]
+PLACES = {  # checkers by slot of the board: 0 the opponent's bar, 25 the own one
+    "only one die, the higher": {13: 1, 7: 0, 2: -2, 5: 1, 4: -2, 24: -1},
+    "both on the bar": {25: 2, 0: 1, 6: 3, 20: -2, 24: -1, 18: -2},
+    "bar and a blot to hit": {25: 1, 22: -1, 13: 2, 1: -2},
+    "entering one of two": {25: 2, 20: -2, 21: -1, 8: 3},
+    "closed out": {25: 1, **dict.fromkeys(range(19, 25), -2), 6: 2},
+    "bearing off": {6: 3, 5: 2, 4: 1, 1: 1, 24: -2},
+    "bearing off from the highest": {4: 2, 2: 1, 24: -1},
+    "bearing off past a blot": {3: 1, 2: -1, 1: 0, 24: -3},
+    "one checker left": {2: 1, 24: -15},
+    "one checker outside": {7: 1, 5: 4, 1: 2, 23: -2},
+    "a wall": {24: 2, 13: 1, **dict.fromkeys(range(17, 23), -2)},
+    "blots everywhere": {24: 1, 23: -1, 21: -1, 19: -1, 17: -1, 12: 1, 11: -1, 9: -1, 7: -1, 6: 1},
+}
+OVER = ([0] * 26, [0, 3, *[0] * 24], [*[0] * 24, -3, 0])
+
+
+def board_of(checkers: dict[int, int]) -> Board:
+    return [checkers.get(slot, 0) for slot in range(26)]
+
+
+@pytest.fixture(scope="module")
+def macros() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A client that has nothing but the macros."""
+    with duckdb.connect() as connection:
+        connection.execute("set threads = 1")
+        run_scripts(connection, "macros")
+        yield connection
+
+
+def answers(connection: duckdb.DuckDBPyConnection, boards: list[Board]) -> dict[tuple[str, int, int], list[list[str]]]:
+    """[play, next Position ID] of every legal play of all rolls, by Position ID and roll."""
+    ids = sorted({Position(board).id for board in boards})
+    rows = connection.execute(
+        "select id, high, low, list_transform(legal_plays(id, high, low), lambda legal: [legal.play, "
+        "legal.next_position_id]) from (select unnest(?::varchar[]) as id), range(1, 7) as a(high), "
+        "range(1, 7) as b(low) where high >= low",
+        [ids],
+    ).fetchall()
+    assert len(rows) == 21 * len(ids)
+    return {(id_, high, low): found for id_, high, low, found in rows}
+
+
+@pytest.mark.parametrize(
+    "boards", [RANDOM, [board_of(each) for each in PLACES.values()], OVER], ids=["games", "rules", "over"]
+)
+def test_all_rolls(macros: duckdb.DuckDBPyConnection, boards: list[Board]) -> None:
+    found = answers(macros, boards)
+    for (id_, high, low), listed in found.items():
+        position = Position(id_)
+        results = {Position(board).flip().id for board in boards_after(position.board, high, low)}
+        assert {following for _, following in listed} == results, (id_, high, low)
+        assert len(listed) == len(results)
+        assert [text for text, _ in listed] == [str(play) for play in legal_plays(position, f"{high}{low}")]
+    assert len(ROLLS) * len({tuple(board) for board in boards}) == len(found)
+
+
+def test_the_rules_that_are_easy_to_miss_were_met(macros: duckdb.DuckDBPyConnection) -> None:
+    """By the positions above: or the test of all rolls would pass without them."""
+    found = answers(macros, [board_of(each) for each in PLACES.values()])
+    texts = {text for listed in found.values() for text, _ in listed}
+    assert "no play" in texts
+    assert {"bar/22*", "bar/19"} & texts
+    assert any("(2)" in text for text in texts)
+    assert any("*/" in text for text in texts)
+    assert any(text.count("*") > 1 for text in texts)
+    assert any("off" in text for text in texts)
+    blocked = Position(board_of({24: 1, 13: -2, 1: -1}))
+    ((forced, _),) = answers(macros, [list(blocked.board)])[blocked.id, 6, 5]
+    assert forced == "24/18"  # 24/19 could be played as well, but one die alone must be the higher
+
+
+def test_more_than_a_thousand_positions_and_rolls() -> None:
+    assert 21 * len(RANDOM) > 2000
+
+
+@pytest.mark.parametrize("roll", [(None, 1), (1, None), (0, 1), (7, 1), (-1, 2)])
+def test_no_roll(macros: duckdb.DuckDBPyConnection, roll: tuple[int | None, int | None]) -> None:
+    query = "select legal_plays(?, ?::integer, ?::integer)"
+    assert macros.execute(query, [START.id, *roll]).fetchall() == [(None,)]
+
+
+@pytest.mark.parametrize("position_id", [None, "", "4HPwATDgc/ABM", "4HPwATDgc/ABMA=", "//////////////", "start"])
+def test_no_position(macros: duckdb.DuckDBPyConnection, position_id: str | None) -> None:
+    query = "select legal_plays(?::varchar, 3, 1), next_positions(?::varchar, 3, 1), play_text(?::varchar, 3, 1, 'x')"
+    assert macros.execute(query, [position_id] * 3).fetchall() == [(None, None, None)]
+
+
+def test_the_text_of_a_play(macros: duckdb.DuckDBPyConnection) -> None:
+    for play in legal_plays(START, "31"):
+        found = macros.execute("select play_text(?, 1, 3, ?)", [START.id, play.next_position.id]).fetchall()
+        assert found == [(str(play),)]
+    assert macros.execute("select play_text(?, 3, 1, ?)", [START.id, START.id]).fetchall() == [(None,)]

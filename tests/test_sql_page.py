@@ -1,0 +1,52 @@
+"""docs/sql.md is run: every query gives what the page shows, in a DuckDB client that knows nothing of bgdata."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+from bgdata.cli import main
+from tests.test_readme import ROOT, built
+
+__all__ = ["built"]  # the fixture
+PAGE = (ROOT / "docs" / "sql.md").read_text()
+QUERIES = re.findall(r"```sql\n(.*?)```\n\n```text\n(.*?)```\n", PAGE, re.DOTALL)
+
+
+def shown(relation: duckdb.DuckDBPyRelation) -> str:
+    """Rows as the page shows them: columns side by side."""
+    texts = [[text_of(value) for value in row] for row in relation.fetchall()]
+    rows = [relation.columns, *texts]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows
+    )
+    return "".join(lines)
+
+
+def text_of(value: object) -> str:
+    """A value as SQL has it; nothing for null."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def test_every_query_has_its_answer() -> None:
+    assert len(QUERIES) == PAGE.count("```sql") >= 10
+
+
+# slow: needs the default warehouse
+@pytest.mark.slow
+def test_queries_give_what_the_page_shows(built: Path, tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    shutil.copytree(built, warehouse, copy_function=os.link, ignore=shutil.ignore_patterns("catalog.duckdb"))
+    result = CliRunner().invoke(main, ["--warehouse", str(warehouse), "benchmark", "pubeval"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    with duckdb.connect(str(warehouse / "catalog.duckdb"), read_only=True) as connection:
+        connection.execute("set enable_progress_bar = false")
+        for query, expected in QUERIES:
+            assert shown(connection.sql(query)) == expected, query
