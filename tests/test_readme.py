@@ -20,6 +20,7 @@ from bgdata.bearoff import index
 from bgdata.cli import main
 from bgdata.commands.report import TerminalBars
 from bgdata.game import identifiers, plays, position
+from bgdata.store.catalog import write_catalog
 from bgdata.store.lockfile import load_lock
 
 ROOT = Path(__file__).parents[1]
@@ -42,14 +43,6 @@ def console_steps(page: str) -> list[tuple[str, str]]:
     return steps
 
 
-def build_defaults(root: Path) -> None:
-    """The default warehouse in a folder, with its catalog: whatever is there stays."""
-    warehouse = bgdata.open_warehouse(root)
-    for kind in warehouse.kinds.values():
-        for parameters in kind.defaults:
-            warehouse.build(kind.name, parameters)
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The default warehouse and nothing else: linked from the checkout where it is built, else built here."""
@@ -57,7 +50,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     versions = {table.manifest.recipe_key: table for table in found.versions()}
     for table in (versions[entry.recipe_key] for entry in load_lock(found.lock) if entry.recipe_key in versions):
         shutil.copytree(table.folder, root / table.name, copy_function=os.link)
-    build_defaults(root)
+    warehouse = bgdata.open_warehouse(root)
+    for kind in warehouse.kinds.values():
+        for parameters in kind.defaults:
+            warehouse.build(kind.name, parameters)
     shutil.copy(found.lock, root)
     return root
 
@@ -70,9 +66,9 @@ def folders(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
     @functools.cache
     def folder(page: str) -> Path:
         place = tmp_path_factory.mktemp("reader")
-        ignored = shutil.ignore_patterns(bgdata.open_warehouse(built).catalog.name)
+        ignored = shutil.ignore_patterns("*catalog*")  # which names its folder: another is written here
         shutil.copytree(built, place / "warehouse", copy_function=os.link, ignore=ignored)
-        build_defaults(place / "warehouse")
+        write_catalog(bgdata.open_warehouse(place / "warehouse"))
         for name, text in re.findall(r"```text (\S+)\n(.*?)```", PAGES[page], re.DOTALL):
             (place / name).write_text(text)
         return place
