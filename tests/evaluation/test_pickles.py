@@ -63,9 +63,7 @@ def test_a_version_that_is_gone_is_said(small_root: Path, tmp_path: Path, opened
     assert len(sent) < MOST_BYTES
     assert type(pickle.loads(sent)) is type(opened(root))
     shutil.rmtree(root)
-    with pytest.raises(
-        MissingTableError, match=r"expected the version bearoff_.*/r.* found no such folder; try: bgd"
-    ):
+    with pytest.raises(MissingTableError, match=r"expected the version bearoff_.*/r.* found no such folder; try: bgd"):
         pickle.loads(sent)
 
 
