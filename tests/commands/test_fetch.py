@@ -286,7 +286,7 @@ def test_addresses_that_are_none(root: Path, address: str) -> None:
 def test_names_that_are_none(root: Path) -> None:
     message = error_of(run(root, "fetch", "gnubg", "race.bm"), 2)
     assert message.startswith("expected a file among contact.bm.bz2, contact-train-data.bz2, ")
-    assert message.endswith(", got race.bm")
+    assert message.endswith(", got 'race.bm'")
     assert run(root, "fetch", "wildbg").exit_code == 2
     assert not root.exists()
 

@@ -103,7 +103,7 @@ def test_a_program_that_is_not_installed(small_root: Path, monkeypatch: pytest.M
         (("positions/sample", "--engine", "gnubg", "--seed", "1"), "expected options of --engine gnubg: --ply, got --"),
         (
             ("positions/sample", "--engine", "tables"),
-            "expected a table of distributions, such as bearoff_one_sided/10x15, got positions/sample",
+            "expected a table of distributions, such as bearoff_one_sided/10x15, got 'positions/sample'",
         ),
         (("bearoff_one_sided/many", "--engine", "tables"), "expected a table of distributions"),
         (("bearoff_one_sided/13x15", "--engine", "tables"), "expected 1 to 12 points, got 13"),

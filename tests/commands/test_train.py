@@ -36,7 +36,7 @@ def test_every_parameter_is_an_option_with_its_default() -> None:
     options = {option.name: option for option in td.params if isinstance(option, click.Option)}
     parameters = {field.name: field.default for field in fields(NetworkParameters) if field.name in RECIPE}
     assert {"name", "start", *RECIPE} == {field.name for field in fields(NetworkParameters)}
-    assert {"start", *RECIPE} == set(options) - {"threads", "force"}
+    assert {"start", *RECIPE} == set(options) - {"threads", "force", "form", "warehouse"}
     for name, default in parameters.items():
         assert options[name].default == default
         assert options[name].help == RECIPE[name]

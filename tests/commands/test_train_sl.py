@@ -33,7 +33,7 @@ def test_every_parameter_is_an_option_with_its_default() -> None:
     options = {option.name: option for option in sl.params if isinstance(option, click.Option)}
     parameters = {field.name: field.default for field in fields(TaughtParameters)}
     assert set(RECIPE) == set(parameters) - CHOSEN
-    assert set(options) == set(RECIPE) | {"labels", "start", "guard", "threads", "force"}
+    assert set(options) == set(RECIPE) | {"labels", "start", "guard", "threads", "force", "form", "warehouse"}
     for name in RECIPE:
         assert options[name].default == parameters[name]
         assert options[name].help == RECIPE[name]
@@ -91,7 +91,7 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
         (["--labels", "nothing"], 2, "expected a kind of dataset, got "),
         (["--labels", "selfplay"], 2, "expected a kind that has positions with chances: "),
         (["--labels", "selfplay_labels/none"], 1, "no selfplay_labels/none in "),
-        (["--labels", "selfplay_labels:much"], 2, "expected labels KIND/VARIANT:WEIGHT, got selfplay_labels:much"),
+        (["--labels", "selfplay_labels:much"], 2, "expected labels KIND/VARIANT:WEIGHT, got 'selfplay_labels:much'"),
         (["--labels", "selfplay_labels:0"], 2, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'selfplay_labels/"),
         (
             ["--labels", "selfplay_labels", "--start", "pubeval"],

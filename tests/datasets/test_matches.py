@@ -52,6 +52,9 @@ def test_rows_of_the_sample(imports: Imports) -> None:
             "winner": 0,
             "points_won": 1,
             "n_turns": 2,
+            "seed": None,
+            "luck_0": None,
+            "hedged_points": None,
         }
     ]
     first, second = turns(table)

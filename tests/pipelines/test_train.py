@@ -54,7 +54,7 @@ def test_a_failing_step_says_one_line(flows: Run) -> None:
     wrong = flows.cases["train wrong"]
     assert (wrong.result, wrong.output) == (1, "")
     assert wrong.errors.splitlines()[-1] == (
-        "error: expected a name that no network has that learned by self-play, got tiny"
+        "error: expected a name that no network has that learned by self-play, got 'tiny'"
     )
 
 

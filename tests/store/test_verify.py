@@ -306,7 +306,7 @@ def test_repair(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) 
         assert toys.open("squares", "10").manifest.digest == digest
         aside = toys.staging / f"damaged-squares-10-{table.folder.name}"
         assert (aside / name).read_bytes() == b"junk %d" % number
-        assert f"repaired {table.name}; the damaged files are in {aside}" in capsys.readouterr().out
+        assert f"repaired {table.name}; the damaged files are in {aside}" in capsys.readouterr().err
 
 
 def test_repair_among_other_damaged_versions(toys: Warehouse) -> None:

@@ -45,7 +45,7 @@ def test_what_cannot_be_followed_is_refused(labels: Warehouse, options: dict[str
 def test_what_is_not_there_is_named(labels: Warehouse) -> None:
     with pytest.raises(UsageError, match=r"has positions with chances: .*gnubg_training.*, got position_sample"):
         labels.batches("position_sample")
-    with pytest.raises(UnknownKindError, match="got nothing"):
+    with pytest.raises(UnknownKindError, match="got 'nothing'"):
         labels.batches("nothing")
     with pytest.raises(MissingTableError, match="wildbg_training"):
         labels.batches("wildbg_training")
