@@ -61,7 +61,7 @@ def test_players(root: Path) -> None:
         (("pubeval", "--table", "six"), 2, "expected a size such as 6x9, got 'six'"),
         (("pubeval", "--no-tables"), 2, "expected a network to play without tables, got pubeval, who plays as he is"),
         (("pubeval", "--decisions", "1"), 2, "expected 2 to 16,777,216 decisions, got 1"),
-        (("pubeval", "--seed", "-1"), 2, r"invalid value for '--seed': -1 is not in the range x>=0; see: bgdata referee --help"),
+        (("pubeval", "--seed", "-1"), 2, "invalid value for '--seed': -1 is not in the range x>=0; see: bgdata .*"),
         (("nobody",), 2, "expected a player among random, pubeval, .*, got nobody"),
         (("pubeval", "--ply", "1"), 2, "expected --ply 0 for pubeval, which does not look ahead, got 1"),
         (("network/none",), 1, "no network/none in .*; try: bgdata train td none"),
