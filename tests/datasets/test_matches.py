@@ -72,6 +72,8 @@ def test_rows_of_the_sample(imports: Imports) -> None:
         "play": "8/5 6/5",
         "cube_value": 1,
         "cube_owner": "centered",
+        "cubeless_equity": None,
+        "luck": None,
     }
     after_31 = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -2, 0, -4, -2, 0, 0, 0, 2, 0]
     assert (second["board"], second["play"], second["player"]) == (after_31, "24/13", 1)
