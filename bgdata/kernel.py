@@ -52,10 +52,16 @@ def kernel_fingerprint() -> str:
 
 
 @functools.cache
+def source(module: Path) -> bytes:
+    """A module's file, read once: closures share most of theirs."""
+    return module.read_bytes()
+
+
+@functools.cache
 def imported_modules(module: Path) -> tuple[Path, ...]:
     """Files of the package that a module imports at its top, sorted; imports inside functions are not for kernels."""
     found: set[Path] = set()
-    for home, names, whole in _IMPORT.findall(module.read_bytes()):
+    for home, names, whole in _IMPORT.findall(source(module)):
         parts = (home or whole).decode().split(".")[1:]
         inside = [] if whole else re.findall(r"\w+", _COMMENT.sub(b"", names).decode())
         # what is imported from a package may be a module of it
@@ -80,7 +86,7 @@ def closure_fingerprint(module: Path) -> str:
     digest = hashlib.sha256()
     for path in import_closure(module):
         name = path.relative_to(_PACKAGE).as_posix() if path.is_relative_to(_PACKAGE) else path.name
-        digest.update(name.encode() + b"\0" + path.read_bytes())
+        digest.update(name.encode() + b"\0" + source(path))
     return digest.hexdigest()[:12]
 
 
