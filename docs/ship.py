@@ -25,7 +25,7 @@ import bgdata
 from bgdata.datasets import cube_studies, rollout_decisions
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
-from bgdata.evaluation.measured import Score, scores_in, shipped_scores, version_name, write_file
+from bgdata.evaluation.measured import Score, recorded_name, scores_in, shipped_scores, write_file
 from bgdata.evaluation.network_player import MappedNetwork
 from bgdata.evaluation.shipped_networks import KINDS, SHIPPED
 from bgdata.store.build import write_tables
@@ -133,7 +133,7 @@ def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -
         if table.manifest.dataset in KINDS:
             name = table.folder.parent.name
             version = MappedNetwork(table, open_bearoff(warehouse)).version
-            found[version_name(table)] = scores_in(warehouse, name, version) or shipped_scores(table, folder)
+            found[recorded_name(table)] = scores_in(warehouse, name, version) or shipped_scores(table, folder)
     return found
 
 

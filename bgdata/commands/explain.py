@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import duckdb
 
 UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, and the unit at its end
-BUILT_IN = "A function of connections that bgdata opens (bgdata query, bgdata.open_warehouse): no macro can do it."
 
 
 class Part(NamedTuple):
@@ -167,7 +166,7 @@ def sources(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> list[
 
 
 def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explained | None:
-    """The macro or function of this name."""
+    """The macro of this name; functions of connections that bgdata opens have a macro each."""
     row = connection.execute(
         "select parameters, comment, macro_definition, function_type from duckdb_functions() where not internal and "
         "function_name = ? order by comment is null, function_oid limit 1",
@@ -179,7 +178,7 @@ def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explain
     parts = [Part("parameter", parameter) for parameter in parameters]
     what = kind.replace("_", " ")
     call = f"{name}({', '.join(parameters)})"
-    return Explained(name, what, comment or BUILT_IN, parts, [f"{call} is", f"  {definition}"] if comment else [call])
+    return Explained(name, what, comment or "", parts, [f"{call} is", f"  {definition}"])
 
 
 def relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:

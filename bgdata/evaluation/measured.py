@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,12 +51,10 @@ def scores_in(warehouse: Warehouse, network: str, player_version: str) -> list[S
     found: list[Score] = []
     for kind in (GAMES, DECISIONS):
         for each in warehouse.versions(kind) if kind in warehouse.kinds else ():
-            try:
+            with suppress(BgdataError, KeyError):
                 recipe, figures, rows = each.manifest.parameters, each.manifest.statistics, each.manifest.rows
-            except BgdataError:
-                continue
-            if (recipe["player"], recipe["ply"], recipe["version"]) == (f"network/{network}", 0, player_version):
-                found += [Score(*row, rows, each.name) for row in figures_of(kind, recipe, figures)]
+                if (recipe["player"], recipe["ply"], recipe["version"]) == (f"network/{network}", 0, player_version):
+                    found += [Score(*row, rows, each.name) for row in figures_of(kind, recipe, figures)]
     return found
 
 
@@ -71,10 +70,10 @@ def figures_of(
 
 def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[Score]:
     """The figures that come with the package for this version of a network, none for another."""
-    return [Score(**each) for each in read_file(folder).get(version_name(table), ())]
+    return [Score(**each) for each in read_file(folder).get(recorded_name(table), ())]
 
 
-def version_name(table: Table) -> str:
+def recorded_name(table: Table) -> str:
     """`KIND/VARIANT/VERSION`, also of a version in the package. Raises ManifestFormatError."""
     return "/".join((table.manifest.dataset, *table.folder.parts[-2:]))
 
@@ -106,7 +105,7 @@ def accuracy_text(table: Table, scores: Iterable[Score], name: str) -> str:
     else:
         found = table.manifest.statistics
         figure, note = f"{found['points_per_game']:+.3f} +/- {found['standard_error']:.3f}", "in training"
-    text = f"{version_name(table)}: {figure} points per game against PubEval {note}"
+    text = f"{recorded_name(table)}: {figure} points per game against PubEval {note}"
     rates = [each for each in scores if each.measure == "error_rate" and class_of(each.against) == name]
     if rates:
         rate = max(rates, key=lambda each: each.sample_size)

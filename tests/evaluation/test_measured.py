@@ -18,9 +18,9 @@ from bgdata.evaluation.measured import (
     accuracy_text,
     best_scores,
     read_file,
+    recorded_name,
     scores_in,
     shipped_scores,
-    version_name,
     write_file,
 )
 from bgdata.evaluation.player import open_player
@@ -91,6 +91,19 @@ def test_what_was_measured_here_is_quoted(warehouse: Warehouse) -> None:
     assert "training" not in said
 
 
+@pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
+def test_manifests_that_say_nothing_are_passed_over(warehouse: Warehouse, lost: str) -> None:
+    """A warehouse may come from a stranger: `verify` says what is wrong, and evaluations go on."""
+    player = open_player("network/tiny", 0, warehouse)
+    table = warehouse.build("game_scores", GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3))
+    path = table.folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["parameters" if lost in manifest["parameters"] else "statistics"][lost]
+    path.write_text(json.dumps(manifest))
+    assert scores_in(warehouse, "tiny", player.version) == []
+    assert "in training" in bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
+
+
 def test_the_surest_is_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what was shipped and what was measured here, whichever has the smaller error."""
     table = default_network()
@@ -105,8 +118,8 @@ def test_the_surest_is_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_file_is_read_and_written(tmp_path: Path) -> None:
     table = default_network()
-    write_file(tmp_path, {version_name(table): [points(0.25, 0.125, 8)], "network/x/r1-00000000": []})
-    assert list(read_file(tmp_path)) == [version_name(table)]
+    write_file(tmp_path, {recorded_name(table): [points(0.25, 0.125, 8)], "network/x/r1-00000000": []})
+    assert list(read_file(tmp_path)) == [recorded_name(table)]
     assert shipped_scores(table, tmp_path) == [points(0.25, 0.125, 8)]
     assert json.loads((tmp_path / FILE).read_text())
     write_file(tmp_path, {})
