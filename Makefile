@@ -52,7 +52,7 @@ check: $(DEV)  ## formatting, lint and types
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
 
 # extras stay named, which pip needs where it takes the place of uv
-COMPILE = uv pip compile --quiet --universal --no-strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11
+COMPILE = $(firstword $(wildcard $(BIN)/uv) uv) pip compile --quiet --universal --no-strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11
 
 lock:  ## resolve the requirements*.lock files anew (needs uv)
 	@$(COMPILE) --group install pyproject.toml -o $(LOCK)

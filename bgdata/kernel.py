@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import event as numba_event
+from numba.core import serialize
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
-from numba.core.serialize import dumps
 from numpy.typing import NDArray
 
 from bgdata.process import compilation
@@ -32,6 +32,7 @@ Array = NDArray[Any]
 prange = numba.prange
 config: Any = numba.config
 events: Any = numba_event
+pickled: Any = serialize.dumps
 _PACKAGE = Path(__file__).parent
 # an import at the top of a module, where its kernels can see what it names: `from a.b import c, d` or `import a.b`
 _IMPORT = re.compile(
@@ -123,14 +124,14 @@ def can_cache() -> bool:
         return False
 
 
-class _Result(CompileResultCacheImpl):  # type: ignore[misc]
+class _Result(CompileResultCacheImpl):
     """How Numba makes a compiled function bytes and back; where they are kept is `_Cache`'s business."""
 
     def __init__(self) -> None:
         pass
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
+class _Cache(FunctionCache):
     """Compiled specialisations of one kernel: a file for each, named by all that its machine code depends on.
 
     Numba's own cache numbers its files in an index, and knows functions by the path of their source. Two processes that
@@ -146,7 +147,8 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
     def _file(self, signature: Any, codegen: Any) -> Path:
         """The file of one specialisation on one kind of processor."""
-        key = (numba.__version__, sys.version_info[:2], *self._index_key(signature, codegen))
+        index_key: Any = self._index_key
+        key = (numba.__version__, sys.version_info[:2], *index_key(signature, codegen))
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:20]
         return Path(self._cache_path) / f"{self._py_func.__qualname__}-{digest}.nbc"
 
@@ -164,7 +166,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         with suppress(OSError):  # a full disk takes nothing away but time
             file.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as aside:
-                aside.write(dumps(self._impl.reduce(compiled)))
+                aside.write(pickled(self._impl.reduce(compiled)))
             Path(aside.name).replace(file)
 
 
