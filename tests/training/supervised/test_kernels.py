@@ -21,7 +21,7 @@ from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
 from bgdata.training.supervised.trainer import KernelPupil
 from bgdata.training.temporal_difference.learning import FloatNetworks
-from tests.evaluation.networks import random_floats
+from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
 from tests.reference.supervised import gradients, matrices, taught, taught_averages, total_loss
 

@@ -13,7 +13,7 @@ from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
 from bgdata.training.supervised.trainer import Pupil, open_pupils
-from tests.evaluation.networks import random_floats
+from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
 from tests.reference.supervised import matrices, taught, taught_averages
 from tests.training.test_supervised_kernels import examples
