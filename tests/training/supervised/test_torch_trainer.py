@@ -16,7 +16,7 @@ from bgdata.training.supervised.trainer import Pupil, open_pupils
 from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
 from tests.reference.supervised import matrices, taught, taught_averages
-from tests.training.test_supervised_kernels import examples
+from tests.training.supervised.test_kernels import examples
 
 RECIPE = SupervisedRecipe(trainer="torch", batch_size=16, learning_rate=0.01)
 
