@@ -250,10 +250,10 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
 
 def states_of(parameters: MatchEquityParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, Array]:
     """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
-    from bgdata.evaluation.lookahead_player import MappedPlayer
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.play.opening_states import first_doubles
 
-    player = MappedPlayer(open_roller(parameters, inputs, warehouse), parameters.ply)
+    player = LookaheadPlayer(open_roller(parameters, inputs, warehouse), parameters.ply)
     return dict(zip(STATES, first_doubles(player), strict=True))
 
 

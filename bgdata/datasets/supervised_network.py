@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
     from bgdata.store.warehouse import Warehouse
-    from bgdata.training.supervised.run import Teacher
+    from bgdata.training.supervised.run import SupervisedRun
 
 CLASSES = ("race", "crashed", "contact")
 
@@ -229,12 +229,12 @@ def label_role(place: str) -> str:
 
 def open_teacher(
     parameters: TaughtParameters, start: Networks, inputs: Mapping[str, Table], warehouse: Warehouse
-) -> Teacher:
+) -> SupervisedRun:
     """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and the rest
     as opening a feed does."""
     from bgdata.training.feed.feed import Feed
     from bgdata.training.feed.recipe import FeedRecipe
-    from bgdata.training.supervised.run import LESSON_ROWS, Teacher
+    from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
     from bgdata.training.supervised.start import check_features, started_networks
 
     check_features(start, parameters.features)
@@ -244,11 +244,11 @@ def open_teacher(
         sources[source] = {"weight": weight, "versions": {table.name: table.manifest.digest for table in tables}}
     guard = {place: warehouse.open_reference(place).manifest.digest for place in parameters.guard.split()}
     feeds = [
-        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, LESSON_ROWS, "", {}, guard or None))
+        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, FEED_BATCH_ROWS, "", {}, guard or None))
         for split in ("train", "validation")
     ]
     networks = started_networks(start, parameters.layers(), parameters.seed)
-    return Teacher(parameters, networks, *feeds)
+    return SupervisedRun(parameters, networks, *feeds)
 
 
 def order_of_names() -> list[int]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError, UsageError
-from bgdata.evaluation.choices import RANDOM, Brain
+from bgdata.evaluation.choices import RANDOM, Chooser
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import random_bits, random_stream
@@ -47,9 +47,9 @@ class RandomPlayer:
         self.seed = seed
 
     @property
-    def brain(self) -> Brain:
+    def chooser(self) -> Chooser:
         """See choices.KernelPlayer."""
-        return Brain(RANDOM, self.seed)
+        return Chooser(RANDOM, self.seed)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See Player."""

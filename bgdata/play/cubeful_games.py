@@ -33,7 +33,7 @@ from bgdata.equity.doubling import (
 from bgdata.equity.match_cube import Cells, MatchGame, match_equities
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.chances import equity_of, fill_turned
-from bgdata.evaluation.choices import Brain, choose, networks_of, tables_of
+from bgdata.evaluation.choices import Chooser, choose, networks_of, tables_of
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.dice import ROLLS
@@ -41,7 +41,7 @@ from bgdata.game.play_kernels import fill_plays
 from bgdata.game.position import CHECKERS, START
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel, prange
-from bgdata.play.luck.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
+from bgdata.play.luck.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 
 Chances = NDArray[np.float32]
 MOST_CUBE = 64  # as on the cube itself
@@ -186,12 +186,12 @@ def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
 
 
 @kernel(borrows=True)
-def roll_luck(terms: Terms, opponent: Moment, room: RollRoom, place: int, is_opening: bool) -> float:
+def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, is_opening: bool) -> float:
     """What roll `place` gave the player who had it, from room.values[roll, 0:5]; `opponent` is the moment after it."""
     total, ways, found = 0.0, 0.0, 0.0
     for roll in range(len(_WAYS)):
-        fill_turned(room.values[roll], room.work.chances[1])
-        value = -worth(terms, opponent, room.work.chances[1])
+        fill_turned(scratch.values[roll], scratch.evaluation.chances[1])
+        value = -worth(terms, opponent, scratch.evaluation.chances[1])
         if not (is_opening and _WAYS[roll] == 1.0):  # the first roll is never a double
             total, ways = total + _WAYS[roll] * value, ways + _WAYS[roll]
         if roll == place:
@@ -201,38 +201,38 @@ def roll_luck(terms: Terms, opponent: Moment, room: RollRoom, place: int, is_ope
 
 @kernel(borrows=True)
 def find_play(
-    brain: Brain, board: Boards, die: int, other_die: int, is_hedged: bool, room: RollRoom, chosen: Boards
+    chooser: Chooser, board: Boards, die: int, other_die: int, is_hedged: bool, scratch: RollScratch, chosen: Boards
 ) -> bool:
     """Fills chosen[slot] with the play, and hedged what `fill_roll_values` does. Returns whether the opponent's chances
     after it were found on the way, in room.work.chances[0, 0:5]."""
     if is_hedged:
-        fill_roll_values(networks_of(brain), tables_of(brain), board, room)
+        fill_roll_values(networks_of(chooser), tables_of(chooser), board, scratch)
         place = roll_place(die, other_die)
         for slot in range(26):
-            chosen[slot] = room.best[place, slot]
-        fill_turned(room.values[place], room.work.chances[0])
+            chosen[slot] = scratch.best[place, slot]
+        fill_turned(scratch.values[place], scratch.evaluation.chances[0])
         return True
-    n = fill_plays(board, die, other_die, room.after, room.notes)
-    play = choose(brain, board, room.after, n, 0, 0, room.work)
+    n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
+    play = choose(chooser, board, scratch.after, n, 0, 0, scratch.evaluation)
     for slot in range(26):
-        chosen[slot] = room.after[play, slot]
+        chosen[slot] = scratch.after[play, slot]
     return n > 1
 
 
 @kernel()
 def play_game(
-    brain: Brain,
+    chooser: Chooser,
     terms: Terms,
     games: tuple[MatchGame, MatchGame],
     bits: tuple[Any, int],
-    room: RollRoom,
+    scratch: RollScratch,
     book: Book,
     first: int,
 ) -> Ending:
     """Fills book[first], ... with a game; `games` is the score as each player sees it, `bits` the stream of its dice
     and the counter of the first roll."""
-    chances, board, chosen = room.work.chances[0], _START.copy(), np.empty(26, np.int8)
-    fill_chances(networks_of(brain), tables_of(brain), board, room.work, chances)
+    chances, board, chosen = scratch.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
+    fill_chances(networks_of(chooser), tables_of(chooser), board, scratch.evaluation, chances)
     die, other_die = opening_dice_of(random_bits(bits[0], bits[1]))
     on_roll, cube_value, owner, luck = int(die < other_die), 1, NOBODY, 0.0
     row, roll = first, 0
@@ -247,11 +247,11 @@ def play_game(
                 moment = Moment(on_roll, cube_value, owner, moment.game)
             die, other_die = dice_of(random_bits(bits[0], bits[1] + roll))
         note(book, row, board, chances, moment, on_roll, PLAY)
-        is_evaluated = find_play(brain, board, die, other_die, terms.is_hedged, room, chosen)
+        is_evaluated = find_play(chooser, board, die, other_die, terms.is_hedged, scratch, chosen)
         note_play(book, row, die, other_die, chosen)
         if terms.is_hedged:
             after = Moment(1 - on_roll, cube_value, owner, games[1 - on_roll])
-            found = roll_luck(terms, after, room, roll_place(die, other_die), roll == 0)
+            found = roll_luck(terms, after, scratch, roll_place(die, other_die), roll == 0)
             luck += found if on_roll == 0 else -found
         row, roll, outcome = row + 1, roll + 1, outcome_of(chosen, CHECKERS)
         if outcome != 0:
@@ -260,12 +260,12 @@ def play_game(
         flip_into(chosen, board)
         on_roll = 1 - on_roll
         if not is_evaluated:
-            fill_chances(networks_of(brain), tables_of(brain), board, room.work, chances)
+            fill_chances(networks_of(chooser), tables_of(chooser), board, scratch.evaluation, chances)
 
 
 @kernel()
 def play_match(
-    brain: Brain, terms: Terms, stream: Any, room: RollRoom, games: NDArray[np.int16], book: Book
+    chooser: Chooser, terms: Terms, stream: Any, scratch: RollScratch, games: NDArray[np.int16], book: Book
 ) -> tuple[int, int, float]:
     """Fills games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
     way, turns)] and the book; returns (games, turns, luck of player 0)."""
@@ -275,7 +275,7 @@ def play_match(
         is_crawford = terms.length > 0 and not is_past and (away_0 == 1) != (away_1 == 1)
         is_past = is_past or is_crawford
         seen = MatchGame(away_0, away_1, is_crawford), MatchGame(away_1, away_0, is_crawford)
-        ending = play_game(brain, terms, seen, (stream, GAME_TURNS * number), room, book, row)
+        ending = play_game(chooser, terms, seen, (stream, GAME_TURNS * number), scratch, book, row)
         record = games[number]
         record[0], record[1], record[2], record[3] = score_0, score_1, is_crawford, ending.winner
         record[4], record[5], record[6], record[7] = ending.points, ending.cube_value, ending.way, ending.turns
@@ -290,7 +290,7 @@ def play_match(
 
 @kernel(parallel=True)
 def fill_matches(
-    brain: Brain,
+    chooser: Chooser,
     sides: NDArray[np.float64],
     cells: Cells,
     length: int,
@@ -312,10 +312,10 @@ def fill_matches(
     latter."""
     block, swapped = 4, sides[::-1].copy()  # matches that share scratch arrays
     for part in prange((len(matches) + block - 1) // block):
-        room = new_roll_room(networks_of(brain))
+        scratch = new_roll_scratch(networks_of(chooser))
         for row in range(part * block, min(len(matches), (part + 1) * block)):
             match = matches[row]
             terms = Terms(swapped if is_paired and match % 2 == 1 else sides, cells, length, is_jacoby, is_hedged)
             stream = random_stream(seed, match // 2 if is_paired else match)
             book = Book(boards[row], after_play[row], records[row], equities[row])
-            counts[row, 0], counts[row, 1], lucks[row] = play_match(brain, terms, stream, room, games[row], book)
+            counts[row, 0], counts[row, 1], lucks[row] = play_match(chooser, terms, stream, scratch, games[row], book)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bgdata.equity.doubling import DEFAULT_STRATEGY, JUMP, Strategy
 from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
 from bgdata.errors import UsageError
-from bgdata.evaluation.choices import NETWORK, Brain
+from bgdata.evaluation.choices import NETWORK, Chooser
 from bgdata.game.codec import Boards
 from bgdata.kernel import Array
 from bgdata.play.cubeful_games import fill_matches
@@ -105,7 +105,7 @@ class _Pages(NamedTuple):
 
 
 def cubeful_results(
-    brain: Brain,
+    chooser: Chooser,
     sides: tuple[CubeSide, CubeSide],
     rules: CubefulRules,
     count: int,
@@ -124,23 +124,25 @@ def cubeful_results(
     """
     check_numbers(count, seed, first)
     matches = np.arange(first, first + count)
-    return _played(brain, sides, rules, matches, seed, _Pages.of(count, 0), is_paired=is_paired, is_hedged=is_hedged)[0]
+    return _played(chooser, sides, rules, matches, seed, _Pages.of(count, 0), is_paired=is_paired, is_hedged=is_hedged)[
+        0
+    ]
 
 
 def cubeful_self_play(
-    brain: Brain, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, count: int, seed: int, first: int = 0
+    chooser: Chooser, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, count: int, seed: int, first: int = 0
 ) -> CubefulCorpus:
     """Matches first, first + 1, ... of a seed with every turn, player 0 handling the cube as the side named first. A
     money game has the dice that the game of this number has without a cube. Raises as `cubeful_results` does."""
     check_numbers(count, seed, first)
     matches, most = np.arange(first, first + count), TURNS * max(rules.length, 1)
     pages = _Pages.of(count, most)
-    results, turns = _played(brain, sides, rules, matches, seed, pages, is_paired=False)
+    results, turns = _played(chooser, sides, rules, matches, seed, pages, is_paired=False)
     kept = [[values.reshape(-1, *values.shape[2:])[:0] for values in pages]]
     for row, n in enumerate(turns.tolist()):
         whole, place = (pages, row) if n <= most else (_Pages.of(1, n), 0)
         if n > most:  # the few longer ones are played twice
-            _played(brain, sides, rules, matches[row : row + 1], seed, whole, is_paired=False)
+            _played(chooser, sides, rules, matches[row : row + 1], seed, whole, is_paired=False)
         kept.append([values[place, :n] for values in whole])
     boards, after_play, records, equities = (np.concatenate(parts) for parts in zip(*kept, strict=True))
     first_turns = np.concatenate([np.zeros(1, np.int64), np.cumsum(results.column("turns"))])
@@ -148,7 +150,7 @@ def cubeful_self_play(
 
 
 def _played(
-    brain: Brain,
+    chooser: Chooser,
     sides: tuple[CubeSide, CubeSide],
     rules: CubefulRules,
     matches: NDArray[np.int64],
@@ -162,14 +164,14 @@ def _played(
     rules.check(sides)
     if is_hedged and rules.length:
         rules.check_scores(jumps=False)
-    if brain.kind != NETWORK:
+    if chooser.kind != NETWORK:
         raise UsageError("expected a player with networks to handle the cube, got one that only chooses plays")
     rows = np.array([side.row for side in sides])
     cells: Array = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
     counts, lucks = np.empty((len(matches), 2), np.int64), np.empty(len(matches), np.float64)
     games = np.empty((len(matches), max(1, 2 * rules.length - 1), len(GAME_FIELDS)), np.int16)
     fill_matches(
-        brain, rows, cells, rules.length, rules.is_jacoby, is_paired, is_hedged, seed,
+        chooser, rows, cells, rules.length, rules.is_jacoby, is_paired, is_hedged, seed,
         matches, counts, lucks, games, *pages,
     )  # fmt: skip
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[:, 0])])

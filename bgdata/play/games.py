@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, UsageError
-from bgdata.evaluation.answers import Work
-from bgdata.evaluation.choices import Brain, KernelPlayer, choose, chosen_boards, thinking_room
+from bgdata.evaluation.answers import Scratch
+from bgdata.evaluation.choices import Chooser, KernelPlayer, choice_scratch, choose, chosen_boards
 from bgdata.evaluation.player import Player
 from bgdata.game.board_kernels import game_outcomes, outcome_of
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
@@ -59,7 +59,7 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
     numbers = np.arange(first, first + count, dtype=np.int64)
     games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
     if isinstance(first_player, KernelPlayer) and isinstance(second_player, KernelPlayer):
-        fill_games(first_player.brain, second_player.brain, seed, numbers, games.outcomes, games.turns)
+        fill_games(first_player.chooser, second_player.chooser, seed, numbers, games.outcomes, games.turns)
         return games
     for start in range(0, count, LOCKSTEP):
         rows = slice(start, start + LOCKSTEP)
@@ -76,8 +76,8 @@ def check_numbers(count: int, seed: int, first: int) -> None:
 
 @kernel(parallel=True)
 def fill_games(
-    first_brain: Brain,
-    second_brain: Brain,
+    first_chooser: Chooser,
+    second_chooser: Chooser,
     seed: int,
     numbers: NDArray[np.int64],
     outcomes: NDArray[np.int8],
@@ -87,23 +87,25 @@ def fill_games(
     block = 16  # games that share scratch arrays
     for part in prange((len(outcomes) + block - 1) // block):
         after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
-        works = thinking_room(first_brain), thinking_room(second_brain)
+        scratches = choice_scratch(first_chooser), choice_scratch(second_chooser)
         for row in range(part * block, min(len(outcomes), (part + 1) * block)):
-            outcomes[row], turns[row] = game_result(first_brain, second_brain, seed, numbers[row], after, notes, works)
+            outcomes[row], turns[row] = game_result(
+                first_chooser, second_chooser, seed, numbers[row], after, notes, scratches
+            )
 
 
 @kernel()
 def game_result(
-    first_brain: Brain,
-    second_brain: Brain,
+    first_chooser: Chooser,
+    second_chooser: Chooser,
     seed: int,
     game: int,
     after: Boards,
     notes: Notes,
-    works: tuple[Work, Work],
+    scratches: tuple[Scratch, Scratch],
 ) -> tuple[int, int]:
     """(points to the player named first, turns). after[0:MOST_PLAYS, slot] and notes[0:MOST_NOTES] are scratch, and
-    each player has a `choices.thinking_room`."""
+    each player has a `choices.choice_scratch`."""
     stream = random_stream(seed, game // 2)
     board = _START.copy()
     side, turn = game % 2, 0
@@ -111,9 +113,9 @@ def game_result(
         die, other_die = dice_at(stream, turn)
         n = fill_plays(board, die, other_die, after, notes)
         if side == 0:
-            chosen = after[choose(first_brain, board, after, n, game, turn, works[0])]
+            chosen = after[choose(first_chooser, board, after, n, game, turn, scratches[0])]
         else:
-            chosen = after[choose(second_brain, board, after, n, game, turn, works[1])]
+            chosen = after[choose(second_chooser, board, after, n, game, turn, scratches[1])]
         turn += 1
         outcome = outcome_of(chosen, CHECKERS)
         if outcome != 0:
@@ -157,7 +159,7 @@ def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArra
 def _choices(player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDArray[np.int64], turn: int) -> Boards:
     """A kernel player chooses by game and turn, as in `fill_games`, if only its opponent is none."""
     if isinstance(player, KernelPlayer):
-        return chosen_boards(player.brain, boards, rolls, games, turn)
+        return chosen_boards(player.chooser, boards, rolls, games, turn)
     chosen = player.choose_plays(boards, rolls)
     if chosen.shape != boards.shape:
         raise InvalidPositionError(

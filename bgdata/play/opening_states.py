@@ -23,7 +23,7 @@ COUNT = len(FIRST_ROLLS) * (1 + len(ROLLS))
 
 
 class StatePlayer(Protocol):
-    """Plays and evaluates, as `MappedPlayer` and `NetworkPlayer` do."""
+    """Plays and evaluates, as `LookaheadPlayer` and `NetworkPlayer` do."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See `evaluation.player.Player`."""

@@ -55,7 +55,7 @@ def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
     found: list[Decisions] = []
     missing, most = count, MOST_GAMES * count
     for first in range(0, most, GAMES):
-        games = self_play(PubEval().brain, min(GAMES, most - first), seed, first)
+        games = self_play(PubEval().chooser, min(GAMES, most - first), seed, first)
         is_asked = np.empty(len(games.boards), np.bool_)
         fill_asked(tables, games.boards, games.dice, is_asked)
         rows = np.flatnonzero(is_asked)[:missing]

@@ -41,7 +41,7 @@ from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.self_play import flipped
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
-BRAIN = NetworkPlayer(SHIPPED, NO_TABLES).brain
+BRAIN = NetworkPlayer(SHIPPED, NO_TABLES).chooser
 MET = published_met()
 SEED = 31
 ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")
@@ -364,7 +364,7 @@ def test_wrong_players_and_numbers() -> None:
     with pytest.raises(
         UsageError, match=r"^expected a player with networks to handle the cube, got one that only choo"
     ):
-        cubeful_results(PubEval().brain, SIDES, MONEY, 2, 1)
+        cubeful_results(PubEval().chooser, SIDES, MONEY, 2, 1)
     with pytest.raises(UsageError, match=r"^expected numbers from 0 to 2\^63 - 1, got count 2, seed -1, first 0$"):
         cubeful_self_play(BRAIN, SIDES, MONEY, 2, -1)
     as_money = tuple(CubeSide(side.strategy, as_money=True) for side in SIDES)

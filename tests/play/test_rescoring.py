@@ -19,7 +19,7 @@ from bgdata.play.rescoring import GameOutcomes, Labels, truth_labels, truth_repo
 from tests.reference.luck import Board, truths
 from tests.reference.networks import Chances
 
-CORPUS = self_play(PubEval().brain, 60, 9)
+CORPUS = self_play(PubEval().chooser, 60, 9)
 GAMES = GameOutcomes(CORPUS.outcomes, CORPUS.begins, CORPUS.offsets)
 
 
@@ -62,7 +62,7 @@ def test_labels_are_those_of_the_twin(bearoff: BearoffEvaluator, combined: bool)
 
 def test_report(bearoff: BearoffEvaluator) -> None:
     """Noise goes: in the solved region and in all; of what games never reached nothing changes."""
-    corpus = self_play(PubEval().brain, 1500, 10)
+    corpus = self_play(PubEval().chooser, 1500, 10)
     games = GameOutcomes(corpus.outcomes, corpus.begins, corpus.offsets)
     labels = truth_labels(bearoff.arrays, games, corpus.boards, combined=True)
     report = truth_report(labels)

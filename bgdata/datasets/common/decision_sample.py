@@ -11,7 +11,7 @@ from bgdata.datasets.common.games import turn_places
 from bgdata.datasets.position_sample import file_classes, position_hashes
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.rollout_decisions import Window
     from bgdata.store.arrays import Array
     from bgdata.store.table import Table
@@ -34,7 +34,7 @@ class Turns(NamedTuple):
         return Turns(*(values[chosen] for values in self))
 
 
-def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, brain: Brain, window: Window) -> Turns:
+def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, brain: Chooser, window: Window) -> Turns:
     """The first `count` turns of a file class `wanted` on which a play within the window loses something.
 
     All of them where there are fewer. Of equal positions and rolls one is taken. More turns of the same corpus begin
@@ -86,7 +86,7 @@ def chunks(turns: Turns) -> Iterator[Turns]:
         yield turns.rows(slice(start, start + CHUNK))
 
 
-def has_choice(turns: Turns, brain: Brain, window: Window) -> Array:
+def has_choice(turns: Turns, brain: Chooser, window: Window) -> Array:
     """bool[n]: whether some play loses at least LEAST_LOSS and is within the window, by static evaluation."""
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays

@@ -16,7 +16,7 @@ from bgdata.play.rescoring import Labels
 Values = NDArray[np.float32]
 
 
-def hedged_equities(labels: Labels, offsets: NDArray[np.int64], lucks: Values) -> Values:
+def luck_adjusted_equities(labels: Labels, offsets: NDArray[np.int64], lucks: Values) -> Values:
     """float32[n]: cubeless points to the player on roll before each roll, game g having the rows offsets[g] to
     offsets[g + 1]; that of the table where it covers the position; NaN where the luck of the roll is not known.
 

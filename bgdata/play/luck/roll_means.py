@@ -18,7 +18,7 @@ from bgdata.evaluation.evaluator import Source
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import kernel, prange
-from bgdata.play.luck.roll_values import fill_roll_values, new_roll_room
+from bgdata.play.luck.roll_values import fill_roll_values, new_roll_scratch
 
 _LAST_FINAL = int(max(source for source in Source if source.is_final))
 
@@ -56,14 +56,14 @@ def fill_roll_means(
     rules, which moves them by no more than rounding."""
     block = 8  # positions that share scratch arrays
     for part in prange((len(boards) + block - 1) // block):
-        room = new_roll_room(networks)
+        scratch = new_roll_scratch(networks)
         for row in range(part * block, min(len(boards), (part + 1) * block)):
-            sources[row] = fill_chances(networks, tables, boards[row], room.work, static_chances[row])
+            sources[row] = fill_chances(networks, tables, boards[row], scratch.evaluation, static_chances[row])
             if sources[row] <= _LAST_FINAL:
                 for item in range(5):
                     chances[row, item] = static_chances[row, item]
             else:
-                fill_roll_values(networks, tables, boards[row], room)
+                fill_roll_values(networks, tables, boards[row], scratch)
                 for item in range(5):
-                    chances[row, item] = room.mean[item]
+                    chances[row, item] = scratch.mean[item]
                 limit_chances(possible_outcomes(boards[row]), chances[row])

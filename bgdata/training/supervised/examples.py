@@ -21,7 +21,7 @@ _NETWORK_OF = np.full(max(PositionClass) + 1, 0)
 _NETWORK_OF[[PositionClass.OVER, PositionClass.CRASHED, PositionClass.CONTACT]] = NETWORKS, 1, 2
 
 
-class Lesson(Protocol):
+class LabelledBatch(Protocol):
     """A batch of a feed."""
 
     @property
@@ -32,13 +32,13 @@ class Lesson(Protocol):
     def classes(self) -> NDArray[np.uint8]: ...
 
 
-class Lessons(Protocol):
+class LabelledBatches(Protocol):
     """What a feed is to its learner."""
 
     @property
     def row_count(self) -> int: ...
     def __len__(self) -> int: ...
-    def batch(self, epoch: int, number: int) -> Lesson: ...
+    def batch(self, epoch: int, number: int) -> LabelledBatch: ...
 
 
 class Examples(NamedTuple):
@@ -58,22 +58,22 @@ class Error(NamedTuple):
 NO_ERROR = Error(np.nan, np.nan)
 
 
-def by_network(lesson: Lesson) -> list[Examples]:
+def by_network(batch: LabelledBatch) -> list[Examples]:
     """The examples of each network, in their order."""
-    networks = _NETWORK_OF[lesson.classes]
+    networks = _NETWORK_OF[batch.classes]
     places = [np.flatnonzero(networks == which) for which in range(NETWORKS)]
-    return [Examples(lesson.boards.take(rows, axis=0), lesson.targets.take(rows, axis=0)) for rows in places]
+    return [Examples(batch.boards.take(rows, axis=0), batch.targets.take(rows, axis=0)) for rows in places]
 
 
-def read_examples(lessons: Lessons, most: int) -> list[Examples]:
+def read_examples(batches: LabelledBatches, most: int) -> list[Examples]:
     """The first `most` positions of an epoch, or all, by network."""
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     rows = 0
-    for number in range(len(lessons)):
-        lesson = lessons.batch(0, number)
-        for part, found in zip(parts, by_network(lesson), strict=True):
+    for number in range(len(batches)):
+        batch = batches.batch(0, number)
+        for part, found in zip(parts, by_network(batch), strict=True):
             part.append(found)
-        rows += len(lesson.boards)
+        rows += len(batch.boards)
         if rows >= most:
             break
     return [Examples(*(np.concatenate(columns) for columns in zip(*part, strict=True))) for part in parts]

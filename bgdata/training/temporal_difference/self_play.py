@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.answers import choose_by_chances, new_work
+from bgdata.evaluation.answers import choose_by_chances, new_scratch
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, fill_turned
 from bgdata.evaluation.evaluator import Source
@@ -80,7 +80,7 @@ def fill_game(
 ) -> tuple[int, int]:
     """Fills boards[turn, slot], chances[turn, 0:5] and sources[turn] with one game; returns (turns, points to the
     player who rolls first)."""
-    work = new_work(networks)
+    scratch = new_scratch(networks)
     after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
     board = _START.copy()
     outcome, turn = 0, 0
@@ -89,11 +89,11 @@ def fill_game(
         die, other_die = dice_of(bits) if turn else opening_dice_of(bits)
         boards[turn] = board
         n = fill_plays(board, die, other_die, after, notes)
-        best, source = choose_by_chances(networks, tables, board, after, n, work)
+        best, source = choose_by_chances(networks, tables, board, after, n, scratch)
         outcome = outcome_of(after[best], CHECKERS)
         flip_into(after[best], board)
         turn += 1
-        chances[turn], sources[turn] = work.chances[0], source
+        chances[turn], sources[turn] = scratch.chances[0], source
     return turn, (outcome if turn % 2 else -outcome)
 
 

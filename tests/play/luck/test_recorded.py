@@ -37,7 +37,7 @@ def game_of(corpus: Corpus, game: int, first: int = 0) -> RecordedGame:
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    return self_play(PubEval().brain, 8, 4)
+    return self_play(PubEval().chooser, 8, 4)
 
 
 @pytest.mark.parametrize("evaluator", [PLAYER, OTHER])

@@ -19,7 +19,7 @@ from bgdata.training.sparse_inputs import Sparse, fill_sparse, fill_sparse_alone
 from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import KernelPupil
+from bgdata.training.supervised.trainer import KernelTrainer
 from bgdata.training.temporal_difference.learning import FloatNetworks
 from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
@@ -41,11 +41,11 @@ def examples(which: int, count: int, seed: int = 4) -> Examples:
 
 def teach(
     networks: FloatNetworks, which: int, given: Examples, recipe: SupervisedRecipe, shared: bool = False
-) -> KernelPupil:
+) -> KernelTrainer:
     """Let one network learn the examples once, at the rate of the recipe."""
-    pupil = KernelPupil(networks, which, recipe)
-    pupil.learn(pupil.prepared(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
-    return pupil
+    trainer = KernelTrainer(networks, which, recipe)
+    trainer.learn(trainer.prepared(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
+    return trainer
 
 
 @pytest.mark.parametrize("encoder", list(Encoder))
@@ -145,10 +145,10 @@ def test_averages_of_weights(keep: float) -> None:
     for which in range(3):
         before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
         given = examples(which, 40)
-        pupil = KernelPupil(networks, which, recipe, averages)
+        trainer = KernelTrainer(networks, which, recipe, averages)
         for shared, part in ((False, slice(0, 14)), (True, slice(14, 40))):
             some = Examples(given.boards[part], given.targets[part])
-            pupil.learn(pupil.prepared(some, shared), [0.05, 0.05], shared)
+            trainer.learn(trainer.prepared(some, shared), [0.05, 0.05], shared)
         boards, targets = given.boards.tolist(), given.targets.tolist()
         wanted = taught_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
         old = matrices(unpacked(before, which))
@@ -169,8 +169,8 @@ def test_any_number_of_threads(optimizer: str) -> None:
     for shared, count in ((True, 1), (True, 2), (False, 1)):
         networks = random_floats(2)  # 33 units
         with threads(count):
-            pupil = teach(networks, 2, examples(2, 100), recipe, shared)
-        results.append([values.tobytes() for values in (*networks, pupil.means, pupil.squares)])
+            trainer = teach(networks, 2, examples(2, 100), recipe, shared)
+        results.append([values.tobytes() for values in (*networks, trainer.means, trainer.squares)])
     assert results[0] == results[1] == results[2]
     assert results[0][1] != random_floats(2).weights.tobytes()
 
