@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
-    from bgdata.training.temporal_difference.learning import FloatNetworks
+    from bgdata.training.networks import FloatNetworks
     from bgdata.training.temporal_difference.run import Trainer
 
 POINTS = 6  # of the bearoff tables that teach and test
@@ -151,7 +151,7 @@ class Network(Dataset[NetworkParameters]):
 
     def compute(self, parameters: NetworkParameters, inputs: Mapping[str, Table], job: Job) -> None:
         from bgdata.bearoff.tables import TwoSidedTable
-        from bgdata.training.temporal_difference.learning import rounded_networks
+        from bgdata.training.networks import rounded_networks
         from bgdata.training.temporal_difference.learning_curve import COLUMNS, Tally, bearoff_sample, curve_row
         from bgdata.training.temporal_difference.run import Trainer
 
@@ -230,7 +230,7 @@ def networks_to_start(parameters: NetworkParameters, start: Table | None, job: J
     """The networks that learning goes on from. Raises MissingTableError, CorruptFileError, and InvalidParameterError
     for those of other inputs, or with more hidden units."""
     from bgdata.evaluation.networks.mapped import open_networks
-    from bgdata.training.supervised.start import encoders_of, started_networks
+    from bgdata.training.networks import encoders_of, started_networks
 
     assert job.warehouse is not None  # every build has one
     networks = open_networks(opened(parameters.start, start, job.warehouse))

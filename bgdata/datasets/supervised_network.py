@@ -147,7 +147,7 @@ class TaughtNetwork(Dataset[TaughtParameters]):
 
     def compute(self, parameters: TaughtParameters, inputs: Mapping[str, Table], job: Job) -> None:
         from bgdata.evaluation.networks.mapped import open_networks
-        from bgdata.training.temporal_difference.learning import rounded_networks
+        from bgdata.training.networks import rounded_networks
         from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
 
         start = open_networks(opened(parameters.start, inputs.get("start"), warehouse_of(job)))
@@ -234,8 +234,8 @@ def open_teacher(
     as opening a feed does."""
     from bgdata.training.feed.feed import Feed
     from bgdata.training.feed.recipe import FeedRecipe
+    from bgdata.training.networks import check_features, started_networks
     from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
-    from bgdata.training.supervised.start import check_features, started_networks
 
     check_features(start, parameters.features)
     sources = {}

@@ -64,8 +64,8 @@ def self_play(
     """Plays the games first, first + 1, ... of a seed, without the cube. Player 0 begins if the first die is higher.
 
     Game g of a seed is always the same, on any number of threads and in any batch. The estimator, which has networks,
-    says what positions and rolls are worth: the player itself if none is given. Raises UsageError where luck is asked for
-    and nobody has networks, and for numbers beyond 0 to 2^63 - 1.
+    says what positions and rolls are worth: the player itself if none is given. Raises UsageError for luck without
+    networks, and for numbers beyond 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
     estimator = chooser if estimator is None else estimator

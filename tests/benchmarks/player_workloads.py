@@ -37,7 +37,7 @@ def network_plays(inputs: str, hidden: int, repeats: int) -> float:
     from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.game.play_kernels import play_counts
     from bgdata.play.random_games import random_game_positions
-    from bgdata.training.temporal_difference.learning import new_networks, rounded_networks
+    from bgdata.training.networks import new_networks, rounded_networks
 
     race = Encoder.RACE if inputs == "contact" else encoder_named(inputs)
     encoders = (race, encoder_named(inputs), encoder_named(inputs))
@@ -95,9 +95,9 @@ def learning(inputs: str, hidden: str, repeats: int) -> float:
 def teaching(inputs: str, hidden: str, repeats: int) -> float:
     """Supervised learning from the default self-play labels with the feed and Adam, all three networks, forward and
     backward; seconds a position."""
+    from bgdata.training.networks import new_networks
     from bgdata.training.supervised.recipe import SupervisedRecipe
     from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
-    from bgdata.training.temporal_difference.learning import new_networks
     from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
     race = "race" if inputs == "contact" else inputs
@@ -179,7 +179,7 @@ def rank_rolls(player: LookaheadPlayer, rolls: list[Roll]) -> None:
 
 def feed(features: str, from_parquet: bool, repeats: int) -> float:
     """An epoch of 1.2 million labelled positions, in batches of 4,096 to NumPy; seconds a row."""
-    from bgdata.training.feed.feed import Batch
+    from bgdata.training.feed.rows import Batch
     from tests.benchmarks.workloads import import_labels, training_file
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,9 @@
 """Games between two players and the luck of the dice in them, estimated by networks.
 
 That both sides get the same dice in a pair of `games` takes away little of their luck once the two games differ. What
-is left of a result without the luck of every roll (`roll_values`) is the luck-adjusted (hedged) result: its mean is that of the
-results, whatever estimates luck, as each roll's luck is 0 on average, and it varies the less the better the estimates
-are (Zare, "Hedging toward skill", GammonVillage 2000).
+is left of a result without the luck of every roll (`roll_values`) is the luck-adjusted (hedged) result. Its mean is
+that of the results, whatever estimates luck, as each roll's luck is 0 on average; and it varies the less the better the
+estimates are (Zare, "Hedging toward skill", GammonVillage 2000).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def play_games_with_luck(
     """The games that `games.play_games` plays, and float64[count] points that the dice gave to the player named first:
     his luck less that of the other one.
 
-    The same on any number of threads and in any batch. Estimating luck takes most of the time, about 20 times that of playing
-    for players that kernels play. Raises UsageError for an estimator without networks, and as `play_games` does.
+    The same on any number of threads and in any batch. Estimating luck takes most of the time, about 20 times that of
+    playing for players that kernels play. Raises UsageError for an estimator without networks, and as `play_games`.
     """
     check_numbers(count, seed, first)
     if estimator.kind != NETWORK:

@@ -18,10 +18,10 @@ from bgdata.errors import CheckFailedError
 from bgdata.evaluation.answers import NETWORK_CLASSES
 from bgdata.kernel import thread_count
 from bgdata.store.executors import InProcess
+from bgdata.training.networks import FloatNetworks, copied, numbers_of, rounded_networks
 from bgdata.training.supervised.examples import NETWORKS, Error, LabelledBatches, by_network, error_of, read_examples
 from bgdata.training.supervised.recipe import Cycles, SupervisedRecipe
-from bgdata.training.supervised.trainer import PreparedBatch, numbers_of, open_trainers
-from bgdata.training.temporal_difference.learning import FloatNetworks, rounded_networks
+from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
 
 SMALLER, LARGEST = (0, 1), (2,)  # networks that learn while that for contact does
 FEED_BATCH_ROWS = 65_536  # of a batch of the feed
@@ -174,13 +174,21 @@ class SupervisedRun:
             self.cycles.note(which, validation.cross_entropy)
 
 
-def copied(networks: FloatNetworks) -> FloatNetworks:
-    """The same numbers in other arrays."""
-    return FloatNetworks(networks.shapes, networks.weights.copy(), networks.biases.copy())
-
-
 def open_helper(is_shared: bool) -> Executor:
     """Another thread where there are two or more that do not share every batch, else this one. Two do better with a
     task each than together: they need not wait for each other several times in a thousandth of a second, which takes
     long where others use the same cores."""
     return ThreadPoolExecutor(1) if thread_count() >= 2 and not is_shared else InProcess()
+
+
+def open_trainers(
+    networks: FloatNetworks, recipe: SupervisedRecipe, averages: FloatNetworks | None
+) -> list[NetworkTrainer]:
+    """A trainer for each network, of the kind that the recipe names. Raises MissingExtraError where PyTorch is missing
+    for that, and UsageError for a device that is not there."""
+    kind: type[NetworkTrainer] = KernelTrainer
+    if recipe.trainer == "torch":
+        from bgdata.training.supervised.torch_trainer import TorchTrainer
+
+        kind = TorchTrainer
+    return [kind(networks, which, recipe, averages) for which in range(NETWORKS)]

@@ -17,13 +17,18 @@ import numpy as np
 
 from bgdata.errors import MissingExtraError, UsageError
 from bgdata.evaluation.networks.inference import SHAPE_COLUMNS
-from bgdata.training.dense_inputs import fill_dense
-from bgdata.training.supervised.examples import Examples
+from bgdata.training.inputs import fill_dense
+from bgdata.training.networks import FloatNetworks
+from bgdata.training.supervised.examples import Examples, fill_possible
 from bgdata.training.supervised.kernels import BIAS_LIMIT, FIRST_LIMIT, LATER_LIMIT
-from bgdata.training.supervised.loss import fill_possible
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import FIRST_DECAY, LEAST, SECOND_DECAY, NetworkTrainer, PreparedBatch
-from bgdata.training.temporal_difference.learning import FloatNetworks
+from bgdata.training.supervised.trainer import (
+    FIRST_DECAY,
+    LEAST,
+    SECOND_DECAY,
+    NetworkTrainer,
+    PreparedBatch,
+)
 
 try:
     import torch

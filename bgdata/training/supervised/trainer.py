@@ -1,4 +1,4 @@
-"""Trainers: one for each network, with the state of its optimizer. That of kernels is here, that of PyTorch beside it."""
+"""Trainers: one for each network, with the state of its optimizer. Those by kernels are here, by PyTorch beside."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.networks.encoder import Encoder
-from bgdata.training.sparse_inputs import fill_sparse, fill_sparse_alone, new_sparse
-from bgdata.training.supervised.examples import NETWORKS, Examples
+from bgdata.training.inputs import fill_sparse, fill_sparse_alone, new_sparse
+from bgdata.training.networks import FloatNetworks, Floats, numbers_of
+from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.kernels import Learner, Rule, learn_batches, learn_batches_alone
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.temporal_difference.learning import FloatNetworks, Floats
 
 FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-8  # of Adam, as published
 
@@ -114,23 +114,3 @@ class KernelTrainer(NetworkTrainer):
         learn = learn_batches if is_shared else learn_batches_alone
         steps = self.steps(len(examples.boards), *ends)
         learn(self._learner, *examples, sparse, self.recipe.batch_size, *steps, self._rule)
-
-
-def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
-    """The weights and biases of one network, in place."""
-    begin = networks.shapes[which, 2:4].tolist()
-    end = networks.shapes[which + 1, 2:4].tolist() if which + 1 < len(networks.shapes) else (None, None)
-    return networks.weights[begin[0] : end[0]], networks.biases[begin[1] : end[1]]
-
-
-def open_trainers(
-    networks: FloatNetworks, recipe: SupervisedRecipe, averages: FloatNetworks | None
-) -> list[NetworkTrainer]:
-    """A trainer for each network, of the kind that the recipe names. Raises MissingExtraError without PyTorch where that is the
-    trainer, and UsageError for a device that is not there."""
-    kind: type[NetworkTrainer] = KernelTrainer
-    if recipe.trainer == "torch":
-        from bgdata.training.supervised.torch_trainer import TorchTrainer
-
-        kind = TorchTrainer
-    return [kind(networks, which, recipe, averages) for which in range(NETWORKS)]

@@ -18,7 +18,8 @@ from bgdata.game.board_kernels import class_of
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import kernel
-from bgdata.training.temporal_difference.learning import FloatNetworks, learn, new_networks, rounded_networks
+from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
+from bgdata.training.temporal_difference.learning import learn
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 from bgdata.training.temporal_difference.self_play import MOST_TURNS, Record, new_record, play_record, targets_of
 

@@ -15,13 +15,8 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.temporal_difference.learning import (
-    FloatNetworks,
-    learn,
-    new_networks,
-    rounded_networks,
-    weigh_floats,
-)
+from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
+from bgdata.training.temporal_difference.learning import learn, weigh_floats
 from tests.evaluation.sample_networks import SHAPES, random_floats
 from tests.reference.games import stream_bits
 from tests.reference.learning import learned, numbers, outputs

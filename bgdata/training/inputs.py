@@ -1,4 +1,4 @@
-"""Inputs of positions that are not 0, by position and by input: few are, so learning looks at those alone."""
+"""Inputs of positions for learning: dense rows of floats for matrix products, or the few that are not 0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bgdata.evaluation.networks.inputs import EXTRAS, UNIT, fill_inputs
 from bgdata.game.codec import Boards
 from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
-from bgdata.training.temporal_difference.learning import Floats
+from bgdata.training.networks import Floats
 
 _UNIT, _NONE = np.float32(1 / UNIT), np.float32(0)
 
@@ -119,3 +119,13 @@ def fill_by_input(
     for item in range(len(starts) - 1, 0, -1):
         starts[item] = starts[item - 1]
     starts[0] = 0
+
+
+@kernel()
+def fill_dense(encoder: int, boards: Boards, inputs: Floats) -> None:
+    """Fills inputs[row, input] from boards[row, slot] on the thread that calls, so that others can learn."""
+    row_inputs = np.empty(inputs.shape[1], np.int16)
+    for row in range(len(boards)):
+        fill_inputs(encoder, boards[row], row_inputs)
+        for item in range(len(row_inputs)):
+            inputs[row, item] = np.float32(row_inputs[item]) * _UNIT

@@ -8,7 +8,7 @@ import pytest
 from bgdata.evaluation.networks.encoder import Encoder
 from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.dense_inputs import fill_dense
+from bgdata.training.inputs import fill_dense
 from tests.reference.networks import inputs
 
 
