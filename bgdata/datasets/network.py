@@ -230,15 +230,15 @@ def networks_to_start(parameters: NetworkParameters, start: Table | None, job: J
     """The networks that learning goes on from. Raises MissingTableError, CorruptFileError, and InvalidParameterError
     for those of other inputs, or with more hidden units."""
     from bgdata.evaluation.networks.mapped import open_networks
-    from bgdata.training.networks import encoders_of, started_networks
+    from bgdata.training.networks import input_sets_of, started_networks
 
     assert job.warehouse is not None  # every build has one
     networks = open_networks(opened(parameters.start, start, job.warehouse))
-    if encoders_of(networks) != parameters.encoders():
-        labels = ", ".join(encoder.label for encoder in encoders_of(networks))
+    if input_sets_of(networks) != parameters.input_sets():
+        labels = ", ".join(input_set.label for input_set in input_sets_of(networks))
         raise InvalidParameterError(
             f"expected a recipe with the inputs {labels} (race, crashed, contact) of {parameters.start}, got "
-            f"{', '.join(encoder.label for encoder in parameters.encoders())}"
+            f"{', '.join(encoder.label for encoder in parameters.input_sets())}"
         )
     return started_networks(networks, parameters.layers(), parameters.seed)
 

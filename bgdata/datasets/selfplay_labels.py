@@ -196,7 +196,7 @@ def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Ar
     return {
         "boards": boards,
         "classes": np.asarray(corpus.array("turn_classes")[rows]),
-        "chances": labels.truths,
+        "chances": labels.rescored,
         "games": numbers.astype(np.int32),
         "turns": turns.astype(np.int32),
         "outcomes": points_of(labels.outcomes),

@@ -60,7 +60,7 @@ DEFAULT_STRATEGY = Strategy()
 
 
 class CubeEquities(NamedTuple):
-    """Equities of the player on roll: points per unit cube, or in a match his mwc. What cannot be is NOT_ALLOWED;
+    """Equities of the player on roll: points per unit cube, or in a match its mwc. What cannot be is NOT_ALLOWED;
     `double_beaver` is `double_take` where there are no beavers."""
 
     no_double: float

@@ -33,10 +33,10 @@ from bgdata.evaluation.networks.inference import (
     network_at,
 )
 from bgdata.evaluation.networks.inputs import MOST_EXTRAS, Inputs
+from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, check_boards, flip_into
-from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere

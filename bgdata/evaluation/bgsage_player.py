@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError
 from bgdata.evaluation.chances import Chances, turned_chances
-from bgdata.evaluation.evaluator import Evaluations, Source, answers_of_program
+from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.programs import answers_of_program
 from bgdata.game.codec import Boards, flip_boards
 
 MOST_PLY = 3

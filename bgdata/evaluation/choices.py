@@ -58,6 +58,11 @@ class KernelPlayer(Protocol):
         """Its kind and arrays; always of the same types, for any kind."""
 
 
+def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
+    """What a player with networks and bearoff tables chooses by."""
+    return Chooser(NETWORK, **networks._asdict(), **tables._asdict())
+
+
 @kernel()
 def networks_of(chooser: Chooser) -> Networks:
     """The networks of a NETWORK player."""

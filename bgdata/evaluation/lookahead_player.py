@@ -149,7 +149,7 @@ class LookaheadPlayer:
     def decide_cube(
         self, position: PositionLike, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
     ) -> CubeDecision:
-        """What the player on roll should do with the cube before he rolls, and the opponent if he doubles: by the first
+        """What the player on roll should do with the cube before it rolls, and the opponent if it doubles: by the first
         table of `cubes` that covers it, else (and if `rules` say so) by the model of `rules` from the five chances.
 
         >>> open_player("warehouse").decide_cube("4HPwATDgc/ABMA").action       # doctest: +SKIP

@@ -86,7 +86,7 @@ def open_player(name: str, ply: int = 0, warehouse: Warehouse | None = None, *, 
 
         return open_network_player(name, ply, warehouse, tables=tables)
     if not tables:
-        raise UsageError(f"expected a network to play without tables, got {name}, who plays as he is")
+        raise UsageError(f"expected a network to play without tables, got {name}, which plays as it is")
     if name == "gnubg":
         return GnubgPlayer(ply)
     if name == "bgsage":

@@ -1,8 +1,8 @@
-"""Games of a player against himself with every position, roll and play, and if wanted the luck of every roll.
+"""Games of a player against itself with every position, roll and play, and if wanted the luck of every roll.
 
-What the luck leaves of a result is the hedged result: the points less the luck of both sides. Each roll's luck is 0 on
-average, whoever plays and however well he knows the positions, so the mean stays what it was while most of the noise
-of the dice is gone (Zare, "Hedging toward skill", GammonVillage 2000).
+The luck-adjusted (hedged) result is the points less the luck of both sides. The luck of each roll is 0 on average,
+whoever plays and however good the estimates are. So the mean stays what it was, and most of the noise of the dice is
+gone (Zare, "Hedging toward skill", GammonVillage 2000).
 """
 
 from __future__ import annotations
@@ -15,20 +15,16 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.chances import equity_of
-from bgdata.evaluation.choices import NETWORK, Chooser, choice_scratch, choose, networks_of, tables_of
-from bgdata.game.board_kernels import outcome_of
-from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, fill_plays
-from bgdata.game.position import CHECKERS, START
-from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
+from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, tables_of
+from bgdata.game.codec import Boards
+from bgdata.game.random import random_stream
 from bgdata.kernel import kernel, prange
-from bgdata.play.games import check_numbers
+from bgdata.play.games import MOST_TURNS, Turns, check_numbers, dice_at, new_game_scratch, nothing_recorded, play_game
 from bgdata.play.luck.roll_values import fill_roll_values, mean_equity, new_roll_scratch, roll_place
 
 Values = NDArray[np.float32]
 Dice = NDArray[np.int8]
 ROOM = 96  # turns of a game that are kept while it is played; the few longer games are played twice
-_START = np.array(START.board, np.int8)
 
 
 class Corpus(NamedTuple):
@@ -85,9 +81,10 @@ def self_play(
 
 
 def net_lucks(begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: Values) -> NDArray[np.float64]:
-    """float64[games]: points that the dice gave to player 0, his own luck less that of player 1; NaN without luck.
+    """float64[games]: points that the dice gave to player 0, its own luck less that of player 1; NaN without luck.
 
-    Summed in order of the turns, so that every machine agrees. The hedged result of player 0 is his points less this.
+    Summed in order of the turns, so that every machine agrees. The luck-adjusted result of player 0 is its points
+    less this.
     """
     games = np.repeat(np.arange(len(begins)), np.diff(offsets))
     is_player_0 = (begins[games] + np.arange(len(games)) - offsets[games]) % 2 == 0
@@ -147,25 +144,13 @@ def fill_game(
 ) -> tuple[int, int, int]:
     """Fills boards[turn, slot], dice[turn, 0:2] and after_play[turn, slot], as far as there is room; returns (points to
     player 0, who begins, turns)."""
-    after, notes, scratch = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64), choice_scratch(chooser)
     stream = random_stream(seed, game)
-    board = _START.copy()
-    die, other_die = opening_dice_of(random_bits(stream, 0))
-    begins = int(die < other_die)
-    turn = 0
-    while True:
-        n = fill_plays(board, die, other_die, after, notes)
-        chosen = after[choose(chooser, board, after, n, game, turn, scratch)]
-        if turn < len(boards):
-            boards[turn], after_play[turn] = board, chosen
-            dice[turn, 0], dice[turn, 1] = die, other_die
-        turn += 1
-        outcome = outcome_of(chosen, CHECKERS)
-        if outcome != 0:
-            is_player_0 = (begins + turn) % 2 == 1
-            return (outcome if is_player_0 else -outcome), begins, turn
-        flip_into(chosen, board)
-        die, other_die = dice_of(random_bits(stream, turn))
+    die, other_die = dice_at(stream, 0)
+    begins, nothing = int(die < other_die), nothing_recorded()
+    record = Turns(boards, dice, after_play, nothing.chances, nothing.sources)
+    scratch = new_game_scratch(chooser, chooser)
+    outcome, turns = play_game(chooser, chooser, stream, game, begins, MOST_TURNS, scratch, record)
+    return outcome, begins, turns
 
 
 @kernel(parallel=True)

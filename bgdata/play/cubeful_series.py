@@ -73,7 +73,7 @@ class CubefulResults(NamedTuple):
 
     offsets: NDArray[np.int64]  # [matches + 1] where the games of each begin
     games: NDArray[np.int16]  # [games, (score of player 0, of player 1, is Crawford, winner, points, cube, way, turns)]
-    lucks: NDArray[np.float64]  # [matches] of player 0, see `cubeful_games.Ending`; 0 unless hedged
+    lucks: NDArray[np.float64]  # [matches] of player 0, see `cubeful_games.Ending`; 0 unless it is measured
 
     def column(self, name: str) -> NDArray[np.int64]:
         """int64[games]: one of GAME_FIELDS."""
@@ -113,7 +113,7 @@ def cubeful_results(
     first: int = 0,
     *,
     is_paired: bool = True,
-    is_hedged: bool = False,
+    with_luck: bool = False,
 ) -> CubefulResults:
     """Matches first, first + 1, ...; money games are matches of one game. In pairs, 2k and 2k + 1 have the same dice
     for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player 0.
@@ -124,7 +124,7 @@ def cubeful_results(
     """
     check_numbers(count, seed, first)
     matches = np.arange(first, first + count)
-    return _played(chooser, sides, rules, matches, seed, _Pages.of(count, 0), is_paired=is_paired, is_hedged=is_hedged)[
+    return _played(chooser, sides, rules, matches, seed, _Pages.of(count, 0), is_paired=is_paired, with_luck=with_luck)[
         0
     ]
 
@@ -158,11 +158,11 @@ def _played(
     pages: _Pages,
     *,
     is_paired: bool,
-    is_hedged: bool = False,
+    with_luck: bool = False,
 ) -> tuple[CubefulResults, NDArray[np.int64]]:
     """Results, and the turns of each match; fills pages."""
     rules.check(sides)
-    if is_hedged and rules.length:
+    if with_luck and rules.length:
         rules.check_scores(jumps=False)
     if chooser.kind != NETWORK:
         raise UsageError("expected a player with networks to handle the cube, got one that only chooses plays")
@@ -171,7 +171,7 @@ def _played(
     counts, lucks = np.empty((len(matches), 2), np.int64), np.empty(len(matches), np.float64)
     games = np.empty((len(matches), max(1, 2 * rules.length - 1), len(GAME_FIELDS)), np.int16)
     fill_matches(
-        chooser, rows, cells, rules.length, rules.is_jacoby, is_paired, is_hedged, seed,
+        chooser, rows, cells, rules.length, rules.is_jacoby, is_paired, with_luck, seed,
         matches, counts, lucks, games, *pages,
     )  # fmt: skip
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[:, 0])])

@@ -33,7 +33,7 @@ class StatePlayer(Protocol):
 
 
 class FirstDoubles(NamedTuple):
-    """The 330 positions: boards int8[n, 26] of the trailer, who is on roll, the weight float64[n] of each, and his five
+    """The 330 positions: boards int8[n, 26] of the trailer, who is on roll, the weight float64[n] of each, and its five
     cumulative chances float32[n, 5]."""
 
     boards: Boards

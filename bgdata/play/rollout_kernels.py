@@ -67,7 +67,7 @@ def fill_blocks(
     blocks: Values,
 ) -> None:
     """Fills blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
-    + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of his luck in
+    + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of its luck in
     them, zero if it is not asked for."""
     count = blocks.shape[1]
     for place in prange(len(boards) * count):

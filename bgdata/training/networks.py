@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import NETWORK_CLASSES
-from bgdata.evaluation.networks.encoder import Encoder
 from bgdata.evaluation.networks.inference import (
     FIRST_SUM,
     FIRST_WEIGHT,
@@ -20,6 +19,7 @@ from bgdata.evaluation.networks.inference import (
     SHAPE_COLUMNS,
     Networks,
 )
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import input_count
 from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import kernel, read_only
@@ -36,15 +36,15 @@ class FloatNetworks(NamedTuple):
     biases: Floats
 
 
-def new_networks(encoders: tuple[Encoder, ...], hidden: tuple[tuple[int, ...], ...], seed: int) -> FloatNetworks:
+def new_networks(input_sets: tuple[InputSet, ...], hidden: tuple[tuple[int, ...], ...], seed: int) -> FloatNetworks:
     """Networks with small random weights, even in -0.1 to 0.1, and no biases; one for each of NETWORK_CLASSES."""
     layers = max(map(len, hidden)) + 1
-    shapes = np.zeros((len(encoders), SHAPE_COLUMNS + layers), np.int64)
+    shapes = np.zeros((len(input_sets), SHAPE_COLUMNS + layers), np.int64)
     weights = biases = 0
-    for row, encoder, units in zip(shapes, encoders, hidden, strict=True):
+    for row, input_set, units in zip(shapes, input_sets, hidden, strict=True):
         sizes = (*units, OUTPUTS)
-        row[: SHAPE_COLUMNS + len(sizes)] = [encoder, input_count(encoder), weights, biases, len(sizes), *sizes]
-        weights += sum(above * below for below, above in zip((input_count(encoder), *units), sizes, strict=True))
+        row[: SHAPE_COLUMNS + len(sizes)] = [input_set, input_count(input_set), weights, biases, len(sizes), *sizes]
+        weights += sum(above * below for below, above in zip((input_count(input_set), *units), sizes, strict=True))
         biases += sum(sizes)
     random = np.empty(weights, np.float32)
     fill_uniform(seed, random)
@@ -99,20 +99,20 @@ def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], se
                 f"expected at least the {have} hidden units of the {name} network to start from, "
                 f"got {'-'.join(map(str, wanted))}"
             )
-    started = new_networks(encoders_of(networks), chosen(hidden, sizes), seed)
+    started = new_networks(input_sets_of(networks), chosen(hidden, sizes), seed)
     for which, layers in enumerate(found):
         copy_layers(layers, started, which)
     return started
 
 
-def encoders_of(networks: Networks) -> tuple[Encoder, ...]:
+def input_sets_of(networks: Networks) -> tuple[InputSet, ...]:
     """The inputs of each network."""
-    return tuple(Encoder(row[0]) for row in networks.shapes.tolist())
+    return tuple(InputSet(row[0]) for row in networks.shapes.tolist())
 
 
 def feature_names(networks: Networks) -> str:
     """The inputs of each network with their revisions, such as "race@1 contact@1 contact@1"."""
-    return " ".join(f"{encoder.label}@{encoder.revision}" for encoder in encoders_of(networks))
+    return " ".join(f"{input_set.label}@{input_set.revision}" for input_set in input_sets_of(networks))
 
 
 def check_features(networks: Networks, features: str) -> None:

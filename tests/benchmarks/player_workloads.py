@@ -33,15 +33,15 @@ def player_games(games: int, repeats: int) -> float:
 def network_plays(inputs: str, hidden: int, repeats: int) -> float:
     """Every play of 20,000 positions of random games evaluated to choose the best; seconds an evaluation."""
     from bgdata.evaluation.bearoff_kernels import NO_TABLES
-    from bgdata.evaluation.networks.encoder import Encoder, encoder_named
+    from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
     from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.game.play_kernels import play_counts
     from bgdata.play.random_games import random_game_positions
     from bgdata.training.networks import new_networks, rounded_networks
 
-    race = Encoder.RACE if inputs == "contact" else encoder_named(inputs)
-    encoders = (race, encoder_named(inputs), encoder_named(inputs))
-    player = NetworkPlayer(rounded_networks(new_networks(encoders, ((hidden,),) * 3, 1)), NO_TABLES)
+    race = InputSet.RACE if inputs == "contact" else input_set_named(inputs)
+    input_sets = (race, input_set_named(inputs), input_set_named(inputs))
+    player = NetworkPlayer(rounded_networks(new_networks(input_sets, ((hidden,),) * 3, 1)), NO_TABLES)
     _, boards, rolls = random_game_positions(220, seed=3)
     evaluations = int(play_counts(boards, rolls).sum())
     player.choose_plays(boards[:1], rolls[:1])
@@ -104,7 +104,7 @@ def teaching(inputs: str, hidden: str, repeats: int) -> float:
     shape = TemporalDifferenceRecipe(
         inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden
     )
-    networks = new_networks(shape.encoders(), shape.layers(), seed=1)
+    networks = new_networks(shape.input_sets(), shape.layers(), seed=1)
     warehouse = bgdata.open_warehouse(WAREHOUSE)
     feeds = [
         warehouse.batches("selfplay_labels/network-10000-seed-1-6x9", split=split, seed=1, batch_size=FEED_BATCH_ROWS)
@@ -140,9 +140,9 @@ def cubeful_games(with_luck: bool, count: int, repeats: int) -> float:
     from bgdata.play.cubeful_series import CubefulRules, CubeSide, cubeful_results
 
     chooser, sides = shipped_player().chooser, (CubeSide(), CubeSide())
-    cubeful_results(chooser, sides, CubefulRules(), 2, 1, is_hedged=with_luck)
+    cubeful_results(chooser, sides, CubefulRules(), 2, 1, with_luck=with_luck)
     return (
-        best_of(repeats, lambda: cubeful_results(chooser, sides, CubefulRules(), count, 1, is_hedged=with_luck)) / count
+        best_of(repeats, lambda: cubeful_results(chooser, sides, CubefulRules(), count, 1, with_luck=with_luck)) / count
     )
 
 

@@ -125,7 +125,7 @@ def test_matches(root: Path) -> None:
 def test_luck_is_subtracted(root: Path) -> None:
     """Beside the same results without: of both seats, in steps of 1/10,000 point."""
     brain, rows = brain_of(root), rows_of(root, HEDGED)
-    found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, is_hedged=True)
+    found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
     winners, points = found.column("winner"), found.column("points")
     hedged = []
     for game in range(4):

@@ -123,7 +123,7 @@ def test_networks_answer_as_their_twin_within_the_rules(number: int) -> None:
     boards = np.concatenate([decisions(60)[0], random_game_positions(3, seed=9).boards])
     found = evaluations(networks, NO_TABLES, boards)
     classes, compared = position_classes(boards), 0
-    values = [encode(encoder, boards).tolist() for encoder in SHAPES[number][0]]
+    values = [encode(input_set, boards).tolist() for input_set in SHAPES[number][0]]
     for row, board in enumerate(boards.tolist()):
         which = {PositionClass.CRASHED: 1, PositionClass.CONTACT: 2}.get(PositionClass(classes[row]), 0)
         assert network_of(classes[row]) == which

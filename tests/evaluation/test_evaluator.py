@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
-from bgdata.evaluation.evaluator import Evaluator, Source, answers_of_program
+from bgdata.evaluation.evaluator import Evaluator, Source
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.programs import answers_of_program
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards
 from bgdata.game.outcome import game_outcome

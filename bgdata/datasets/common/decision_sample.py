@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bgdata.datasets.common.games import turn_places
-from bgdata.datasets.position_sample import file_classes, position_hashes
+from bgdata.datasets.position_sample import board_hashes, file_classes
 
 if TYPE_CHECKING:
     from bgdata.evaluation.choices import Chooser
@@ -73,11 +73,11 @@ def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> Turns:
 
 def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
     """uint64[n]: hashes of int8[n, 26] boards and int8[n, 2] dice that look random, others for every seed."""
-    from bgdata.play.splits import mixed
+    from bgdata.game.random import mixed
 
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
-        return np.asarray(mixed(position_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))
+        return np.asarray(mixed(board_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))
 
 
 def chunks(turns: Turns) -> Iterator[Turns]:

@@ -13,7 +13,7 @@ import numpy as np
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
-from bgdata.evaluation.choices import NETWORK, Chooser, chosen_boards
+from bgdata.evaluation.choices import Chooser, chosen_boards, network_chooser
 from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.mapped import open_networks
@@ -53,7 +53,7 @@ class NetworkPlayer:
     @cached_property
     def chooser(self) -> Chooser:
         """What kernels choose by: see `choices.KernelPlayer`."""
-        return Chooser(NETWORK, **self.networks._asdict(), **self.tables._asdict())
+        return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
         """See evaluator.Evaluator."""

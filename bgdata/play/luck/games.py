@@ -22,7 +22,7 @@ def play_games_with_luck(
     first_player: Player, second_player: Player, estimator: Chooser, count: int, seed: int, first: int = 0
 ) -> tuple[Games, NDArray[np.float64]]:
     """The games that `games.play_games` plays, and float64[count] points that the dice gave to the player named first:
-    his luck less that of the other one.
+    the luck of that player less that of the other one.
 
     The same on any number of threads and in any batch. Estimating luck takes most of the time, about 20 times that of
     playing for players that kernels play. Raises UsageError for an estimator without networks, and as `play_games`.

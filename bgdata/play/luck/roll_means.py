@@ -1,6 +1,6 @@
-"""What positions are worth a roll ahead: the mean over the 21 rolls of what follows the best play of each.
+"""What positions are worth at 1-ply: the mean over the 21 rolls of what follows the best play of each.
 
-A player who looks ahead sees what he misses at a glance, so the mean is a better label than his own static answer, and
+A player that looks ahead sees what its 0-ply evaluation misses, so the mean is a better label than that, and
 the difference says where thought is worth its time. Positions that the rules or a table answer are not looked into.
 """
 
@@ -26,13 +26,13 @@ _LAST_FINAL = int(max(source for source in Source if source.is_final))
 class RollMeans(NamedTuple):
     """One row a position, seen by the player on roll, before the roll."""
 
-    chances: Chances  # [n, 5] a roll ahead
-    static_chances: Chances  # [n, 5] at a glance
-    sources: NDArray[np.int8]  # [n] who answers at a glance, a number of `Source`: both are the same of a final one
+    chances: Chances  # [n, 5] at 1-ply
+    static_chances: Chances  # [n, 5] at 0-ply
+    sources: NDArray[np.int8]  # [n] who answers at 0-ply, a number of `Source`: both are the same of a final one
 
 
 def roll_means(networks: Networks, tables: BearoffArrays, boards: Boards) -> RollMeans:
-    """Chances of int8[n, 26] boards looked into a roll ahead, and at a glance; the same on any number of threads.
+    """Chances of int8[n, 26] boards at 1-ply, and at 0-ply; the same on any number of threads.
 
     Raises InvalidPositionError for another shape or type, or an illegal board.
     """

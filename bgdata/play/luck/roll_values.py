@@ -1,7 +1,7 @@
 """What each of the 21 rolls is worth: the base of luck, and of rollouts that subtract it.
 
 The luck of a roll is its value, that of the position after the best play, less the mean of the values of all 21 rolls,
-found by the same player at the same ply: so it averages to zero exactly, however well he plays (Zare, "A Measure of
+found by the same player at the same ply: so it averages to zero exactly, however well it plays (Zare, "A Measure of
 Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double: there the mean is
 that of the 15 rolls that can be.
 """

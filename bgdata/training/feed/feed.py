@@ -233,11 +233,11 @@ class Feed:
         return TorchBatches(self, rank, ranks)
 
     def _features(self, boards: Boards) -> NDArray[np.float32] | None:
-        encoder = self.recipe.encoder_of()
-        if encoder is None:
+        input_set = self.recipe.input_set_of()
+        if input_set is None:
             return None
         with threads(1):  # in a batch there is less to do than to wait for another thread where a learner is at work
-            return np.multiply(encode(encoder, boards), np.float32(1 / UNIT), dtype=np.float32)
+            return np.multiply(encode(input_set, boards), np.float32(1 / UNIT), dtype=np.float32)
 
 
 def open_feed(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.training.inputs import fill_sparse, fill_sparse_alone, new_sparse
 from bgdata.training.networks import FloatNetworks, Floats, numbers_of
 from bgdata.training.supervised.examples import Examples
@@ -103,10 +103,10 @@ class KernelTrainer(NetworkTrainer):
         self._rule = Rule(recipe.optimizer == "adam", recipe.loss == "squared", *decays)
 
     def prepared(self, examples: Examples, is_shared: bool) -> PreparedBatch:
-        encoder, batch = Encoder(int(self.shape[0])), self.recipe.batch_size
-        sparse = new_sparse(encoder, int(self.shape[1]), len(examples.boards), batch)
+        input_set, batch = InputSet(int(self.shape[0])), self.recipe.batch_size
+        sparse = new_sparse(input_set, int(self.shape[1]), len(examples.boards), batch)
         fill = fill_sparse if is_shared else fill_sparse_alone
-        fill(int(encoder), examples.boards, batch, sparse)
+        fill(int(input_set), examples.boards, batch, sparse)
         return PreparedBatch(examples, sparse)
 
     def learn(self, prepared_batch: PreparedBatch, ends: list[float], is_shared: bool) -> None:

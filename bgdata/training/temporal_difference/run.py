@@ -36,7 +36,7 @@ class Trainer:
         recipe.check()
         self.recipe = recipe
         self.tables = tables
-        self.networks = networks or new_networks(recipe.encoders(), recipe.layers(), recipe.seed)
+        self.networks = networks or new_networks(recipe.input_sets(), recipe.layers(), recipe.seed)
         self.record: Record = new_record(recipe.round_games)
         self._targets: Chances = np.zeros((recipe.round_games, MOST_TURNS, 5), np.float32)
 

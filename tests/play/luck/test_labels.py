@@ -15,8 +15,8 @@ from tests.reference.luck import hedged
 WIN, LOSE, LOSE_GAMMON, HALF = [1, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 1, 0], [0.5, 0, 0, 0, 0]
 
 
-def labels_of(outcomes: list[list[float]], truths: list[list[float]], solved: list[int]) -> Labels:
-    return Labels(np.array(outcomes, np.float32), np.array(truths, np.float32), np.array(solved))
+def labels_of(outcomes: list[list[float]], rescored: list[list[float]], solved: list[int]) -> Labels:
+    return Labels(np.array(outcomes, np.float32), np.array(rescored, np.float32), np.array(solved))
 
 
 def test_by_hand() -> None:
@@ -41,7 +41,7 @@ def test_twin() -> None:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     n = int(offsets[-1])
     covered = generator.random(n) < np.repeat(generator.choice([0, 0.02, 0.5], 200), lengths)
-    truths = np.sort(generator.random((n, 5)).astype(np.float32))[:, ::-1] / 2
+    rescored = np.sort(generator.random((n, 5)).astype(np.float32))[:, ::-1] / 2
     solved = np.full(n, -1)
     outcomes = np.zeros((n, 5), np.float32)
     lucks = generator.normal(0, 0.3, n).astype(np.float32)
@@ -52,14 +52,14 @@ def test_twin() -> None:
             later = [place for place in range(row, end) if covered[place]]
             solved[row] = later[0] if later else -1
             outcomes[row, 0] = won ^ (end - 1 - row) % 2
-        known = cubeless_equities(np.ascontiguousarray(truths[begin:end])).tolist()
+        known = cubeless_equities(np.ascontiguousarray(rescored[begin:end])).tolist()
         table = [known[row] if covered[begin + row] else None for row in range(end - begin)]
         expected += hedged(table, lucks[begin:end].tolist(), 2 * won - 1)
-    found = luck_adjusted_equities(Labels(outcomes, np.ascontiguousarray(truths), solved), offsets, lucks)
+    found = luck_adjusted_equities(Labels(outcomes, np.ascontiguousarray(rescored), solved), offsets, lucks)
     assert found.dtype == np.float32
     assert found == pytest.approx(np.array(expected), abs=1e-5)
     some = slice(offsets[7], offsets[9])  # two games alone: to the last bit
-    part = Labels(outcomes[some], truths[some], np.where(solved[some] < 0, -1, solved[some] - offsets[7]))
+    part = Labels(outcomes[some], rescored[some], np.where(solved[some] < 0, -1, solved[some] - offsets[7]))
     assert np.array_equal(luck_adjusted_equities(part, offsets[7:10] - offsets[7], lucks[some]), found[some])
 
 

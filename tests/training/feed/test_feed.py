@@ -15,7 +15,7 @@ import pytest
 
 import bgdata
 from bgdata.errors import MissingTableError, UsageError
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.position_hash import position_hashes
 from bgdata.kernel import threads
@@ -71,7 +71,7 @@ def test_batches_hold_what_their_rows_say(labels: Warehouse) -> None:
             assert np.array_equal(batch.targets[n], table.array("chances")[row])
             assert batch.classes[n] == table.array("classes")[row]
         assert batch.features is not None
-        assert np.array_equal(batch.features * 64, encode(Encoder.TESAURO_196, batch.boards))
+        assert np.array_equal(batch.features * 64, encode(InputSet.TESAURO_196, batch.boards))
         for array in (batch.boards, batch.features, batch.targets, batch.classes):
             assert array.flags.c_contiguous
             assert array.flags.writeable

@@ -9,7 +9,7 @@ import pytest
 
 from bgdata.evaluation.answers import network_of
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
@@ -48,20 +48,20 @@ def teach(
     return trainer
 
 
-@pytest.mark.parametrize("encoder", list(Encoder))
+@pytest.mark.parametrize("input_set", list(InputSet))
 @pytest.mark.parametrize("batch", [7, 64])
-def test_sparse_inputs(encoder: Encoder, batch: int) -> None:
+def test_sparse_inputs(input_set: InputSet, batch: int) -> None:
     """Put back together, by position and by input, they are what the encoder says, to the last bit."""
     boards = np.ascontiguousarray(BOARDS[:200])
-    expected = encode(encoder, boards) / np.float32(64)
+    expected = encode(input_set, boards) / np.float32(64)
     found = []
     for fill in (fill_sparse, fill_sparse_alone):
-        sparse = new_sparse(encoder, input_count(encoder), len(boards), batch)
-        fill(int(encoder), boards, batch, sparse)
+        sparse = new_sparse(input_set, input_count(input_set), len(boards), batch)
+        fill(int(input_set), boards, batch, sparse)
         by_row, by_input = np.zeros_like(expected), np.zeros_like(expected)
         for row, count in enumerate(sparse.counts.tolist()):
             assert count % 4 == 0
-            assert count <= most_used(encoder)
+            assert count <= most_used(input_set)
             np.add.at(by_row[row], sparse.columns[row, :count], sparse.values[row, :count])
         for number, starts in enumerate(sparse.starts):
             for item in range(len(starts) - 1):
@@ -81,10 +81,10 @@ def full_house() -> Boards:
     return board
 
 
-@pytest.mark.parametrize("encoder", list(Encoder))
-def test_there_is_room_for_the_fullest_board(encoder: Encoder) -> None:
+@pytest.mark.parametrize("input_set", list(InputSet))
+def test_there_is_room_for_the_fullest_board(input_set: InputSet) -> None:
     boards = np.concatenate([full_house(), BOARDS])
-    assert (encode(encoder, boards) != 0).sum(axis=1).max() <= most_used(encoder)
+    assert (encode(input_set, boards) != 0).sum(axis=1).max() <= most_used(input_set)
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -189,6 +189,6 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
 
 
 def test_sparse_is_room_for_the_batches() -> None:
-    sparse: Sparse = new_sparse(Encoder.CONTACT, 260, 10, 4)
+    sparse: Sparse = new_sparse(InputSet.CONTACT, 260, 10, 4)
     assert sparse.starts.shape == (3, 261)
-    assert sparse.samples.shape == sparse.factors.shape == (3, 4 * most_used(Encoder.CONTACT))
+    assert sparse.samples.shape == sparse.factors.shape == (3, 4 * most_used(InputSet.CONTACT))
