@@ -25,7 +25,7 @@ from bgdata.datasets.common.match_equity import (
     table_batches,
 )
 from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller, warehouse_of
-from bgdata.equity.cube_life import check_cube_life_index
+from bgdata.equity.cube_life_index import check_cube_life_index
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.met_induction import OpeningStates, check_gammon_rate, induced_table, post_crawford_row, slopes
 from bgdata.equity.stored_met import met_names, met_of_arrays

@@ -20,13 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.cube_life import check_cube_life_index
+from bgdata.equity.cube_life_index import DEFAULT_INDEX, check_cube_life_index
 from bgdata.equity.curves import CENTERED, ON_ROLL, Curve, curve_equity, mixed, owner_code
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import kernel
-
-DEFAULT_INDEX = 0.7  # the best constant one in self-play, by the blog Computational Backgammon (2012)
 
 
 class LivePoints(NamedTuple):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.cube_life import check_cube_life_index
+from bgdata.equity.cube_life_index import check_cube_life_index
 from bgdata.equity.match_equity import MatchEquity, decided_cells
 from bgdata.errors import InvalidParameterError
 

@@ -122,8 +122,8 @@ def test_labels_less_luck(network_root: Path) -> None:
     with warehouse.connect() as connection:
         query = f"from selfplay_labels where variant = '{DATASET.slug(parameters)}' and hedged_equity is null"
         assert connection.sql(query).fetchall() == []
-        query
-        = f"from selfplay_labels_summary where variant = '{DATASET.slug(parameters)}' and luck_adjusted_variance is null" assert connection.sql(query).fetchall() == []
+        query = f"from selfplay_labels_summary where variant = '{DATASET.slug(parameters)}' and hedged_variance is null"
+        assert connection.sql(query).fetchall() == []
     DATASET.check_sample(table, inputs_of(network_root, parameters), 3, np.random.default_rng(2))
 
 

@@ -193,7 +193,7 @@ def test_any_threads_and_batches(lucky: Corpus) -> None:
     assert_same(plain._replace(lucks=lucky.lucks), lucky)
 
 
-@pytest.mark.parametrize("room", [0, 1, 60])
+@pytest.mark.parametrize("scratch", [0, 1, 60])
 def test_games_longer_than_their_pages(lucky: Corpus, monkeypatch: pytest.MonkeyPatch, scratch: int) -> None:
     assert (np.diff(lucky.offsets) > 60).any()
     monkeypatch.setattr(corpus_module, "ROOM", scratch)
