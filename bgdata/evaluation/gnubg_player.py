@@ -55,7 +55,7 @@ class GnubgPlayer:
 
     @property
     def label(self) -> str:
-        """gnubg-<ply>ply."""
+        """Name and ply, such as gnubg-2ply."""
         return f"gnubg-{self.ply}ply"
 
     @property

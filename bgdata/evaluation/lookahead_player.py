@@ -92,7 +92,7 @@ class LookaheadPlayer:
 
     @property
     def label(self) -> str:
-        """Name and ply."""
+        """Name and ply, such as network-1ply."""
         return f"{self.evaluator.label}-{self.ply}ply"
 
     @cached_property

@@ -48,11 +48,11 @@ class RandomPlayer:
 
     @property
     def chooser(self) -> Chooser:
-        """See choices.KernelPlayer."""
+        """What kernels choose by: see `choices.KernelPlayer`."""
         return Chooser(RANDOM, self.seed)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See Player."""
+        """The positions after plays chosen at random: see `Player`."""
         chosen = np.empty_like(boards)
         for start in range(0, len(boards), BATCH):
             rows = slice(start, min(len(boards), start + BATCH))

@@ -39,10 +39,10 @@ class PubEval:
 
     @property
     def chooser(self) -> Chooser:
-        """See choices.KernelPlayer."""
+        """What kernels choose by: see `choices.KernelPlayer`."""
         return Chooser(PUBEVAL, pubeval=published_tables())
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """See player.Player."""
+        """The positions after the chosen plays: see `player.Player`."""
         legal = board_array(boards)
         return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))

@@ -97,7 +97,8 @@ def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: No
     ours, landings, is_over = point_sets(board)
     n = 0
     if not is_over:
-        high, low = max(die, other_die), min(die, other_die)
+        # one type for the kernels below, whatever dice are given in: each is compiled once
+        high, low = np.int64(max(die, other_die)), np.int64(min(die, other_die))
         if high == low:
             n = fill_double_plays(board, ours, landings, high, after, notes)
         else:

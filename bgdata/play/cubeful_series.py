@@ -99,7 +99,7 @@ class _Pages(NamedTuple):
 
     @classmethod
     def of(cls, count: int, turns: int) -> _Pages:
-        """Empty ones."""
+        """Pages for so many matches with room for so many turns each, not filled."""
         before, after, records = (np.empty((count, turns, width), np.int8) for width in (26, 26, 7))
         return cls(before, after, records, np.empty((count, turns), np.float32))
 

@@ -136,7 +136,7 @@ def fill_games(
 
 @kernel()
 def nothing_recorded() -> Turns:
-    """Turns without room."""
+    """Turns without room: the game is played, nothing of it is kept."""
     boards, chances = np.empty((0, 26), np.int8), np.empty((0, 5), np.float32)
     return Turns(boards, np.empty((0, 2), np.int8), boards, chances, np.empty(0, np.int8))
 

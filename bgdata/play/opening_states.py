@@ -26,10 +26,10 @@ class StatePlayer(Protocol):
     """Plays and evaluates, as `LookaheadPlayer` and `NetworkPlayer` do."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See `evaluation.player.Player`."""
+        """The positions after the chosen plays: see `evaluation.player.Player`."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See `evaluation.evaluator.Evaluator`."""
+        """Chances of boards int8[n, 26] and who says so: see `evaluation.evaluator.Evaluator`."""
 
 
 class FirstDoubles(NamedTuple):

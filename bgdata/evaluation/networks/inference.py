@@ -65,7 +65,7 @@ SHAPE_COLUMNS = 5  # of a row of shapes before the sizes of the layers
 
 @kernel(borrows=True)
 def network_at(networks: Networks, which: int) -> NetworkArrays:
-    """One network."""
+    """The network at a place of NETWORK_CLASSES: views of its part of the arrays."""
     shape = networks.shapes[which]
     sizes = shape[SHAPE_COLUMNS : SHAPE_COLUMNS + shape[4]]
     return NetworkArrays(shape[0], shape[1], sizes, networks.weights[shape[2] :], networks.biases[shape[3] :])

@@ -35,7 +35,7 @@ _TESAURO_198, _RACE, _CONTACT = int(InputSet.TESAURO_198), int(InputSet.RACE), i
 
 
 def input_count(input_set: InputSet) -> int:
-    """Inputs in all."""
+    """How many inputs an input set has: those of the points, then the extras."""
     return POINT_INPUTS + EXTRAS[input_set]
 
 

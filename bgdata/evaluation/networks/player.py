@@ -56,11 +56,11 @@ class NetworkPlayer:
         return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """Chances of boards int8[n, 26] and who says so: see `evaluator.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """See player.Player."""
+        """The positions after the chosen plays: see `player.Player`."""
         legal = board_array(boards)
         return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))
 

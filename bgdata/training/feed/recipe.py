@@ -83,7 +83,7 @@ class FeedRecipe:
         return input_set
 
     def record(self) -> dict[str, Any]:
-        """As JSON."""
+        """The fields as JSON, for states and manifests; `from_record` reads them back."""
         return asdict(self)
 
     @classmethod
