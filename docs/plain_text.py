@@ -48,7 +48,10 @@ def code_block(block: list[str]) -> Iterator[str]:
 def escaped(text: str) -> str:
     """Text in which only `code` is markup."""
     pieces = CODE.split(text)  # outside and inside of code in turn
-    return "".join(f"``{piece.strip()}``" if at % 2 else MARKUP.sub(r"\\\1", piece) for at, piece in enumerate(pieces))
+    pieces[::2] = [MARKUP.sub(r"\\\1", piece) for piece in pieces[::2]]
+    pieces[1::2] = [f"``{piece.strip()}``" for piece in pieces[1::2]]
+    pieces[2::2] = [f"\\ {piece}" if piece[:1].isalnum() else piece for piece in pieces[2::2]]  # `Executor`s
+    return "".join(pieces)
 
 
 def of_docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001
