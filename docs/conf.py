@@ -19,7 +19,7 @@ from docs import plain_text, reference_pages  # noqa: E402
 
 project = "bgdata"
 author = "the bgdata developers"
-copyright = "the bgdata developers. Code: MIT. Tables: CC0"  # noqa: A001
+copyright = "the bgdata developers. Code: MIT. Tables: CC0"
 version = release = version_of("bgdata")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]

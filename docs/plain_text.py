@@ -3,6 +3,7 @@ into the other, so that no star, bar or underscore of theirs is taken for markup
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from itertools import groupby
@@ -40,7 +41,7 @@ def code_block(block: list[str]) -> Iterator[str]:
     """Lines that are shown as they are."""
     yield ".. code-block:: text"
     yield ""
-    kept = [line for line in block if line != "\b"]
+    kept = [line for line in block if line.strip(" \b")]
     margin = min(len(line) - len(line.lstrip()) for line in kept)
     yield from (f"   {line[margin:]}" for line in kept)
 
@@ -66,7 +67,7 @@ def skips_member(app: Any, what: str, name: str, thing: Any, is_skipped: bool, o
 
 def of_help(app: Any, context: Any, lines: list[str]) -> None:  # noqa: ARG001
     """Hook of sphinx-click: the help of a command."""
-    lines[:] = rst(context.command.help or "")
+    lines[:] = rst(inspect.cleandoc(context.command.help or ""))
 
 
 def of_options(app: Any, context: Any, lines: list[str]) -> None:  # noqa: ARG001

@@ -65,19 +65,20 @@ def command_pages() -> Pages:
 
 
 COMMANDS = """\
-`bgdata --help` lists the commands, `bgdata COMMAND --help` explains one; these pages say the same. `--warehouse DIR` stands before or
-after any command, and the variable `BGDATA_WAREHOUSE` names the folder where no option does. `--debug` shows tracebacks.
+`bgdata --help` lists the commands, `bgdata COMMAND --help` explains one; these pages say the same. `--warehouse DIR`
+stands before or after any command, and the variable `BGDATA_WAREHOUSE` names the folder where no option does.
+`--debug` shows tracebacks.
 
-Data go to standard output, everything else to standard error. Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage,
-130 interrupted, 141 nobody reads the output.
+Data go to standard output, everything else to standard error. Exit codes: 0 done, 1 failed or found to differ, 2
+wrong usage, 130 interrupted, 141 nobody reads the output.
 """
 
 
 def command_page(section: str, names: Iterable[str]) -> str:
     """The commands of a section."""
-    lines = heading(f"Commands: {section}", "=")
+    lines = heading(section.capitalize(), "=")
     for name in names:
-        lines += [*heading(f"bgdata {name}", "-"), f".. click:: docs.reference_pages:{name}", f"   :prog: bgdata {name}"]
+        lines += [f".. click:: docs.reference_pages:{name}", f"   :prog: bgdata {name}"]
         lines += ["   :nested: full", ""]
     return "\n".join(lines)
 
@@ -102,8 +103,9 @@ def module_pages() -> Pages:
 
 PUBLIC = "public.rst"
 PYTHON = """\
-The names that `import bgdata` offers are the ones to begin with. Below them is every package, module by module, from its docstrings.
-Importing `bgdata` loads nothing else; DuckDB, PyArrow, Numba and Prefect are loaded when they are needed.
+The names that `import bgdata` offers are the ones to begin with. Below them is every package, module by module, from
+its docstrings. Importing `bgdata` loads nothing else; DuckDB, PyArrow, Numba and Prefect are loaded when they are
+needed.
 """
 
 
@@ -147,18 +149,19 @@ def table_pages() -> Pages:
 def tables_index(kinds: Iterable[Dataset[Any]]) -> str:
     """What there is, in one table."""
     rows = [(f"[{kind.name}]({kind.name}.md)", tables_of(kind), kind.summary) for kind in kinds]
-    text = TABLES + markdown_table(("kind of dataset", "tables", "a row of the first"), rows)
+    text = TABLES + "\n" + markdown_table(("kind of dataset", "tables", "a row of the first"), rows)
     return index_page("Tables", text, ["views", "macros", *(kind.name for kind in kinds)], is_listed=False)
 
 
 TABLES = """\
-Every kind of dataset declares its tables: columns with type, unit and meaning, what a row is, and what must hold in all of them. These
-pages are made from the declarations, as the comments of the SQL catalog and the metadata of the Parquet files are. `bgdata explain NAME`
-prints the same. Beside them the catalog has [views](views.md), which join and summarise, and [macros](macros.md), the formulas.
+Every kind of dataset declares its tables: columns with type, unit and meaning, what a row is, and what must hold in
+all of them. These pages are made from the declarations, as the comments of the SQL catalog and the metadata of the
+Parquet files are. `bgdata explain NAME` prints the same. Beside them the catalog has [views](views.md), which join
+and summarise, and [macros](macros.md), the formulas.
 
-Each table is one view over all of its {term}`variants <variant>`, with a first column `variant`; each variant has a view of its own too, such as
-`bearoff_two_sided_6x9`. A *shared* table is filled by several kinds, and has a column `dataset` before it.
-
+Each table is one view over all of its {term}`variants <variant>`, with a first column `variant`; each variant has a
+view of its own too, such as `bearoff_two_sided_6x9`. A *shared* table is filled by several kinds, and has a column
+`dataset` before it.
 """
 
 
@@ -175,18 +178,19 @@ def kind_page(kind: Dataset[Any]) -> str:
     if kind.takes_files:
         facts.append(("imported", f"`bgdata import {kind.name} FILE...`"))
     text = f"# {kind.name}\n\n{kind.summary}\n\n" + "".join(f"* **{name}**: {value}\n" for name, value in facts)
-    text += "".join(shape_text(shape) for shape in kind.tables)
+    text += "".join(shape_text(shape, is_main=shape == kind.tables[0]) for shape in kind.tables)
     if kind.arrays:
         arrays = [(f"`{each.name}`", each.dtype, f"[{each.axes}]", each.meaning) for each in kind.arrays]
         text += "\n## Flat arrays\n\n" + markdown_table(("array", "type", "axes", "what it holds"), arrays)
     return text + parameters_text(kind)
 
 
-def shape_text(shape: TableShape) -> str:
+def shape_text(shape: TableShape, *, is_main: bool) -> str:
     """A table: what a row is, its columns, and the SQL checks."""
     shared = " Shared with other kinds: it has a column `dataset`." if shape.shared else ""
     columns = [(f"`{each.name}`", each.type, each.unit, each.meaning) for each in shape.columns]
-    text = f"\n## Table {shape.name}\n\n{shape.summary}\n\n{shape.row}{shared}\n\n"
+    summary = "" if is_main else f"{shape.summary}\n\n"  # that of the main table is the kind's
+    text = f"\n## Table {shape.name}\n\n{summary}{shape.row}{shared}\n\n"
     text += markdown_table(("column", "type", "unit", "meaning"), columns)
     claims = list(claims_of(shape))
     return text + "".join(["\nChecked in every row:\n\n", *(f"* {each}\n" for each in claims)] if claims else [])
@@ -226,8 +230,8 @@ def views_page(catalog: duckdb.DuckDBPyConnection, tables: set[str]) -> str:
 
 
 VIEWS = """\
-Views join tables and sum them up. They hold no data: `bgdata explain NAME` says which tables a view reads. A unit stands in brackets at
-the end of a meaning.
+Views join tables and sum them up. They hold no data: `bgdata explain NAME` says which tables a view reads. A unit
+stands in brackets at the end of a meaning.
 """
 VIEW_HEAD = ("column", "type", "meaning")
 
@@ -235,7 +239,8 @@ VIEW_HEAD = ("column", "type", "meaning")
 def view_columns(catalog: duckdb.DuckDBPyConnection, name: str) -> list[tuple[str, ...]]:
     """Columns of a view."""
     rows = catalog.execute(
-        "select column_name, data_type, comment from duckdb_columns() where table_name = ? order by column_index", [name]
+        "select column_name, data_type, comment from duckdb_columns() where table_name = ? order by column_index",
+        [name],
     ).fetchall()
     return [(f"`{column}`", kind, comment or "") for column, kind, comment in rows]
 
@@ -251,8 +256,8 @@ def macros_page(catalog: duckdb.DuckDBPyConnection) -> str:
 
 
 MACROS = """\
-Formulas that every DuckDB client can call. Points lists have the ace point first; lists of chances begin at 0 rolls; a board is the list of
-26 integers that is described in [positions](../positions.md).
+Formulas that every DuckDB client can call. Points lists have the ace point first; lists of chances begin at 0 rolls;
+a board is the list of 26 integers that is described in [positions](../positions.md).
 """
 
 
@@ -267,7 +272,11 @@ def heading(title: str, line: str) -> list[str]:
 def index_page(title: str, text: str, names: Iterable[str], *, is_listed: bool = True) -> str:
     """A page that leads to others of its folder."""
     hidden = "" if is_listed else ":hidden:\n"
-    return f"# {title}\n\n{text}\n```{{toctree}}\n:maxdepth: 1\n{hidden}\n" + "".join(f"{each}\n" for each in names) + "```\n"
+    return (
+        f"# {title}\n\n{text}\n```{{toctree}}\n:maxdepth: 1\n{hidden}\n"
+        + "".join(f"{each}\n" for each in names)
+        + "```\n"
+    )
 
 
 def markdown_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -280,5 +289,3 @@ def cell(text: str) -> str:
     """Text that cannot end its cell, nor begin markup that nobody meant."""
     text = text.replace("|", "\\|").replace("\n", " ")
     return text if text.startswith(("`", "[", "-")) else text.replace("*", "\\*").replace("<", "&lt;")
-
-
