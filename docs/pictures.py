@@ -12,6 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
+from bgdata.equity.janowski import janowski_equities, live_points
+
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
 CATALOG = HERE.parent / "warehouse" / "catalog.duckdb"
@@ -87,6 +89,25 @@ def draw_rooms() -> None:
     figure.savefig(IMAGES / "rooms.png", dpi=110)
 
 
+def draw_cube_models() -> None:
+    """Equity of a centered cube by the models, with gammons (W = 1.25, L = 1.25) and without the Jacoby rule."""
+    win = np.linspace(0, 1, 401)
+    figure, axes = plt.subplots(figsize=(6.6, 4.2), layout="constrained")
+    for index, name, colour in (
+        (0.0, "dead cube", "#506070"),
+        (0.7, "Janowski, 0.7", "#c0402f"),
+        (1.0, "live cube", "#298c99"),
+    ):
+        axes.plot(win, janowski_equities(win, 1.25, 1.25, cube_life_index=index), label=name, color=colour)
+    for point, name in zip(live_points(1.25, 1.25), ("take point", "cash point"), strict=True):
+        axes.axvline(point, color="#b0b8c0", lw=0.8)
+        axes.text(point, -1.22, f" {name}", fontsize=9, color="#506070")
+    axes.set(xlabel="winning chance of the player on roll", ylabel="equity (points per unit cube)", xlim=(0, 1))
+    axes.set_title("A centered cube: dead, live, and between", fontsize=11)
+    axes.legend(frameon=False, loc="upper left")
+    figure.savefig(IMAGES / "cube_models.png", dpi=120)
+
+
 def draw_error(connection: duckdb.DuckDBPyConnection) -> None:
     """How far two one-sided tables are from the truth, and on which side of it, by the pips of both sides."""
     rows = connection.sql(ERROR_BY_PIPS).fetchnumpy()
@@ -121,6 +142,7 @@ def draw_actions(connection: duckdb.DuckDBPyConnection) -> None:
 
 if __name__ == "__main__":
     draw_rooms()
+    draw_cube_models()
     with duckdb.connect(str(CATALOG), read_only=True) as catalog:
         draw_error(catalog)
         draw_actions(catalog)
