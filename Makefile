@@ -63,7 +63,7 @@ docs: $(DOCS)  ## build the site in docs/_build/html; warnings are errors
 	@echo "open docs/_build/html/index.html"
 
 # extras stay named, which pip needs where it takes the place of uv
-COMPILE = uv pip compile --quiet --universal --no-strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11
+COMPILE = $(firstword $(wildcard $(BIN)/uv) uv) pip compile --quiet --universal --no-strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11
 
 lock:  ## resolve the requirements*.lock files anew (needs uv)
 	@$(COMPILE) --group install pyproject.toml -o $(LOCK)

@@ -202,8 +202,8 @@ def rollout(
       bgdata rollout 4HPwATDgc/ABMA 31 --plays 3 --until 0.005
     """
     from bgdata.commands.rollout import print_rollout
-    from bgdata.evaluation.named_network import KIND, open_network_player
-    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.evaluation.networks.named import KIND, open_network_player
+    from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.kernel import threads as run_on
 
     player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse)

@@ -64,7 +64,7 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
       bgdata eval CgAAEAEAAAAAAA --format json
     """
     from bgdata.commands.evaluate import print_evaluation
-    from bgdata.evaluation.named_network import map_player
+    from bgdata.evaluation.networks.named import map_player
 
     print_evaluation(map_player(warehouse, network, ply), position, form)
 
@@ -88,7 +88,7 @@ def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, pl
       bgdata hint 4HPwATDgc/ABMA 31 --ply 2 --plays 4
     """
     from bgdata.commands.evaluate import print_hint
-    from bgdata.evaluation.named_network import map_player
+    from bgdata.evaluation.networks.named import map_player
 
     print_hint(map_player(warehouse, network, ply), position, roll, plays, form)
 
@@ -114,7 +114,7 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
       bgdata play --watch pubeval --seed 3 --save game.mat
     """
     from bgdata.commands.play import play_game, save_game, watch_game
-    from bgdata.evaluation.named_network import map_player
+    from bgdata.evaluation.networks.named import map_player
     from bgdata.evaluation.player import open_player
 
     player = map_player(warehouse, network, ply)
@@ -319,7 +319,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     eval` prints. Equities are points per unit cube, in a match match winning chances (mwc).
     """
     from bgdata.commands.cube import print_cube
-    from bgdata.evaluation.named_network import map_player
+    from bgdata.evaluation.networks.named import map_player
 
     print_cube(map_player(warehouse, network, ply), warehouse, position, options, form)
 

@@ -10,15 +10,19 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import pickle
 import re
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core import event as numba_event
+from numba.core import serialize
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numpy.typing import NDArray
 
 from bgdata.process import compilation
@@ -28,6 +32,7 @@ Array = NDArray[Any]
 prange = numba.prange
 config: Any = numba.config
 events: Any = numba_event
+pickled: Any = serialize.dumps
 _PACKAGE = Path(__file__).parent
 # an import at the top of a module, where its kernels can see what it names: `from a.b import c, d` or `import a.b`
 _IMPORT = re.compile(
@@ -110,7 +115,7 @@ def module_cache(module: Path) -> Path:
 
 @functools.cache
 def can_cache() -> bool:
-    """Whether compiled kernels can be kept: Numba itself would fall back to folders without a fingerprint."""
+    """Whether compiled kernels can be kept: a folder for them can be made and written."""
     try:
         kernel_cache().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=kernel_cache()):
@@ -119,15 +124,50 @@ def can_cache() -> bool:
         return False
 
 
-@contextmanager
-def _cache_folder(module: Path) -> Iterator[None]:
-    """Point Numba at the module's cache while one kernel is decorated, and leave other users of Numba alone."""
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(module_cache(module))
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
+class _Result(CompileResultCacheImpl):
+    """How Numba makes a compiled function bytes and back; where they are kept is `_Cache`'s business."""
+
+    def __init__(self) -> None:
+        pass
+
+
+class _Cache(FunctionCache):
+    """Compiled specialisations of one kernel: a file for each, named by all that its machine code depends on.
+
+    Numba's own cache numbers its files in an index, and knows functions by the path of their source. Two processes that
+    compile the same kernel for other types at the same time could then take the same number, and a copy of the package
+    would compile everything anew. Here files are named by what is in them: writers cannot meet, and copies share them.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._py_func = function
+        self._impl = _Result()
+        self._cache_path = str(module_cache(Path(function.__code__.co_filename)))
+        self._enabled = True
+
+    def _file(self, signature: Any, codegen: Any) -> Path:
+        """The file of one specialisation on one kind of processor."""
+        index_key: Any = self._index_key
+        key = (numba.__version__, sys.version_info[:2], *index_key(signature, codegen))
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:20]
+        return Path(self._cache_path) / f"{self._py_func.__qualname__}-{digest}.nbc"
+
+    def _load_overload(self, signature: Any, target: Any) -> Any:
+        try:
+            content = self._file(signature, target.codegen()).read_bytes()
+        except OSError:
+            return None
+        return self._impl.rebuild(target, pickle.loads(content))
+
+    def _save_overload(self, signature: Any, compiled: Any) -> None:
+        if not self._impl.check_cachable(compiled):
+            return
+        file = self._file(signature, compiled.codegen)
+        with suppress(OSError):  # a full disk takes nothing away but time
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as aside:
+                aside.write(pickled(self._impl.reduce(compiled)))
+            Path(aside.name).replace(file)
 
 
 class _Listener(events.Listener):  # type: ignore[misc]
@@ -156,9 +196,10 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
             options["inline"] = "always"
         if borrows:
             options["_nrt"] = False
-        # where no folder can be written, every process compiles anew
-        with _cache_folder(Path(function.__code__.co_filename)):
-            return numba.njit(cache=can_cache(), **options)(function)  # type: ignore[no-any-return]
+        dispatcher = numba.njit(**options)(function)
+        if can_cache():  # where no folder can be written, every process compiles anew
+            dispatcher._cache = _Cache(function)
+        return dispatcher  # type: ignore[no-any-return]
 
     return decorate
 

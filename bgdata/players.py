@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bgdata import Folder, all_kinds, open_warehouse
-from bgdata.evaluation.mapped_player import MappedPlayer
-from bgdata.evaluation.named_network import map_player
+from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.networks.named import map_player
 
 all_kinds()  # loaded here, so that opening is quick
 

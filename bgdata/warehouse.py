@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bgdata.store import warehouse
 
 if TYPE_CHECKING:
-    from bgdata.training.feed import Feed
+    from bgdata.training.feed.feed import Feed
 
 
 class Warehouse(warehouse.Warehouse):
@@ -46,7 +46,7 @@ class Warehouse(warehouse.Warehouse):
         Raises UsageError for what cannot be followed and for a state of other data, UnknownKindError,
         UnknownEncoderError, MissingTableError, and CheckFailedError for targets that are no chances.
         """
-        from bgdata.training.feed import open_feed
+        from bgdata.training.feed.feed import open_feed
 
         return open_feed(
             self, kind, split=split, seed=seed, batch_size=batch_size, features=features, strata=strata, guard=guard,

@@ -1,7 +1,7 @@
 """Takes versions that took long to compute into the package: `python -m docs.ship KIND/VARIANT... [--warehouse DIR]`.
 
 They take the place of all versions in their folder of the package, and of these kinds in warehouse/warehouse.lock; so
-networks are named with those that they started from. Say in evaluation/shipped_networks.py which of them plays as
+networks are named with those that they started from. Say in evaluation/networks/shipped.py which of them plays as
 `network`, and commit all; then the lock again after `make build` and `bgdata lock`: what the network plays (selfplay)
 follows it. So do the benchmarks (rollout_decisions) and studies of the cube (cube_studies), which are taken out before,
 made and shipped anew, else `make build` computes them. Scores of networks that the warehouse has (`bgdata benchmark
@@ -25,9 +25,9 @@ import bgdata
 from bgdata.datasets import cube_studies, rollout_decisions
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
-from bgdata.evaluation.measured import Score, recorded_name, scores_in, shipped_scores, write_file
-from bgdata.evaluation.network_player import MappedNetwork
-from bgdata.evaluation.shipped_networks import KINDS, SHIPPED
+from bgdata.evaluation.networks.measured import Score, recorded_name, scores_in, shipped_scores, write_file
+from bgdata.evaluation.networks.player import MappedNetwork
+from bgdata.evaluation.networks.shipped import KINDS, SHIPPED
 from bgdata.store.build import write_tables
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
 from bgdata.store.manifest import FILE_NAME, FileEntry

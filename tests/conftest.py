@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import bgdata
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.store.dataset import Dataset, ImportedDataset
 from bgdata.store.warehouse import Warehouse

@@ -76,7 +76,7 @@ MAY_IMPORT = {
     },
     "bgdata.formats": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.bearoff.index", "bgdata.process"},
     "bgdata.store": {"bgdata.errors", "bgdata.process"},  # knows no backgammon
-    "bgdata.sql": {"bgdata.bearoff.index", "bgdata.game"},
+    "bgdata.sql_functions": {"bgdata.bearoff.index", "bgdata.game"},
     "bgdata.datasets": {
         "bgdata.errors",
         "bgdata.kernel",
@@ -113,15 +113,21 @@ MAY_IMPORT = {
 EXCEPTIONS = {
     ("bgdata.store.build", "bgdata.kernel"): "manifests record the fingerprint of the kernels",
     ("bgdata", "bgdata.players.open_player"): "named lazily: importing bgdata loads NumPy alone",
-    ("bgdata.store.catalog", "bgdata.sql.functions"): "connections get the vectorised position functions",
+    ("bgdata.store.catalog", "bgdata.sql_functions"): "connections get the vectorised position functions",
 }
 EXCEPTION_CLASSES = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
 # other people's packages, by the modules of ours that may import them
 ONLY_IN = {
     "numba": {"bgdata.kernel"},
     "prefect": {"pipelines"},
-    "pyarrow": {"bgdata.store.parquet", "bgdata.sql", "bgdata.datasets", "bgdata.store.dataset", "bgdata.commands"},
-    "duckdb": {"bgdata.store", "bgdata.sql", "bgdata.commands"},
+    "pyarrow": {
+        "bgdata.store.parquet",
+        "bgdata.sql_functions",
+        "bgdata.datasets",
+        "bgdata.store.dataset",
+        "bgdata.commands",
+    },
+    "duckdb": {"bgdata.store", "bgdata.sql_functions", "bgdata.commands"},
     "click": {
         "bgdata.cli",
         "bgdata.cli_bearoff",
@@ -135,7 +141,7 @@ ONLY_IN = {
     "matplotlib": {"bgdata.commands"},
     "rich": {"bgdata.commands"},
     "psutil": {"bgdata.process", "bgdata.store"},
-    "torch": {"bgdata.training.feed_torch", "bgdata.training.supervised_torch"},
+    "torch": {"bgdata.training.feed.torch", "bgdata.training.supervised.torch_trainer"},
 }
 
 
@@ -212,12 +218,12 @@ def test_imports_run_one_way() -> None:
         ("bgdata.store.table", "bgdata.kernel.kernel"),
         ("bgdata.game.position", "bgdata.store.table"),
         ("bgdata.bearoff.tables", "bgdata.store.catalog"),
-        ("bgdata.bearoff.tables", "bgdata.datasets._race"),
+        ("bgdata.bearoff.tables", "bgdata.datasets.common.race"),
         ("bgdata.formats.gnubg_bearoff", "bgdata.bearoff.tables"),
-        ("bgdata.datasets._race", "bgdata.cli"),
+        ("bgdata.datasets.common.race", "bgdata.cli"),
         ("bgdata.errors", "bgdata.kernel"),
         ("bgdata", "bgdata.commands.probe"),
-        ("bgdata", "bgdata.evaluation.mapped_player"),
+        ("bgdata", "bgdata.evaluation.lookahead_player"),
         ("bgdata.cli", "pipelines.build"),
     ],
 )

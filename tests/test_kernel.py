@@ -137,6 +137,32 @@ def test_changed_kernels_are_compiled_anew_with_all_that_call_them(calling: Path
     assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], TRIPLES)
 
 
+def test_a_copy_of_the_package_finds_the_same_compiled_kernels(calling: Path, tmp_path: Path) -> None:
+    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)
+    copy = tmp_path / "elsewhere" / "bgdata"
+    shutil.copytree(calling, copy)
+    assert run(copy, tmp_path / "cache") == ([[1, 0], [1, 0]], DOUBLES)
+
+
+def test_processes_that_compile_for_other_types_at_once_keep_both(calling: Path, tmp_path: Path) -> None:
+    """Numba's own cache numbers files in an index, which one process would take from the other."""
+    variables = os.environ | {"BGDATA_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(calling.parent)}
+    script = (
+        "import sys, numpy as np; from bgdata import outer; values = np.arange(5, dtype=sys.argv[1]); "
+        "outer.fill_doubles(values, values); print(*values.tolist(), sum(outer.fill_doubles.stats.cache_hits.values()))"
+    )
+
+    def started(dtype: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", script, dtype], stdout=subprocess.PIPE, text=True, env=variables, cwd=calling.parent
+        )
+
+    dtypes = ("int8", "int16", "int32", "int64")
+    for hits in (0, 1):
+        for process in [started(dtype) for dtype in dtypes]:
+            assert process.communicate(timeout=600)[0].split() == ["0", "2", "4", "6", "8", str(hits)]
+
+
 @pytest.mark.parametrize("source", ["other.py", "errors.py", "game/dice.py"])
 def test_kernels_that_cannot_reach_a_change_are_not_compiled_anew(calling: Path, tmp_path: Path, source: str) -> None:
     assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)

@@ -14,7 +14,7 @@ from bgdata.datasets.network import DATASET
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
 from bgdata.errors import CheckFailedError, DigestMismatchError, MissingTableError, UsageError
-from bgdata.evaluation.shipped_networks import KINDS
+from bgdata.evaluation.networks.shipped import KINDS
 from bgdata.store.lockfile import load_lock
 from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file

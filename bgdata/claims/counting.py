@@ -104,7 +104,7 @@ def matches_without_hedging(chance: float, coin: float) -> float:
 
 def escape_patterns() -> int:
     """How many patterns of points our table of escaping rolls has."""
-    from bgdata.evaluation.escapes import escape_counts
+    from bgdata.evaluation.networks.escapes import escape_counts
 
     return len(escape_counts())
 

@@ -34,8 +34,8 @@ def volatility_percent(tables: Tables, games: str, network: str) -> Found:
 def win_chances(games: Table, network: Table) -> NDArray[np.float64]:
     """float64[turns]: cubeless winning chance of each turn's player on roll, by a network without tables."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.evaluation.network import open_networks
-    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.evaluation.networks.mapped import open_networks
+    from bgdata.evaluation.networks.player import NetworkPlayer
 
     player = NetworkPlayer(open_networks(network), BearoffEvaluator().arrays)
     return player.evaluate_many(games.array("turn_boards")).chances[:, 0].astype(np.float64)

@@ -16,8 +16,8 @@ from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.gnubg_benchmark import DATASET as BENCHMARK
 from bgdata.errors import MissingTableError
-from bgdata.evaluation.named_network import KIND as NETWORK
-from bgdata.evaluation.named_network import network_name
+from bgdata.evaluation.networks.named import KIND as NETWORK
+from bgdata.evaluation.networks.named import network_name
 from bgdata.evaluation.player import open_player
 from bgdata.store.names import quoted
 from bgdata.store.progress import Progress

@@ -15,8 +15,8 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from bgdata.equity.stored_met import KINDS as METS
 from bgdata.equity.stored_met import met_names
-from bgdata.evaluation.shipped_networks import KINDS as NETWORKS
-from bgdata.evaluation.shipped_networks import SHIPPED
+from bgdata.evaluation.networks.shipped import KINDS as NETWORKS
+from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.checks import SQL
 from bgdata.store.warehouse import Warehouse
 

@@ -16,7 +16,7 @@ from bgdata.equity.cube import CubeDecision, CubeRules, Method, Unit, describe_m
 from bgdata.equity.curves import NEVER, Points
 from bgdata.equity.doubling import Action
 from bgdata.errors import UsageError
-from bgdata.evaluation.mapped_player import Evaluation, MappedPlayer
+from bgdata.evaluation.lookahead_player import Evaluation, MappedPlayer
 from bgdata.game.board_text import format_board_text
 from bgdata.game.identifiers import closest_format, parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes

@@ -10,7 +10,7 @@ from bgdata.equity.cube import CubeDecision, CubeRules, Method
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import BgdataError
 from bgdata.evaluation.cube_tables import MatchBearoff
-from bgdata.evaluation.mapped_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import MappedPlayer
 from bgdata.game.match import Cube, MatchScore, Stakes
 from bgdata.game.position import Position
 from bgdata.store.table import Table

@@ -18,8 +18,8 @@ from bgdata.commands.chart_svg import Chart, Line, format_chart_svg
 from bgdata.commands.lineage import Ancestor, ancestors, label_rows
 from bgdata.commands.recipe_command import recipe_command
 from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.datasets.taught_network import CLASSES, best_epoch
-from bgdata.datasets.taught_network import DATASET as TAUGHT
+from bgdata.datasets.supervised_network import CLASSES, best_epoch
+from bgdata.datasets.supervised_network import DATASET as TAUGHT
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Column
 from bgdata.store.manifest import Manifest

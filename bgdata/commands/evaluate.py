@@ -9,7 +9,7 @@ import click
 from bgdata.commands.rows import write_rows
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.evaluator import Source
-from bgdata.evaluation.mapped_player import Evaluation, MappedPlayer, RankedPlay
+from bgdata.evaluation.lookahead_player import Evaluation, MappedPlayer, RankedPlay
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier

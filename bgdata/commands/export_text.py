@@ -30,7 +30,7 @@ def write_text(table: Table, form: str, output: Path) -> str:
 
 def write_training(arrays: Arrays, output: Path) -> None:
     """gnubg's training data, with the comments where there are any."""
-    from bgdata.datasets._columns import text_column
+    from bgdata.datasets.common.columns import text_column
     from bgdata.formats.gnubg_training import write_gnubg_training
 
     # rows of a second file may have no comment of their own: written, they stand below those of the first
@@ -66,7 +66,8 @@ def write_positions(arrays: Arrays, output: Path) -> None:
 
 def write_benchmark(arrays: Arrays, output: Path) -> None:
     """A gnubg benchmark file: as it was where it was imported, or of decisions that were rolled out here."""
-    from bgdata.datasets import _decision_file, gnubg_benchmark
+    from bgdata.datasets import gnubg_benchmark
+    from bgdata.datasets.common import decision_file as _decision_file
     from bgdata.formats.gnubg_benchmark_write import write_gnubg_benchmark
 
     is_imported = "decisions_lines" in arrays

@@ -66,6 +66,6 @@ def one_sided_rows(file: GnubgOneSided) -> pa.Table:
 
 def list_column(counts: np.ndarray) -> pa.Array:
     """Rows of 65535ths as lists of chances."""
-    from bgdata.datasets._columns import fixed_lists
+    from bgdata.datasets.common.columns import fixed_lists
 
     return fixed_lists((counts / np.float32(65535)).astype(np.float32))

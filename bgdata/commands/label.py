@@ -9,9 +9,9 @@ from bgdata.commands.referee import table_size
 from bgdata.commands.report import print_built, progress_bars
 from bgdata.commands.rollout import label_positions as label_by_rollouts
 from bgdata.commands.rollout import network_parameters
-from bgdata.datasets._sources import find_source
 from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
 from bgdata.datasets.bearoff_labels import BearoffParameters
+from bgdata.datasets.common.sources import find_source
 from bgdata.datasets.engine_labels import DATASET as ENGINES
 from bgdata.datasets.engine_labels import EngineParameters
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.datasets.taught_network import TaughtParameters
+from bgdata.datasets.supervised_network import TaughtParameters
 from bgdata.errors import MissingTableError
-from bgdata.evaluation.named_network import find_network
-from bgdata.evaluation.shipped_networks import KINDS
+from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.shipped import KINDS
 from bgdata.store.manifest import Manifest
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse

@@ -18,7 +18,7 @@ from bgdata.errors import InvalidGameError
 from bgdata.evaluation.player import open_player
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedTurn, replay
-from bgdata.play.luck import GameLuck, RecordedGame, Totals, game_luck, signs, totals
+from bgdata.play.luck.recorded import GameLuck, RecordedGame, Totals, game_luck, signs, totals
 from bgdata.store.warehouse import Warehouse
 
 NOTE = (

@@ -10,7 +10,7 @@ import numpy as np
 
 from bgdata.commands.figures import BLUE, GREY, RED, TEAL, new_figure, write_figure
 from bgdata.commands.luck import Analysed, running_totals
-from bgdata.play.luck import signs
+from bgdata.play.luck.recorded import signs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

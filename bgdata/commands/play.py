@@ -15,7 +15,7 @@ import numpy as np
 
 from bgdata.commands.evaluate import describe_plays
 from bgdata.errors import IllegalPlayError
-from bgdata.evaluation.mapped_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import MappedPlayer
 from bgdata.evaluation.player import Player
 from bgdata.formats import matches
 from bgdata.formats.lines import write_bytes

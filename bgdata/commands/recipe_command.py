@@ -9,7 +9,7 @@ from typing import Any
 from bgdata.commands.train_sl import RECIPE as TAUGHT_RECIPE
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters
-from bgdata.datasets.taught_network import TaughtParameters
+from bgdata.datasets.supervised_network import TaughtParameters
 from bgdata.store.manifest import Manifest
 
 BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options are not their names

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from bgdata.commands.referee import table_size
 from bgdata.commands.report import print_built, progress_bars
-from bgdata.datasets._sources import leads_to
+from bgdata.datasets.common.sources import leads_to
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.selfplay_labels import DATASET, LabelParameters

@@ -12,14 +12,14 @@ import numpy as np
 from bgdata.commands.kept_rollout import kept_rollout
 from bgdata.commands.report import print_built, progress_bars
 from bgdata.commands.rows import write_rows
-from bgdata.datasets._rollouts import RollerParameters
-from bgdata.datasets._sources import find_source
+from bgdata.datasets.common.rollouts import RollerParameters
+from bgdata.datasets.common.sources import find_source
 from bgdata.datasets.rollout_labels import DATASET as LABELS
 from bgdata.datasets.rollout_labels import LabelParameters
 from bgdata.evaluation.chances import CHANCES
-from bgdata.evaluation.named_network import KIND, find_network
-from bgdata.evaluation.network_player import NetworkPlayer
-from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK, SHIPPED
+from bgdata.evaluation.networks.named import KIND, find_network
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.game.board_text import format_board_text
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import Roll, parse_roll

@@ -12,9 +12,9 @@ from bgdata.commands.benchmark import full_name, series_parameters, sets_there
 from bgdata.commands.query import run_query
 from bgdata.commands.referee import table_size
 from bgdata.commands.report import progress_bars
-from bgdata.datasets._measures import UNITS
 from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.datasets.benchmark_scores import ScoreParameters
+from bgdata.datasets.common.measures import UNITS
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.referee_scores import DATASET as REFEREE
@@ -25,7 +25,7 @@ from bgdata.datasets.selfplay import DATASET as SELF_PLAY
 from bgdata.datasets.selfplay import PLAYERS as SELF_PLAYERS
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
-from bgdata.evaluation.named_network import KIND as NETWORK
+from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Parameters
 from bgdata.store.names import quoted

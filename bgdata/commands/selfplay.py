@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bgdata.commands.report import print_built, progress_bars
-from bgdata.datasets._cube_players import CubePlayerParameters
+from bgdata.datasets.common.cube_players import CubePlayerParameters
 from bgdata.datasets.cubeful_selfplay import DATASET as CUBEFUL
 from bgdata.datasets.cubeful_selfplay import CubefulParameters
 from bgdata.datasets.selfplay import DATASET, SelfPlayParameters
 from bgdata.errors import UsageError, shown
-from bgdata.evaluation.named_network import KIND, find_network
+from bgdata.evaluation.networks.named import KIND, find_network
 from bgdata.evaluation.player import open_player
 from bgdata.store.executors import open_executor
 from bgdata.store.warehouse import Warehouse

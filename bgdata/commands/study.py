@@ -13,8 +13,8 @@ from bgdata.commands.report import progress_bars
 from bgdata.commands.rows import Row, write_rows
 from bgdata.commands.selfplay import network_of
 from bgdata.commands.study_plot import Series, draw_study
-from bgdata.datasets._columns import text_column
-from bgdata.datasets._cube_arms import NAMES
+from bgdata.datasets.common.columns import text_column
+from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.datasets.cube_studies import DATASET, HEDGED, StudyParameters
 from bgdata.store.executors import open_executor
 from bgdata.store.table import Table

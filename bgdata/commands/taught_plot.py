@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bgdata.commands.figures import BLUE, GREY, RED, TEAL, new_figure, write_figure
-from bgdata.datasets.taught_network import CLASSES, best_epoch
+from bgdata.datasets.supervised_network import CLASSES, best_epoch
 from bgdata.store.arrays import Array
 from bgdata.store.table import Table
 

@@ -13,10 +13,10 @@ from bgdata.commands import report
 from bgdata.commands.completion import complete_networks, complete_players
 from bgdata.commands.options import force_option, format_option, output_option, threads_option
 from bgdata.commands.train_sl import sl
-from bgdata.datasets._networks import known_network, pinned
+from bgdata.datasets.common.networks import known_network, pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters, described
-from bgdata.datasets.taught_network import DATASET as TAUGHT
+from bgdata.datasets.supervised_network import DATASET as TAUGHT
 from bgdata.errors import UsageError, shown
 from bgdata.store.warehouse import Warehouse
 
@@ -88,7 +88,7 @@ def td(
     On from the network that comes with bgdata, with more hidden units:
       bgdata train td wide --start network --hidden 400 --crashed-hidden 200 --rate 0.02 --last-rate 0.001
     """
-    from bgdata.evaluation.named_network import find_network
+    from bgdata.evaluation.networks.named import find_network
     from bgdata.kernel import threads as run_on
 
     known = known_network(name)
@@ -120,7 +120,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     from bgdata.commands.curve_page import write_page
     from bgdata.commands.plot import draw_curve
     from bgdata.commands.taught_plot import draw_taught_curve
-    from bgdata.evaluation.named_network import KIND, find_network
+    from bgdata.evaluation.networks.named import KIND, find_network
 
     is_page = page or (output is not None and output.suffix in (".html", ".htm"))
     if page and output and output.suffix == ".png":

@@ -11,15 +11,15 @@ import click
 from bgdata.commands import report
 from bgdata.commands.completion import complete_networks, complete_players, complete_tables
 from bgdata.commands.options import force_option, format_option, threads_option
-from bgdata.datasets._networks import pinned
+from bgdata.datasets.common.networks import pinned
 from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.datasets.taught_network import DATASET as TAUGHT
-from bgdata.datasets.taught_network import TaughtParameters, best_epoch, described
+from bgdata.datasets.supervised_network import DATASET as TAUGHT
+from bgdata.datasets.supervised_network import TaughtParameters, best_epoch, described
 from bgdata.errors import UsageError, shown
-from bgdata.evaluation.shipped_networks import SHIPPED
+from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
-from bgdata.training.supervised_recipe import CHOICES
+from bgdata.training.supervised.recipe import CHOICES
 
 RECIPE = {  # what each parameter of the recipe does
     "epochs": "Times that the labels are gone through.",
@@ -119,10 +119,10 @@ def chosen_parameters(
 ) -> TaughtParameters:
     """The recipe, with the versions that names stand for now. Raises UsageError, MissingTableError, or
     UnknownPlayerError."""
-    from bgdata.evaluation.named_network import find_network
-    from bgdata.evaluation.network import open_networks
-    from bgdata.training.feed_versions import benchmark_versions
-    from bgdata.training.supervised_start import feature_names
+    from bgdata.evaluation.networks.mapped import open_networks
+    from bgdata.evaluation.networks.named import find_network
+    from bgdata.training.feed.versions import benchmark_versions
+    from bgdata.training.supervised.start import feature_names
 
     if (SHIPPED / name).is_dir() or name in warehouse.variants(NETWORK.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {shown(name)}")
@@ -143,14 +143,14 @@ def found_platform(trainer: str, device: str) -> str:
     UsageError for a device that is not there."""
     if trainer != "torch":
         return ""
-    from bgdata.training.supervised_torch import platform_name
+    from bgdata.training.supervised.torch_trainer import platform_name
 
     return platform_name(device)
 
 
 def pinned_labels(warehouse: Warehouse, text: str) -> str:
     """`KIND/VARIANT/VERSION:WEIGHT`, + between versions, that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for."""
-    from bgdata.training.feed_versions import labelled_versions
+    from bgdata.training.feed.versions import labelled_versions
 
     place, _, weight = text.partition(":")
     try:

@@ -8,18 +8,18 @@ from bgdata.commands.report import progress_bars
 from bgdata.commands.rollout import network_parameters
 from bgdata.commands.score import PUBEVAL, Amount, build_scores, opponent_of, score_lines
 from bgdata.commands.train_sl import RECIPE, chosen_parameters
-from bgdata.datasets._sources import find_source
+from bgdata.datasets.common.sources import find_source
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.lookahead_labels import LookaheadParameters
 from bgdata.datasets.play_sample import DATASET as PLAYS
 from bgdata.datasets.play_sample import PlaySampleParameters
 from bgdata.datasets.selfplay import DATASET as CORPORA
 from bgdata.datasets.selfplay import SelfPlayParameters
-from bgdata.datasets.taught_network import DATASET as NETWORKS
-from bgdata.datasets.taught_network import TaughtParameters
+from bgdata.datasets.supervised_network import DATASET as NETWORKS
+from bgdata.datasets.supervised_network import TaughtParameters
 from bgdata.errors import UsageError
-from bgdata.evaluation.named_network import KIND as NETWORK
-from bgdata.evaluation.named_network import find_network, network_name
+from bgdata.evaluation.networks.named import KIND as NETWORK
+from bgdata.evaluation.networks.named import find_network, network_name
 from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Parameters
 from bgdata.store.table import Table

@@ -10,9 +10,9 @@ import numpy as np
 
 from bgdata.bearoff.index import MAX_POINTS, layout_count
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.datasets._columns import decoded
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import ROUNDED_GROUP_ROWS, TwoSidedParameters, error_bound
+from bgdata.datasets.common.columns import decoded
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import comb
 
 from bgdata.bearoff.index import MAX_CHECKERS
-from bgdata.datasets._race import POSITION_COLUMNS, RaceDataset, RaceParameters
+from bgdata.datasets.common.race import POSITION_COLUMNS, RaceDataset, RaceParameters
 from bgdata.store.dataset import Column
 
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._columns import (
+from bgdata.datasets.bearoff_one_sided import DATASET as ONE_SIDED
+from bgdata.datasets.bearoff_two_sided import DATASET as TWO_SIDED
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
+from bgdata.datasets.common.columns import (
     CHANCE_COLUMNS,
     CLASS_COLUMN,
     POSITION_COLUMNS,
@@ -17,13 +20,10 @@ from bgdata.datasets._columns import (
     class_column,
     position_columns,
 )
-from bgdata.datasets._games import slices
-from bgdata.datasets._imports import CHANCES_ARRAY, POSITION_ARRAYS
-from bgdata.datasets._race import RaceParameters
-from bgdata.datasets._sources import SPLITS_ARRAY, split_column
-from bgdata.datasets.bearoff_one_sided import DATASET as ONE_SIDED
-from bgdata.datasets.bearoff_two_sided import DATASET as TWO_SIDED
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
+from bgdata.datasets.common.games import slices
+from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
+from bgdata.datasets.common.race import RaceParameters
+from bgdata.datasets.common.sources import SPLITS_ARRAY, split_column
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 

@@ -12,9 +12,9 @@ import numpy as np
 from bgdata.bearoff.index import MAX_POINTS, layout_count
 from bgdata.bearoff.match_states import MatchCube, start_states
 from bgdata.bearoff.match_table import STEPS, match_columns
-from bgdata.datasets._columns import constant, decoded, null_columns
-from bgdata.datasets._sources import variant_input, variant_recipe
 from bgdata.datasets.bearoff_two_sided import ROUNDED_GROUP_ROWS, is_rounded
+from bgdata.datasets.common.columns import constant, decoded, null_columns
+from bgdata.datasets.common.sources import variant_input, variant_recipe
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bgdata.datasets._race import POSITION_COLUMNS, RaceDataset, RaceParameters
+from bgdata.datasets.common.race import POSITION_COLUMNS, RaceDataset, RaceParameters
 from bgdata.store.dataset import Column
 
 

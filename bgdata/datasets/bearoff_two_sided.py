@@ -10,7 +10,7 @@ import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
 from bgdata.bearoff.tables import TwoSidedTable, equity_limit
-from bgdata.datasets._columns import decoded
+from bgdata.datasets.common.columns import decoded
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bgdata.datasets._columns import CLASS_COLUMN, class_column, position_columns
-from bgdata.datasets._players import check_player_name, player_slug
+from bgdata.datasets.common.columns import CLASS_COLUMN, class_column, position_columns
+from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters, sampled
@@ -18,10 +18,10 @@ from bgdata.store.names import is_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bgdata.play.benchmark import Decisions
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
-    from bgdata.training.benchmark import Decisions
 
 ROLLED_OUT = "rollout_decisions"
 
@@ -93,7 +93,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
 
     def compute(self, parameters: ScoreParameters, inputs: Mapping[str, Table], job: Job) -> None:
         from bgdata.evaluation.player import open_player
-        from bgdata.training.benchmark import losses_of, rank_choices
+        from bgdata.play.benchmark import losses_of, rank_choices
 
         table = inputs["benchmark"]
         decisions = decisions_of(table)
@@ -122,14 +122,14 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         )
 
     def statistics(self, parameters: ScoreParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        from bgdata.training.benchmark import score_of
+        from bgdata.play.benchmark import score_of
 
         score = score_of(np.asarray(arrays["losses"]), np.asarray(arrays["ranks"]))
         low, high = score.interval
         return vars(score) | {"error_rate_low": low, "error_rate_high": high}
 
     def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
-        from bgdata.training.benchmark import losses_of, rank_choices
+        from bgdata.play.benchmark import losses_of, rank_choices
 
         decisions: Decisions = decisions_of(inputs["benchmark"])
         ranks = rank_choices(decisions, np.asarray(table.array("chosen")))
@@ -154,7 +154,7 @@ def check_benchmark(benchmark: str) -> None:
 
 def decisions_of(table: Table) -> Decisions:
     """The decisions of a benchmark."""
-    from bgdata.training.benchmark import Decisions
+    from bgdata.play.benchmark import Decisions
 
     plays = table.array("plays_boards")
     return Decisions(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.datasets._imports import PositionImport
+from bgdata.datasets.common.imports import PositionImport
 from bgdata.store.dataset import Column, FlatArray
 from bgdata.store.manifest import unpacked_name
 
@@ -74,7 +74,7 @@ class Bgsage(PositionImport):
     def row_columns(self, arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
         import pyarrow as pa
 
-        from bgdata.datasets._columns import fixed_lists
+        from bgdata.datasets.common.columns import fixed_lists
 
         return super().row_columns(arrays, rows) | {
             "chances_after_play": fixed_lists(arrays["chances_after_play"][rows]),

@@ -20,8 +20,8 @@ from bgdata.claims.definitions import (
     part_names,
     read_definitions,
 )
-from bgdata.datasets._columns import text_arrays, text_column, text_declarations
-from bgdata.datasets._rollouts import warehouse_of
+from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
+from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.errors import (
     BgdataError,
     CheckFailedError,

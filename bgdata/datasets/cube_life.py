@@ -10,8 +10,8 @@ import numpy as np
 
 from bgdata.bearoff.index import MAX_POINTS, layout_count
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.equity.cube_life import CERTAINTY, CUBES, NoIndex, cube_life_indexes, decision_losses, margins
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled

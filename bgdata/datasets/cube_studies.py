@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._columns import text_arrays, text_column, text_declarations
-from bgdata.datasets._cube_arms import CUBES, ENDINGS, Arm, arms_of
-from bgdata.datasets._cube_players import CubePlayerParameters, folders_of, met_inputs, open_played, sides_of
-from bgdata.datasets._rollouts import warehouse_of
+from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
+from bgdata.datasets.common.cube_arms import CUBES, ENDINGS, Arm, arms_of
+from bgdata.datasets.common.cube_players import CubePlayerParameters, folders_of, met_inputs, open_played, sides_of
+from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.published import published_versions

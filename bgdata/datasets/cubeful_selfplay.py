@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._columns import text_arrays, text_column, text_declarations
-from bgdata.datasets._cube_players import (
+from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
+from bgdata.datasets.common.cube_players import (
     CubePlayerParameters,
     check_rules,
     folders_of,
@@ -18,7 +18,7 @@ from bgdata.datasets._cube_players import (
     open_played,
     sides_of,
 )
-from bgdata.datasets._games import (
+from bgdata.datasets.common.games import (
     ACTIONS,
     GAME_ARRAYS,
     GAMES,
@@ -29,7 +29,7 @@ from bgdata.datasets._games import (
     slices,
     turn_places,
 )
-from bgdata.datasets._rollouts import warehouse_of
+from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.datasets.selfplay import SESSION_GAMES, opened, play_texts
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape, sampled

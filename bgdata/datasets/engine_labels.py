@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._columns import CHANCE_COLUMNS, chance_columns
-from bgdata.datasets._games import slices
-from bgdata.datasets._imports import CHANCES_ARRAY
-from bgdata.datasets._rollouts import (
+from bgdata.datasets.common.columns import CHANCE_COLUMNS, chance_columns
+from bgdata.datasets.common.games import slices
+from bgdata.datasets.common.imports import CHANCES_ARRAY
+from bgdata.datasets.common.rollouts import (
     SAMPLE_ROWS,
     NetworkChoice,
     network_text,
     open_roller,
     warehouse_of,
 )
-from bgdata.datasets._sources import (
+from bgdata.datasets.common.sources import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
     SPLIT_COLUMN,
@@ -30,7 +30,7 @@ from bgdata.datasets._sources import (
     split_column,
 )
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
-from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters, sampled
 from bgdata.store.warehouse import Warehouse
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._networks import default_network
-from bgdata.datasets._players import check_player_name, player_slug
+from bgdata.datasets.common.networks import default_network
+from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.selfplay import TABLES
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
@@ -176,7 +176,7 @@ class GameScores(Dataset[GameParameters]):
 def played(players: tuple[Player, Player], judge: Brain | None, count: int, seed: int, first: int) -> dict[str, Array]:
     """The arrays of games first, first + 1, ..., in the order in which they are declared."""
     from bgdata.play.games import play_games
-    from bgdata.play.judged_games import play_judged_games
+    from bgdata.play.luck.judged_games import play_judged_games
 
     if judge:
         games, lucks = play_judged_games(*players, judge, count, seed, first)
@@ -193,7 +193,7 @@ def described(outcome: float, turns: float, luck: float) -> str:
 def open_judge(inputs: Mapping[str, Table]) -> Brain | None:
     """The network among the inputs, with its tables, who says what luck is; None where it is not measured."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.evaluation.network_player import MappedNetwork
+    from bgdata.evaluation.networks.player import MappedNetwork
 
     tables = dict(inputs)
     return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).brain if tables else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.datasets._benchmarks import (
+from bgdata.datasets.common.benchmarks import (
     DECISIONS,
     LINE,
     PLAYS,
@@ -22,7 +22,7 @@ from bgdata.datasets._benchmarks import (
     play_columns,
     rollout_columns,
 )
-from bgdata.datasets._columns import (
+from bgdata.datasets.common.columns import (
     CHANCE_COLUMNS,
     POSITION_COLUMNS,
     chance_columns,
@@ -31,7 +31,7 @@ from bgdata.datasets._columns import (
     text_column,
     text_declarations,
 )
-from bgdata.datasets._imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters, are_over
+from bgdata.datasets.common.imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters, are_over
 from bgdata.errors import UsageError
 from bgdata.store.dataset import Column, FlatArray, TableShape
 from bgdata.store.manifest import RawFile

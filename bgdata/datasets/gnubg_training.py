@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.datasets._columns import chosen_texts, text_arrays, text_column, text_declarations
-from bgdata.datasets._imports import ImportParameters, PositionImport, are_over
+from bgdata.datasets.common.columns import chosen_texts, text_arrays, text_column, text_declarations
+from bgdata.datasets.common.imports import ImportParameters, PositionImport, are_over
 from bgdata.store.dataset import Column, FlatArray
 
 if TYPE_CHECKING:

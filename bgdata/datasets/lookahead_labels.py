@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._columns import CHANCE_COLUMNS, chance_columns, chosen_texts
-from bgdata.datasets._games import slices
-from bgdata.datasets._imports import CHANCES_ARRAY
-from bgdata.datasets._rollouts import NetworkChoice, network_text, open_roller, warehouse_of
-from bgdata.datasets._sources import (
+from bgdata.datasets.common.columns import CHANCE_COLUMNS, chance_columns, chosen_texts
+from bgdata.datasets.common.games import slices
+from bgdata.datasets.common.imports import CHANCES_ARRAY
+from bgdata.datasets.common.rollouts import NetworkChoice, network_text, open_roller, warehouse_of
+from bgdata.datasets.common.sources import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
     SPLIT_COLUMN,
@@ -32,7 +32,7 @@ from bgdata.store.warehouse import Warehouse
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
@@ -191,7 +191,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
 
 def looked_into(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
     """Chances a roll ahead and at a glance, and the places of their sources in LABEL_SOURCES, of any boards."""
-    from bgdata.play.roll_means import roll_means
+    from bgdata.play.luck.roll_means import roll_means
 
     found = roll_means(player.networks, player.tables, boards)
     sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._columns import CHANCE_COLUMNS, POSITION_COLUMNS, chance_columns, position_columns
-from bgdata.datasets._match_equity import (
+from bgdata.datasets.common.columns import CHANCE_COLUMNS, POSITION_COLUMNS, chance_columns, position_columns
+from bgdata.datasets.common.match_equity import (
     CELL_ARRAYS,
     MATCH_EQUITY,
     MATCH_EQUITY_TABLES,
@@ -24,7 +24,7 @@ from bgdata.datasets._match_equity import (
     score_columns,
     table_batches,
 )
-from bgdata.datasets._rollouts import NetworkChoice, number_of, open_roller, warehouse_of
+from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller, warehouse_of
 from bgdata.equity.cube_life import check_cube_life_index
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.met_induction import OpeningStates, check_gammon_rate, induced_table, post_crawford_row, slopes
@@ -250,7 +250,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
 
 def states_of(parameters: MatchEquityParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, Array]:
     """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
-    from bgdata.evaluation.mapped_player import MappedPlayer
+    from bgdata.evaluation.lookahead_player import MappedPlayer
     from bgdata.play.opening_states import first_doubles
 
     player = MappedPlayer(open_roller(parameters, inputs, warehouse), parameters.ply)

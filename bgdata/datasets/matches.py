@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.datasets._columns import text_arrays, text_column, text_declarations
-from bgdata.datasets._games import (
+from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
+from bgdata.datasets.common.games import (
     ACTIONS,
     GAME_ARRAYS,
     GAMES,
@@ -23,7 +23,7 @@ from bgdata.datasets._games import (
     TurnRows,
     turn_places,
 )
-from bgdata.datasets._imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters
+from bgdata.datasets.common.imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters
 from bgdata.store.dataset import TableShape
 from bgdata.store.manifest import unpacked_name
 

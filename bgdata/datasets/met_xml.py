@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bgdata.datasets._columns import text_declarations
-from bgdata.datasets._imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters, name_of_file
-from bgdata.datasets._match_equity import (
+from bgdata.datasets.common.columns import text_declarations
+from bgdata.datasets.common.imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters, name_of_file
+from bgdata.datasets.common.match_equity import (
     CELL_ARRAYS,
     MATCH_EQUITY,
     MATCH_EQUITY_TABLES,

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._networks import check_place, known_variant, opened
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.networks import check_place, known_variant, opened
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.evaluation.shipped_networks import SHIPPED
+from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.published import published_versions
-from bgdata.training.recipe import Recipe
+from bgdata.training.temporal_difference.recipe import Recipe
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
-    from bgdata.training.learning import FloatNetworks
-    from bgdata.training.temporal_difference import Trainer
+    from bgdata.training.temporal_difference.learning import FloatNetworks
+    from bgdata.training.temporal_difference.run import Trainer
 
 POINTS = 6  # of the bearoff tables that teach and test
 SAMPLE_SEED = 0  # of the bearoff positions that test
@@ -149,9 +149,9 @@ class Network(Dataset[NetworkParameters]):
 
     def compute(self, parameters: NetworkParameters, inputs: Mapping[str, Table], job: Job) -> None:
         from bgdata.bearoff.tables import TwoSidedTable
-        from bgdata.training.learning import rounded_networks
-        from bgdata.training.learning_curve import COLUMNS, Tally, bearoff_sample, curve_row
-        from bgdata.training.temporal_difference import Trainer
+        from bgdata.training.temporal_difference.learning import rounded_networks
+        from bgdata.training.temporal_difference.learning_curve import COLUMNS, Tally, bearoff_sample, curve_row
+        from bgdata.training.temporal_difference.run import Trainer
 
         networks = networks_to_start(parameters, inputs.get("start"), job) if parameters.start else None
         trainer, tally = Trainer(parameters, teaching_tables(inputs), networks), Tally(np.zeros(4, np.int64))
@@ -193,8 +193,8 @@ class Network(Dataset[NetworkParameters]):
         """The last row follows from the networks: their error on the bearoff positions, and their games against
         PubEval, of which up to `rows` are played again."""
         from bgdata.bearoff.tables import TwoSidedTable
-        from bgdata.evaluation.network import open_networks
-        from bgdata.training.learning_curve import bearoff_sample, result_against_pubeval
+        from bgdata.evaluation.networks.mapped import open_networks
+        from bgdata.training.temporal_difference.learning_curve import bearoff_sample, result_against_pubeval
 
         parameters = self.parameters.from_manifest(table.manifest.parameters)
         networks, curve = open_networks(table), np.asarray(table.array("curve"))
@@ -227,8 +227,8 @@ def teaching_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
 def networks_to_start(parameters: NetworkParameters, start: Table | None, job: Job) -> FloatNetworks:
     """The networks that learning goes on from. Raises MissingTableError, CorruptFileError, and InvalidParameterError
     for those of other inputs, or with more hidden units."""
-    from bgdata.evaluation.network import open_networks
-    from bgdata.training.supervised_start import encoders_of, started_networks
+    from bgdata.evaluation.networks.mapped import open_networks
+    from bgdata.training.supervised.start import encoders_of, started_networks
 
     assert job.warehouse is not None  # every build has one
     networks = open_networks(opened(parameters.start, start, job.warehouse))

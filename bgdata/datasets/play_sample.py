@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bgdata.datasets._columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_texts, class_column, position_columns
-from bgdata.datasets._games import slices, turn_places
-from bgdata.datasets._rollouts import NetworkChoice, number_of, open_roller, warehouse_of
+from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_texts, class_column, position_columns
+from bgdata.datasets.common.games import slices, turn_places
+from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller, warehouse_of
 from bgdata.datasets.position_sample import chosen_rows, corpus_of, file_classes
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters

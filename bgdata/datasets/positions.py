@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bgdata.datasets._columns import CLASS_COLUMN, POSITION_COLUMNS
-from bgdata.datasets._imports import (
+from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.imports import (
     POSITION_ARRAYS,
     QUARANTINE_ARRAYS,
     SOURCE_ARRAYS,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._columns import POSITION_COLUMNS, position_columns
-from bgdata.datasets._players import check_player_name, player_slug
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.columns import POSITION_COLUMNS, position_columns
+from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 

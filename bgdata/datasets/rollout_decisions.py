@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._benchmarks import (
+from bgdata.datasets.common.benchmarks import (
     DECISIONS,
     PLAYS,
     ROLLOUTS,
@@ -18,9 +18,9 @@ from bgdata.datasets._benchmarks import (
     play_columns,
     rollout_columns,
 )
-from bgdata.datasets._decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
-from bgdata.datasets._decision_sample import Turns, decision_hashes, sampled_turns
-from bgdata.datasets._rollouts import (
+from bgdata.datasets.common.decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
+from bgdata.datasets.common.decision_sample import Turns, decision_hashes, sampled_turns
+from bgdata.datasets.common.rollouts import (
     NETWORK_ARRAY,
     RollerParameters,
     network_text,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
 
-PUBLISHED = Path(__file__).parents[1] / "training" / "benchmarks"  # <variant>/<version>/, see docs/ship.py
+PUBLISHED = Path(__file__).parents[1] / "play" / "benchmarks"  # <variant>/<version>/, see docs/ship.py
 CLASSES = ("contact", "crashed", "race")
 CANDIDATES = 8  # of which verify rolls out again the one with the fewest games: each takes up to a minute
 PLAY_DTYPES = {  # what a play has, in arrays `plays_...`, but for its board

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.datasets._columns import (
+from bgdata.datasets.common.columns import (
     CHANCE_COLUMNS,
     CLASS_COLUMN,
     POSITION_COLUMNS,
@@ -16,8 +16,8 @@ from bgdata.datasets._columns import (
     class_column,
     position_columns,
 )
-from bgdata.datasets._imports import CHANCES_ARRAY, POSITION_ARRAYS
-from bgdata.datasets._rollouts import (
+from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
+from bgdata.datasets.common.rollouts import (
     EQUITY_COLUMNS,
     ERROR_COLUMNS,
     NETWORK_ARRAY,

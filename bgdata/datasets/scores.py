@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.datasets._columns import text_arrays, text_column, text_declarations
-from bgdata.datasets._measures import READERS, UNITS, Measure, measures_of
-from bgdata.datasets._players import check_player_name, player_slug
-from bgdata.datasets._rollouts import warehouse_of
+from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
+from bgdata.datasets.common.measures import READERS, UNITS, Measure, measures_of
+from bgdata.datasets.common.players import check_player_name, player_slug
+from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.selfplay import DATASET as SELF_PLAY
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.datasets._columns import text_arrays, text_column, text_declarations
-from bgdata.datasets._games import GAMES, TURNS, GameRows, TurnRows, slices, turn_places
-from bgdata.datasets._networks import default_network
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
+from bgdata.datasets.common.games import GAMES, TURNS, GameRows, TurnRows, slices, turn_places
+from bgdata.datasets.common.networks import default_network
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError, WorkerError
 from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape, sampled
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
@@ -231,7 +231,7 @@ class Seat:
 def tables_of(name: str, warehouse: Warehouse | None) -> dict[str, Table]:
     """The network of this name and the best bearoff tables of its warehouse, by role. Raises MissingTableError."""
     from bgdata.evaluation.bearoff import open_bearoff
-    from bgdata.evaluation.named_network import find_network
+    from bgdata.evaluation.networks.named import find_network
 
     assert warehouse is not None
     found: dict[str, Table | None] = {"network": find_network(name, warehouse)}
@@ -244,7 +244,7 @@ def tables_of(name: str, warehouse: Warehouse | None) -> dict[str, Table]:
 def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
     """(label, version, brain) of a player. Raises CorruptFileError."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.evaluation.network_player import MappedNetwork
+    from bgdata.evaluation.networks.player import MappedNetwork
     from bgdata.evaluation.player import RandomPlayer
     from bgdata.evaluation.pubeval import PubEval
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets._columns import (
+from bgdata.datasets.bearoff_one_sided import DATASET as ONE_SIDED
+from bgdata.datasets.bearoff_two_sided import DATASET as TWO_SIDED
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
+from bgdata.datasets.common.columns import (
     CHANCE_COLUMNS,
     CLASS_COLUMN,
     POSITION_COLUMNS,
@@ -17,12 +20,9 @@ from bgdata.datasets._columns import (
     class_column,
     position_columns,
 )
-from bgdata.datasets._games import slices
-from bgdata.datasets._imports import CHANCES_ARRAY, POSITION_ARRAYS
-from bgdata.datasets._race import RaceParameters
-from bgdata.datasets.bearoff_one_sided import DATASET as ONE_SIDED
-from bgdata.datasets.bearoff_two_sided import DATASET as TWO_SIDED
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
+from bgdata.datasets.common.games import slices
+from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, CorruptFileError
@@ -142,7 +142,7 @@ class SelfPlayLabels(Dataset[LabelParameters]):
             )
 
     def statistics(self, parameters: LabelParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
-        from bgdata.play.truth import Labels, truth_report
+        from bgdata.play.rescoring import Labels, truth_report
 
         chances, turns_later = np.asarray(arrays["chances"]), np.asarray(arrays["turns_later"])
         solved = np.where(turns_later < 0, -1, np.arange(len(turns_later)) + turns_later)
@@ -177,9 +177,9 @@ def corpus_of(parameters: LabelParameters) -> SelfPlayParameters:
 def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
     """Every declared array for the turns of ascending games. Raises CorruptFileError."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.play.hedged_labels import hedged_equities
+    from bgdata.play.luck.labels import hedged_equities
+    from bgdata.play.rescoring import GameOutcomes, truth_labels
     from bgdata.play.splits import splits_of_games
-    from bgdata.play.truth import GameOutcomes, truth_labels
 
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
     check_corpus(corpus)

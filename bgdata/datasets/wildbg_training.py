@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bgdata.datasets._imports import PositionImport
+from bgdata.datasets.common.imports import PositionImport
 
 if TYPE_CHECKING:
     from bgdata.formats.wildbg_csv import WildbgData

@@ -19,9 +19,8 @@ from bgdata.evaluation.chances import (
     limit_chances,
     possible_outcomes,
 )
-from bgdata.evaluation.encoders import MOST_EXTRAS, Inputs
 from bgdata.evaluation.evaluator import Evaluations, Source
-from bgdata.evaluation.network_kernels import (
+from bgdata.evaluation.networks.inference import (
     MOST_CHANGES,
     SHAPE_COLUMNS,
     Changes,
@@ -33,6 +32,7 @@ from bgdata.evaluation.network_kernels import (
     fill_sums,
     network_at,
 )
+from bgdata.evaluation.networks.inputs import MOST_EXTRAS, Inputs
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, check_boards, flip_into

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import Work, choose_by_chances, new_work
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.network_kernels import NO_NETWORKS, Networks, Sums, Units
+from bgdata.evaluation.networks.inference import NO_NETWORKS, Networks, Sums, Units
 from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, choose_pubeval
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, check_rolls, fill_plays

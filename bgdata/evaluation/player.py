@@ -82,7 +82,7 @@ def open_player(name: str, ply: int = 0, warehouse: Warehouse | None = None, *, 
     from bgdata.evaluation.pubeval import PubEval
 
     if warehouse is not None and name.partition("/")[0] == "network":
-        from bgdata.evaluation.named_network import open_network_player
+        from bgdata.evaluation.networks.named import open_network_player
 
         return open_network_player(name, ply, warehouse, tables=tables)
     if not tables:

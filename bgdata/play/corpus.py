@@ -23,7 +23,7 @@ from bgdata.game.position import CHECKERS, START
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel, prange
 from bgdata.play.games import check_numbers
-from bgdata.play.roll_values import fill_roll_values, mean_equity, new_roll_room, roll_place
+from bgdata.play.luck.roll_values import fill_roll_values, mean_equity, new_roll_room, roll_place
 
 Values = NDArray[np.float32]
 Dice = NDArray[np.int8]

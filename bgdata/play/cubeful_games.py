@@ -41,7 +41,7 @@ from bgdata.game.play_kernels import fill_plays
 from bgdata.game.position import CHECKERS, START
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel, prange
-from bgdata.play.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
+from bgdata.play.luck.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
 
 Chances = NDArray[np.float32]
 MOST_CUBE = 64  # as on the cube itself

@@ -22,7 +22,7 @@ from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.choices import NETWORK, Brain
 from bgdata.evaluation.pubeval import published_tables
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
-from bgdata.play.roll_estimates import MOST_LIKELY
+from bgdata.play.luck.roll_estimates import MOST_LIKELY
 from bgdata.play.rollout_kernels import (
     BLOCK,
     LAST_TURN,

@@ -15,7 +15,7 @@ from bgdata.evaluation.answers import choose_by_chances, fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
 from bgdata.evaluation.chances import Chances, fill_turned
 from bgdata.evaluation.choices import Brain, networks_of, tables_of
-from bgdata.evaluation.network_kernels import Networks
+from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.pubeval_kernels import ScoreTables
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
@@ -23,8 +23,8 @@ from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import MOST_PLAYS, fill_plays
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import kernel, prange
-from bgdata.play.roll_estimates import fill_roll_estimates
-from bgdata.play.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
+from bgdata.play.luck.roll_estimates import fill_roll_estimates
+from bgdata.play.luck.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
 
 BLOCK = 36  # trials
 SUPERBLOCK = BLOCK * BLOCK

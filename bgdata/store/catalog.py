@@ -131,7 +131,7 @@ def fill_catalog(
 
 
 def created_names(folder: str) -> Iterator[str]:
-    """Names of the views and macros that the .sql files of bgdata/sql/<folder> create."""
+    """Names of the views and macros that the .sql files of sql/<folder> create."""
     for path in sorted((SQL / folder).glob("*.sql")):
         yield from re.findall(r"(?im)^create\s+(?:view|macro|table)\s+(\w+)", path.read_text())
 
@@ -145,7 +145,7 @@ def is_readable(table: Table) -> bool:
 
 
 def run_scripts(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
-    """Run every .sql file of bgdata/sql/<folder>, in order of name."""
+    """Run every .sql file of sql/<folder>, in order of name."""
     for path in sorted((SQL / folder).glob("*.sql")):
         connection.execute(path.read_text())
 
@@ -262,7 +262,7 @@ def connect(
     `allow_files` lets it open any file; `outputs` are files that it may write. Raises MissingWarehouseError or
     StorageError. Brings catalog.duckdb up to date, for other clients, where it is old and can be written.
     """
-    from bgdata.sql.functions import register_functions
+    from bgdata.sql_functions import register_functions
 
     warehouse.require()
     if is_stale(warehouse):

@@ -1,4 +1,4 @@
-"""SQL checks: `bgdata/sql/checks/<table>__<claim>.sql` returns the rows that break the claim."""
+"""SQL checks: `sql/checks/<table>__<claim>.sql` returns the rows that break the claim."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from bgdata.store.table import Table
 
-SQL = Path(__file__).parents[1] / "sql"
+_PACKAGE = Path(__file__).parents[1]
+# plain SQL stands beside the package in a checkout, and in it once installed from a wheel (see pyproject.toml)
+SQL = next(folder for folder in (_PACKAGE / "sql", _PACKAGE.parent / "sql") if folder.is_dir())
 
 
 def sql_checks(table: str) -> Iterator[tuple[str, str]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgdata.evaluation.encoders import UNIT, fill_inputs
+from bgdata.evaluation.networks.inputs import UNIT, fill_inputs
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel
-from bgdata.training.learning import Floats
+from bgdata.training.temporal_difference.learning import Floats
 
 _UNIT = np.float32(1 / UNIT)
 

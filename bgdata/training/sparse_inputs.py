@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.encoder import Encoder
-from bgdata.evaluation.encoders import EXTRAS, UNIT, fill_inputs
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.inputs import EXTRAS, UNIT, fill_inputs
 from bgdata.game.codec import Boards
 from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
-from bgdata.training.learning import Floats
+from bgdata.training.temporal_difference.learning import Floats
 
 _UNIT, _NONE = np.float32(1 / UNIT), np.float32(0)
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.evaluation.mapped_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import MappedPlayer
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.position import START
 from tests.benchmarks.measure import best_of
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.evaluation.networks.player import NetworkPlayer
 
 WAREHOUSE = Path("warehouse")
 
@@ -33,11 +33,11 @@ def player_games(games: int, repeats: int) -> float:
 def network_plays(inputs: str, hidden: int, repeats: int) -> float:
     """Every play of 20,000 positions of random games evaluated to choose the best; seconds an evaluation."""
     from bgdata.evaluation.bearoff_kernels import NO_TABLES
-    from bgdata.evaluation.encoder import Encoder, encoder_named
-    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.evaluation.networks.encoder import Encoder, encoder_named
+    from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.game.play_kernels import play_counts
     from bgdata.play.random_games import random_game_positions
-    from bgdata.training.learning import new_networks, rounded_networks
+    from bgdata.training.temporal_difference.learning import new_networks, rounded_networks
 
     race = Encoder.RACE if inputs == "contact" else encoder_named(inputs)
     encoders = (race, encoder_named(inputs), encoder_named(inputs))
@@ -73,8 +73,8 @@ def bearoff_boards(count: int) -> NDArray[np.int8]:
 def learning(inputs: str, hidden: str, repeats: int) -> float:
     """Temporal-difference learning, whole games, after the first 10,000; seconds a game."""
     from bgdata.evaluation.bearoff_kernels import NO_TABLES
-    from bgdata.training.recipe import Recipe
-    from bgdata.training.temporal_difference import Trainer
+    from bgdata.training.temporal_difference.recipe import Recipe
+    from bgdata.training.temporal_difference.run import Trainer
 
     race = "race" if inputs == "contact" else inputs
     recipe = Recipe(inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden)
@@ -93,10 +93,10 @@ def learning(inputs: str, hidden: str, repeats: int) -> float:
 def teaching(inputs: str, hidden: str, repeats: int) -> float:
     """Supervised learning from the default self-play labels with the feed and Adam, all three networks, forward and
     backward; seconds a position."""
-    from bgdata.training.learning import new_networks
-    from bgdata.training.recipe import Recipe
-    from bgdata.training.supervised import LESSON_ROWS, Teacher
-    from bgdata.training.supervised_recipe import SupervisedRecipe
+    from bgdata.training.supervised.recipe import SupervisedRecipe
+    from bgdata.training.supervised.run import LESSON_ROWS, Teacher
+    from bgdata.training.temporal_difference.learning import new_networks
+    from bgdata.training.temporal_difference.recipe import Recipe
 
     race = "race" if inputs == "contact" else inputs
     shape = Recipe(inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden)
@@ -114,8 +114,8 @@ def teaching(inputs: str, hidden: str, repeats: int) -> float:
 
 def shipped_player() -> NetworkPlayer:
     """The networks of the package at ply 0, with the tables of the warehouse."""
-    from bgdata.evaluation.named_network import KIND, open_network_player
-    from bgdata.evaluation.network_player import NetworkPlayer
+    from bgdata.evaluation.networks.named import KIND, open_network_player
+    from bgdata.evaluation.networks.player import NetworkPlayer
 
     player = open_network_player(KIND, 0, bgdata.open_warehouse(WAREHOUSE))
     assert isinstance(player, NetworkPlayer)
@@ -175,7 +175,7 @@ def rank_rolls(player: MappedPlayer, rolls: list[Roll]) -> None:
 
 def feed(features: str, from_parquet: bool, repeats: int) -> float:
     """An epoch of 1.2 million labelled positions, in batches of 4,096 to NumPy; seconds a row."""
-    from bgdata.training.feed import Batch
+    from bgdata.training.feed.feed import Batch
     from tests.benchmarks.workloads import import_labels, training_file
 
     with tempfile.TemporaryDirectory() as folder:

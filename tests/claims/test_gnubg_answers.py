@@ -11,7 +11,7 @@ import bgdata
 from bgdata.claims.definitions import read_definitions
 from bgdata.claims.register import Judged, judge
 from bgdata.datasets import all_kinds
-from bgdata.datasets._sources import find_source
+from bgdata.datasets.common.sources import find_source
 from bgdata.datasets.engine_labels import EngineParameters
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.evaluation.player import open_player

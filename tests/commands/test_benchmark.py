@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.evaluation.shipped_networks import DEFAULT_NETWORK
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from tests.commands.command_line import error_of, run, succeeds
 from tests.datasets.importing import Imports
 from tests.formats import samples

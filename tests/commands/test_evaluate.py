@@ -12,7 +12,7 @@ import pytest
 import bgdata
 from bgdata.commands.evaluate import describe_evaluation, describe_plays, describe_source
 from bgdata.evaluation.evaluator import Source
-from bgdata.evaluation.mapped_player import Evaluation
+from bgdata.evaluation.lookahead_player import Evaluation
 from bgdata.game.position import START, Position
 from tests.commands.command_line import error_of, run, succeeds
 from tests.evaluation.network_versions import random_networks, write_network

@@ -14,8 +14,8 @@ import pytest
 
 import bgdata
 from bgdata.commands import claims
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.claims import DATASET as CLAIMS
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.store.lockfile import save_lock
 from tests.commands.command_line import POSITION, run
 from tests.formats import samples

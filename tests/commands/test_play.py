@@ -12,7 +12,7 @@ import bgdata
 from bgdata.cli import main
 from bgdata.commands import play as playing
 from bgdata.commands.play import Game, describe_result, play_game, save_game
-from bgdata.evaluation.mapped_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import MappedPlayer
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.formats.mat import parse_mat
 from bgdata.game.plays import legal_plays

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.evaluation.named_network import open_network_player
-from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.networks.named import open_network_player
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
 from bgdata.play.rollout import How, Limits, roll_out

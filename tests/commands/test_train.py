@@ -20,7 +20,7 @@ from bgdata.commands.train import RECIPE, td
 from bgdata.datasets.network import DATASET, NetworkParameters, described
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.network import open_networks
+from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.play.random_games import random_game_positions
 from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds

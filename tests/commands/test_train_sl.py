@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bgdata.commands.train_sl import RECIPE, sl
-from bgdata.datasets.taught_network import DATASET, TaughtParameters
+from bgdata.datasets.supervised_network import DATASET, TaughtParameters
 from bgdata.formats.gnubg_training import write_gnubg_training
 from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
@@ -122,7 +122,7 @@ def test_wrong_arguments(warehouse: Warehouse, arguments: list[str], code: int, 
 def test_pytorch_does_what_kernels_do(warehouse: Warehouse) -> None:
     """Another version of the same name, whose recipe says what it was computed on; again, it is there."""
     pytest.importorskip("torch", reason="PyTorch is an extra")
-    from bgdata.training.supervised_torch import platform_name
+    from bgdata.training.supervised.torch_trainer import platform_name
 
     arguments = (*TINY, "--labels", "selfplay_labels", "--trainer", "torch")
     result = run(warehouse.root, *arguments)
@@ -144,7 +144,7 @@ def test_a_gpu_that_is_not_there(warehouse: Warehouse, monkeypatch: pytest.Monke
 
 def test_without_pytorch(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "bgdata.training.supervised_torch", raising=False)
+    monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
     result = run(warehouse.root, *TINY, "--labels", "selfplay_labels", "--trainer", "torch")
     assert error_of(result, 1) == "expected PyTorch for the trainer torch; try: pip install bgdata[torch]"
     assert warehouse.variants(DATASET.name) == ["tiny-taught"]

@@ -13,8 +13,8 @@ import pytest
 import bgdata
 from bgdata.claims import register
 from bgdata.claims.definitions import KINDS, STATUSES, definitions_digest, parse_published, read_definitions
-from bgdata.datasets._columns import text_column
 from bgdata.datasets.claims import DATASET, ClaimsParameters, default_variant, judged_claims
+from bgdata.datasets.common.columns import text_column
 from bgdata.datasets.cube_studies import DATASET as STUDIES
 from bgdata.errors import CheckFailedError, CheckSkippedError, CorruptFileError, InvalidParameterError, QueryError
 from bgdata.store.reading import connect_tables, only_row

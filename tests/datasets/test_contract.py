@@ -20,8 +20,8 @@ import bgdata
 from bgdata.bearoff import two_sided
 from bgdata.cli import SIZED
 from bgdata.datasets import bearoff_two_sided
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, ManifestFormatError, MissingTableError
 from bgdata.evaluation.chances import CHANCES
 from bgdata.kernel import threads

@@ -12,13 +12,13 @@ import pytest
 
 import bgdata
 from bgdata.datasets import cube_studies
-from bgdata.datasets._cube_arms import CUBE_STATISTICS, NAMES, arms_of
-from bgdata.datasets._cube_players import sides_of
+from bgdata.datasets.common.cube_arms import CUBE_STATISTICS, NAMES, arms_of
+from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.cube_studies import DATASET, StudyParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Brain
-from bgdata.evaluation.network_player import MappedNetwork
+from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulRules, cubeful_results, cubeful_self_play
 from bgdata.store.table import Table

@@ -14,11 +14,11 @@ import pytest
 import bgdata
 from bgdata.commands.export_text import write_text
 from bgdata.datasets import cubeful_selfplay
-from bgdata.datasets._cube_players import sides_of
+from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.cubeful_selfplay import DATASET, CubefulParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.network_player import MappedNetwork
+from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulCorpus, CubefulRules, cubeful_self_play
 from bgdata.store.executors import open_executor

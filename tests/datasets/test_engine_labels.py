@@ -12,7 +12,7 @@ import pytest
 
 import bgdata
 from bgdata.datasets import engine_labels
-from bgdata.datasets._sources import places_of
+from bgdata.datasets.common.sources import places_of
 from bgdata.datasets.engine_labels import DATASET, EngineParameters, asked
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.position_sample import DATASET as SAMPLE

@@ -25,7 +25,7 @@ from bgdata.evaluation.player import RandomPlayer, open_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
-from bgdata.play.judged_games import play_judged_games
+from bgdata.play.luck.judged_games import play_judged_games
 from bgdata.play.series import pair_error, result_of
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse

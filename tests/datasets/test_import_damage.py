@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bgdata
-from bgdata.datasets import _benchmarks
+from bgdata.datasets.common import benchmarks as _benchmarks
 from bgdata.errors import CorruptFileError, MissingTableError, NoRowsError, StorageError, UsageError
 from bgdata.game.position import START
 from bgdata.store.progress import Silence

@@ -12,8 +12,8 @@ import pytest
 import bgdata
 from bgdata.commands.export_text import write_text
 from bgdata.datasets import lookahead_labels
-from bgdata.datasets._sources import find_source, places_of, source_input
 from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
+from bgdata.datasets.common.sources import find_source, places_of, source_input
 from bgdata.datasets.lookahead_labels import DATASET, LABEL_SOURCES, LookaheadParameters
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.datasets.selfplay import DATASET as SELFPLAY

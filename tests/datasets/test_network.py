@@ -11,18 +11,18 @@ import pytest
 
 import bgdata
 from bgdata.datasets import network
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.network import DATASET, NetworkParameters
 from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, InvalidParameterError, UnknownEncoderError
-from bgdata.evaluation.network import open_networks
-from bgdata.evaluation.network_kernels import FIRST_SUM, Networks
+from bgdata.evaluation.networks.inference import FIRST_SUM, Networks
+from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
-from bgdata.training.learning_curve import COLUMNS
+from bgdata.training.temporal_difference.learning_curve import COLUMNS
 
 TINY = DATASET.smallest
 DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # of TINY, on any machine

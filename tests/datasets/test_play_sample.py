@@ -15,7 +15,7 @@ from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.network_player import MappedNetwork, NetworkPlayer
+from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position

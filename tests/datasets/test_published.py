@@ -11,14 +11,14 @@ import pytest
 
 import bgdata
 from bgdata.datasets import network, rollout_decisions
-from bgdata.datasets._networks import default_network
+from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.network import DATASET, published_networks
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
-from bgdata.datasets.taught_network import DATASET as TAUGHT
-from bgdata.datasets.taught_network import published_taught_networks
+from bgdata.datasets.supervised_network import DATASET as TAUGHT
+from bgdata.datasets.supervised_network import published_taught_networks
 from bgdata.errors import BgdataError
-from bgdata.evaluation.network import open_networks
-from bgdata.evaluation.shipped_networks import SHIPPED
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import load_lock
 from bgdata.store.manifest import load_manifest, recipe_key

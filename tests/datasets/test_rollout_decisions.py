@@ -12,8 +12,8 @@ import pytest
 import bgdata
 from bgdata.commands.export_text import write_text
 from bgdata.datasets import rollout_decisions
-from bgdata.datasets._rollouts import open_roller
 from bgdata.datasets.benchmark_scores import ScoreParameters, decisions_of
+from bgdata.datasets.common.rollouts import open_roller
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.datasets.rollout_decisions import DATASET, DecisionParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY

@@ -12,7 +12,7 @@ import pytest
 import bgdata
 from bgdata.commands.export_text import write_text
 from bgdata.datasets import rollout_labels
-from bgdata.datasets._rollouts import open_roller
+from bgdata.datasets.common.rollouts import open_roller
 from bgdata.datasets.rollout_labels import DATASET, LabelParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.formats.gnubg_training import read_gnubg_training

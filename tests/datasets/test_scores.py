@@ -13,7 +13,7 @@ import pytest
 
 import bgdata
 from bgdata.datasets import benchmark_scores, game_scores, referee_scores, selfplay
-from bgdata.datasets._measures import UNITS, game_measures, referee_measures, share_error
+from bgdata.datasets.common.measures import UNITS, game_measures, referee_measures, share_error
 from bgdata.datasets.scores import DATASET, ScoresParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.player import open_player

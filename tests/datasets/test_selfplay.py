@@ -20,7 +20,7 @@ from bgdata.datasets import selfplay
 from bgdata.datasets.selfplay import DATASET, SelfPlayParameters, play_texts, played
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.network_player import MappedNetwork
+from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.evaluation.player import RandomPlayer, open_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import flip_boards

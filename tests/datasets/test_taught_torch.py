@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bgdata.datasets.taught_network import CLASSES, DATASET
+from bgdata.datasets.supervised_network import CLASSES, DATASET
 from bgdata.errors import CheckFailedError, MissingExtraError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.network import open_networks
+from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.store.warehouse import Warehouse
-from bgdata.training.feed import open_feed
+from bgdata.training.feed.feed import open_feed
 from tests.datasets.killer import Killer
 
 TINY = DATASET.smallest.with_changes({"epochs": 4})
@@ -102,7 +102,7 @@ def refused(warehouse: Warehouse, error: type[Exception], message: str, **change
 
 def test_without_pytorch(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "bgdata.training.supervised_torch", raising=False)
+    monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
     refused(untaught, MissingExtraError, r"^expected PyTorch for the trainer torch; try: pip install bgdata\[torch\]$")
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from bgdata.evaluation.answers import NETWORK_CLASSES
-from bgdata.evaluation.encoder import Encoder
-from bgdata.evaluation.encoders import input_count
-from bgdata.evaluation.network_kernels import OUTPUTS, SHAPE_COLUMNS, Networks
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.inference import OUTPUTS, SHAPE_COLUMNS, Networks
+from bgdata.evaluation.networks.inputs import input_count
 from bgdata.kernel import read_only
 from bgdata.store.arrays import save_array
 from bgdata.store.manifest import Manifest

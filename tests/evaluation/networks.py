@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgdata.evaluation.encoder import Encoder
-from bgdata.evaluation.network_kernels import LATER_SUM, LATER_WEIGHT, Networks
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.inference import LATER_SUM, LATER_WEIGHT, Networks
 from bgdata.kernel import read_only
-from bgdata.training.learning import FloatNetworks, new_networks, rounded_networks
+from bgdata.training.temporal_difference.learning import FloatNetworks, new_networks, rounded_networks
 
 # encoders and layers of the networks for race, crashed and contact
 SHAPES: tuple[tuple[tuple[Encoder, ...], tuple[tuple[int, ...], ...]], ...] = (

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.answers import (
     NETWORK_CLASSES,
@@ -25,7 +25,7 @@ from bgdata.evaluation.answers import (
 from bgdata.evaluation.bearoff import BearoffEvaluator, map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays, BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.encoders import encode
+from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards

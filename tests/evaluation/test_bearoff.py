@@ -13,9 +13,9 @@ import bgdata
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.tables import RaceTable
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_error import ErrorParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CorruptFileError, InvalidParameterError, InvalidPositionError, MissingWarehouseError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.bearoff_kernels import (

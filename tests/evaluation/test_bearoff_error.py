@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import bgdata
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.plays import Plays, all_plays
-from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.evaluation.bearoff import GAMMON_STUDY, BearoffSource, open_bearoff
 from tests.evaluation.test_bearoff import boards_of
 from tests.reference.bearoff import layouts

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
 from bgdata.evaluation.evaluator import Evaluator, Source, answers_of_program
-from bgdata.evaluation.mapped_player import MappedPlayer
-from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards

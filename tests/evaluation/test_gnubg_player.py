@@ -12,7 +12,7 @@ from bgdata.evaluation import gnubg_program
 from bgdata.evaluation.evaluator import Evaluator, Source
 from bgdata.evaluation.gnubg_player import GnubgPlayer, after_moves
 from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version, require_gnubg
-from bgdata.evaluation.mapped_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import MappedPlayer
 from bgdata.evaluation.player import open_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of

@@ -24,7 +24,7 @@ from bgdata.evaluation.lookahead import (
     largest_of,
     rank_all,
 )
-from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.position import START
 from bgdata.kernel import threads

@@ -13,7 +13,7 @@ import pytest
 
 import bgdata
 from bgdata.errors import MissingTableError
-from bgdata.evaluation.mapped_player import Evaluation, MappedPlayer
+from bgdata.evaluation.lookahead_player import Evaluation, MappedPlayer
 from bgdata.game.position import START
 from tests.commands.command_line import POSITION
 

@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 
 import bgdata
-from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
 from bgdata.store.warehouse import CATALOG, CURRENT, STAGING

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import duckdb
 import psutil
 
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import WorkerError
 from bgdata.store import job
 from bgdata.store.catalog import write_catalog

@@ -14,10 +14,10 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import Brain
-from bgdata.evaluation.named_network import find_network
-from bgdata.evaluation.network import open_networks
-from bgdata.evaluation.network_kernels import Networks
-from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.board_kernels import position_classes
@@ -27,7 +27,7 @@ from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play import corpus as corpus_module
 from bgdata.play.corpus import Corpus, net_lucks, self_play
-from bgdata.play.roll_values import RollRoom, fill_roll_values, mean_equity, new_roll_room, roll_place
+from bgdata.play.luck.roll_values import RollRoom, fill_roll_values, mean_equity, new_roll_room, roll_place
 from bgdata.store.warehouse import Warehouse
 from tests.evaluation.networks import pips_networks
 from tests.evaluation.test_pubeval import CONTACT, RACE

@@ -14,9 +14,9 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.named_network import find_network
-from bgdata.evaluation.network import open_networks
-from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.dice import ROLLS, roll_of
 from bgdata.game.match import CubeOwner

@@ -10,15 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.choices import Brain, chosen_boards
-from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS

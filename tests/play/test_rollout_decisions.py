@@ -10,7 +10,7 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.choices import Brain
-from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START

@@ -13,11 +13,11 @@ import pytest
 
 import bgdata
 from bgdata.datasets import all_kinds
-from bgdata.datasets._race import RaceParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.gnubg_player import after_moves
-from bgdata.evaluation.named_network import open_network_player
-from bgdata.evaluation.network_player import NetworkPlayer
+from bgdata.evaluation.networks.named import open_network_player
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.position import Position
 from bgdata.play.rollout import How, RolloutResult, roll_out
 from bgdata.store.warehouse import Warehouse

@@ -29,7 +29,7 @@ _CONTEXT.set_forkserver_preload(
         "bgdata.bearoff.race",
         "bgdata.bearoff.two_sided",
         "bgdata.game.board_kernels",
-        "bgdata.sql.functions",
+        "bgdata.sql_functions",
         "bgdata.store.build",
         "bgdata.store.catalog",
         "bgdata.store.parquet",

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.datasets._race import RaceParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.store.dataset import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.warehouse import Warehouse

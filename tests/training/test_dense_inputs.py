@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.evaluation.encoder import Encoder
-from bgdata.evaluation.encoders import encode, input_count
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.play.random_games import random_game_positions
 from bgdata.training.dense_inputs import fill_dense
 from tests.reference.networks import inputs

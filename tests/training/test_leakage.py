@@ -22,9 +22,9 @@ from bgdata.store.dataset import Column, FlatArray, Parameters
 from bgdata.store.job import Job
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
-from bgdata.training.feed_guard import open_guard
-from bgdata.training.feed_rows import LabelledRows
-from bgdata.training.feed_versions import benchmark_versions, splits_of
+from bgdata.training.feed.guard import open_guard
+from bgdata.training.feed.rows import LabelledRows
+from bgdata.training.feed.versions import benchmark_versions, splits_of
 from tests.store.toy import Count, Toy
 
 KEYS = "select dataset, variant, key from leakage"

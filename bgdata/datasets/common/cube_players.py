@@ -1,0 +1,116 @@
+"""What kinds of games with the cube share: who plays, how sides handle it in words, and where workers find both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bgdata.datasets.common.rollouts import NetworkChoice, number_of
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.datasets.match_equity import PUBLISHED
+from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
+from bgdata.equity.stored_met import met_names, met_of_arrays
+from bgdata.errors import InvalidParameterError, UsageError, WorkerError
+from bgdata.store.dataset import Parameters
+from bgdata.store.table import Table
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.choices import Brain
+    from bgdata.play.cubeful_series import CubefulRules, CubeSide
+    from bgdata.store.shards import Settings
+    from bgdata.store.warehouse import Warehouse
+
+    Sides = tuple[CubeSide, CubeSide]
+
+AS_MONEY, JUMP = "money:", "jump:"
+MET = "met"  # role of the match equity table among inputs
+MOST_GAMES = 1 << 30
+
+
+@dataclass(frozen=True)
+class CubePlayerParameters(NetworkChoice):
+    """The network that plays both sides."""
+
+    def check_player(self, games: int, seed: int) -> None:
+        """Raise InvalidParameterError for numbers out of range, and a name that no network has."""
+        self.check_network()
+        if not 1 <= games < MOST_GAMES:
+            raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {games}")
+        if not 0 <= seed < 1 << 63:
+            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {seed}")
+
+
+def side_of(text: str) -> CubeSide:
+    """How a side handles the cube: `0.7` by Janowski with this cube life index, `jump:0.08` by the jump model with this
+    volatility; behind `money:` as in money play whatever the score. Raises InvalidParameterError."""
+    from bgdata.equity.doubling import janowski, jump
+    from bgdata.play.cubeful_series import CubeSide
+
+    model = text.removeprefix(AS_MONEY)
+    number = number_of("cube models such as 0.7, jump:0.08 or money:0.7", model.removeprefix(JUMP))
+    return CubeSide(jump(number) if model.startswith(JUMP) else janowski(number), model != text)
+
+
+def sides_of(text: str) -> Sides:
+    """Both sides, from one word for both or one for each. Raises InvalidParameterError."""
+    words = text.split()
+    if not 1 <= len(words) <= 2 or text != " ".join(words):
+        raise InvalidParameterError(f"expected one cube model, or two with a space between, got {text!r}")
+    return side_of(words[0]), side_of(words[-1])
+
+
+def check_rules(length: int, is_jacoby: int, sides: Sides) -> None:
+    """Raise InvalidParameterError for rules that cannot be; the table of a match comes with the inputs."""
+    from bgdata.play.cubeful_series import CubefulRules
+
+    if is_jacoby not in (0, 1):
+        raise InvalidParameterError(f"expected jacoby 0 or 1, got {is_jacoby}")
+    even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MOST_AWAY else np.full((1, 1), 0.5)
+    try:
+        CubefulRules(length, bool(is_jacoby), MatchEquity.of("any", even, even[0])).check(sides)
+    except UsageError as error:
+        raise InvalidParameterError(str(error)) from None
+
+
+def met_inputs(length: int, models: str) -> dict[str, tuple[str, Parameters]]:
+    """The match equity table that a match goes by, nothing where nobody needs one: the published table to 12-away, and
+    for longer matches the default one, as long as it must be."""
+    if not length or all(word.startswith(AS_MONEY) for word in models.split()):
+        return {}
+    default = MATCH_EQUITY.defaults[0]
+    longer = replace(default, length=max(length, default.length))
+    return {MET: (MATCH_EQUITY.name, PUBLISHED if length <= PUBLISHED.length else longer)}
+
+
+def folders_of(parameters: NetworkChoice, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, str]:
+    """Where workers find the network and the tables, by role. Raises MissingTableError."""
+    from bgdata.evaluation.networks.named import KIND, find_network
+
+    tables = dict(inputs)
+    if "network" not in tables:
+        tables["network"] = find_network(f"{KIND}/{parameters.network}", warehouse, parameters.network_version or None)
+    return {role: str(table.folder.resolve()) for role, table in tables.items()}
+
+
+def open_played(settings: Settings) -> tuple[Brain, CubefulRules]:
+    """The network and the rules, in a worker: settings have folders by role, `length`, `jacoby` and `kernels`. Raises
+    WorkerError where other kernels would play."""
+    from bgdata.datasets.selfplay import opened
+    from bgdata.kernel import kernel_fingerprint
+    from bgdata.play.cubeful_series import CubefulRules
+
+    if kernel_fingerprint() != settings["kernels"]:
+        raise WorkerError(
+            f"expected a worker with the kernels {settings['kernels']}, found {kernel_fingerprint()}; "
+            "install the same bgdata everywhere"
+        )
+    *_, brain = opened("network", {role: str(value) for role, value in settings.items()})
+    met = None
+    if MET in settings:
+        arrays = Table(Path(str(settings[MET]))).arrays()
+        met = met_of_arrays(arrays, met_names(arrays)[0])
+    return brain, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)

@@ -1,0 +1,97 @@
+"""Which turns of a corpus become decisions of a benchmark: those with the lowest hashes, of games that train nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bgdata.datasets.common.games import turn_places
+from bgdata.datasets.position_sample import file_classes, position_hashes
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.choices import Brain
+    from bgdata.play.rollout_decisions import Window
+    from bgdata.store.arrays import Array
+    from bgdata.store.table import Table
+
+CHUNK = 256  # turns whose plays are evaluated at a time
+LEAST_LOSS = 0.001  # points that some play within the window must lose: else nothing is to be decided
+
+
+class Turns(NamedTuple):
+    """Some turns of a corpus, in the order of their hashes."""
+
+    seeds: Array  # int64[n] half of the hash, which decides the dice of the rollouts too
+    boards: Array  # int8[n, 26] of the player on roll
+    dice: Array  # int8[n, 2] the higher die first
+    games: Array  # int32[n]
+    turns: Array  # int32[n]
+
+    def rows(self, chosen: Array | slice) -> Turns:
+        """Some of them, in this order."""
+        return Turns(*(values[chosen] for values in self))
+
+
+def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, brain: Brain, window: Window) -> Turns:
+    """The first `count` turns of a file class `wanted` on which a play within the window loses something.
+
+    All of them where there are fewer. Of equal positions and rolls one is taken. More turns of the same corpus begin
+    with these.
+    """
+    turns = turns_of_test_games(corpus, wanted, seed)
+    found: list[Turns] = []
+    for chunk in chunks(turns):
+        found.append(chunk.rows(np.flatnonzero(has_choice(chunk, brain, window))))
+        if sum(len(part.seeds) for part in found) >= count:
+            break
+    return Turns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
+
+
+def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> Turns:
+    """All turns of a file class in games that test, by hash."""
+    from bgdata.play.splits import SPLITS, splits_of_games
+
+    classes, dice = file_classes(np.asarray(corpus.array("turn_classes"))), np.asarray(corpus.array("dice"))
+    games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(dice)))
+    corpus_seed = int(corpus.manifest.parameters["seed"])
+    is_test = splits_of_games(corpus_seed, games) == SPLITS.index("test")
+    rows = np.flatnonzero(is_test & (classes == wanted))
+    boards = np.asarray(corpus.array("turn_boards"))[rows]
+    dice = -np.sort(-dice[rows], axis=1)
+    hashes, first = np.unique(decision_hashes(boards, dice, seed), return_index=True)
+    rows = rows[first]
+    return Turns(
+        (hashes >> np.uint64(1)).astype(np.int64),
+        boards[first],
+        dice[first],
+        games[rows].astype(np.int32),
+        turns[rows].astype(np.int32),
+    )
+
+
+def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
+    """uint64[n]: hashes of int8[n, 26] boards and int8[n, 2] dice that look random, others for every seed."""
+    from bgdata.play.splits import mixed
+
+    rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
+    with np.errstate(over="ignore"):
+        return np.asarray(mixed(position_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))
+
+
+def chunks(turns: Turns) -> Iterator[Turns]:
+    """The same turns, some at a time."""
+    for start in range(0, len(turns.seeds), CHUNK):
+        yield turns.rows(slice(start, start + CHUNK))
+
+
+def has_choice(turns: Turns, brain: Brain, window: Window) -> Array:
+    """bool[n]: whether some play loses at least LEAST_LOSS and is within the window, by static evaluation."""
+    from bgdata.game.codec import flip_boards
+    from bgdata.game.play_kernels import batch_plays
+    from bgdata.play.rollout_decisions import static_losses
+
+    offsets, after_play = batch_plays(np.ascontiguousarray(turns.boards), np.ascontiguousarray(turns.dice))
+    losses = static_losses(brain, flip_boards(after_play), offsets)
+    return np.asarray(np.logical_or.reduceat((losses >= LEAST_LOSS) & (losses <= window.within), offsets[:-1]))

@@ -1,0 +1,337 @@
+"""What imported kinds share: the files they come from, the quarantine, and rows of one position each.
+
+Arrays hold everything, as in the computed kinds: the Parquet files are made from them. A row knows its file (an index
+of `sources`) and its line.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from bgdata.datasets.common.columns import (
+    CHANCE_COLUMNS,
+    CLASS_COLUMN,
+    POSITION_COLUMNS,
+    chance_columns,
+    chosen_texts,
+    class_column,
+    position_columns,
+    text_arrays,
+    text_column,
+    text_declarations,
+)
+from bgdata.errors import CheckFailedError, InvalidParameterError, NoRowsError, UsageError
+from bgdata.formats.lines import Quarantined
+from bgdata.formats.unpacking import read_content
+from bgdata.store.dataset import Column, Estimate, FlatArray, ImportedDataset, Parameters, Source, TableShape
+from bgdata.store.manifest import RawFile, unpacked_name
+from bgdata.store.names import is_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.formats.lines import Counts, Intake
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+
+MOST_FILES = 1 << 16  # as the arrays number them
+MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines
+LONGEST_NAME = 64  # letters of a variant
+FIRST_REASONS, SHORT_TEXT = 3, 40  # lines, and letters of each, that an error quotes
+NAME_HINT = "try: --name NAME"
+SOURCE_COLUMNS = (
+    Column("source", "VARCHAR", "", "Name of the file that the row was read from"),
+    Column("line", "INTEGER", "", "Line of the file, from 1"),
+)
+QUARANTINE = TableShape(
+    name="quarantine",
+    file="quarantine.parquet",
+    summary="Lines of imported files that break a rule, with the reason; they are in no other table.",
+    columns=(
+        *SOURCE_COLUMNS,
+        Column("text", "VARCHAR", "", "The line, cut if it is long, other than printable characters escaped"),
+        Column("reason", "VARCHAR", "", "The rule that the line breaks"),
+    ),
+    key=("source", "line"),
+    shared=True,
+)
+SOURCE_ARRAYS = (
+    *text_declarations("sources", "file", "Names of the files that rows were read from"),
+    FlatArray("source", "uint16", "row", "Index of the row's file in `sources`"),
+    FlatArray("line", "int32", "row", "Line of the file, from 1"),
+)
+QUARANTINE_ARRAYS = (
+    FlatArray("quarantine_source", "uint16", "quarantined line", "Index of the line's file in `sources`"),
+    FlatArray("quarantine_line", "int32", "quarantined line", "Line of the file, from 1"),
+    *text_declarations("quarantine_text", "quarantined line", "The lines"),
+    *text_declarations("quarantine_reason", "quarantined line", "What is wrong with them"),
+    FlatArray("line_counts", "int64", "file, (lines, rows, comments, quarantined)", "How the lines of each file ended"),
+)
+POSITION_ARRAYS = (
+    FlatArray("boards", "int8", "row, 26 integers", "Boards of the player on roll"),
+    FlatArray("classes", "uint8", "row", "Class of the position, numbered as by gnubg"),
+)
+CHANCES_ARRAY = FlatArray(
+    "chances", "float32", "row, (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon)", "Cumulative chances"
+)
+
+
+@dataclass(frozen=True)
+class ImportParameters(Parameters):
+    """What an import is called: its files, or what the user says; small letters, digits, single `-`."""
+
+    name: str = "unnamed"
+
+    def check(self) -> None:
+        """A name is part of paths and views. Raises InvalidParameterError."""
+        if not is_name("variant", self.name) or len(self.name) > LONGEST_NAME:
+            raise InvalidParameterError(
+                f"expected a name of at most {LONGEST_NAME} small letters, digits and single - between them, "
+                f"got {self.name!r}"
+            )
+
+    @classmethod
+    def of_files(cls, files: Sequence[Path], name: str | None = None) -> Self:
+        """The name that is given, or those of all files, joined by `-and-`. Raises InvalidParameterError."""
+        if name is None:
+            names = {path.name: name_of_file(path.name) for path in files}
+            for file, found in names.items():
+                if not found:
+                    raise InvalidParameterError(f"expected a file name with letters a to z, got {file}; {NAME_HINT}")
+            name = "-and-".join(sorted(names.values()))
+            if len(name) > LONGEST_NAME:
+                raise InvalidParameterError(
+                    f"expected file names that make a name of at most {LONGEST_NAME} letters, got {name}; {NAME_HINT}"
+                )
+        parameters = cls(name)
+        parameters.check()
+        return parameters
+
+    @classmethod
+    def from_manifest(cls, values: Mapping[str, Any]) -> Self:
+        """As in `Parameters`; imports of gnubg's files were once called by their class."""
+        if set(values) == {"position_class"}:
+            values = {"name": values["position_class"]}
+        return super().from_manifest(values)
+
+
+def name_of_file(name: str) -> str:
+    """What is called by its file: the name without the endings of format and packing, in small letters, all but letters
+    and digits as single `-`; empty where it has none."""
+    stem = re.sub(r"(?<=.)\.[A-Za-z]+$", "", unpacked_name(name))
+    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
+
+
+class FileImport(ImportedDataset[ImportParameters]):
+    """Files read into arrays, lines that break a rule set aside; a subclass says which reader and which arrays."""
+
+    address: ClassVar[str] = ""  # where the files are published
+    side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
+    parameters = ImportParameters
+    defaults: tuple[ImportParameters, ...] = ()
+    smallest = ImportParameters("sample")
+
+    def slug(self, parameters: ImportParameters) -> str:
+        return parameters.name
+
+    def check_parameters(self, parameters: ImportParameters) -> None:
+        parameters.check()
+
+    def parameters_of(self, files: Sequence[Path], name: str | None = None) -> ImportParameters:
+        return ImportParameters.of_files(files, name)
+
+    def check_files(self, files: Sequence[Path]) -> None:
+        super().check_files(files)
+        if len(files) > MOST_FILES:
+            raise UsageError(f"expected at most {MOST_FILES:,} files at once, got {len(files):,}")
+
+    def read_file(self, path: Path) -> Source:
+        """Raises as `formats.unpacking.read_content` does."""
+        content, facts = read_content(path)
+        address = self.address if self.is_published(facts.content_sha256) else ""
+        return Source(RawFile(path.name, **vars(facts), address=address, licence=self.licence), content)
+
+    def is_published(self, content_sha256: str) -> bool:  # noqa: ARG002
+        """Whether a file with this content may be from `address`."""
+        return True
+
+    @abstractmethod
+    def parse(self, name: str, content: bytes) -> Intake:
+        """Read the content of the file with this name and apply the rules of this kind."""
+
+    def has_rows(self, intake: Any) -> bool:
+        """Whether a file gave a row of a table."""
+        counts: Counts = intake.counts
+        return counts.rows > 0
+
+    @abstractmethod
+    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
+        """The arrays of all files together, `source` and `line` and the quarantine left out."""
+
+    def estimate(self, parameters: ImportParameters) -> Estimate:  # noqa: ARG002
+        """Unknown before the files are read."""
+        return Estimate(0, 0, 0)
+
+    def compute(self, parameters: ImportParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+        """Raises NoRowsError, and CheckFailedError if it is to be strict and a line breaks a rule."""
+        title = f"{self.name}/{self.slug(parameters)}"
+        job.progress.start(f"{title}: reading", len(job.files), "files")
+        intakes = []
+        for source in job.files:
+            intakes.append(self.parse(source.file.name, source.content))
+            job.progress.advance(1)
+        names = [unpacked_name(source.file.name) for source in job.files]
+        arrays = text_arrays("sources", names) | self.arrays_of(intakes) | quarantine_arrays(intakes)
+        if job.strict:
+            self.check_strict(arrays)
+        empty = [name for name, intake in zip(names, intakes, strict=True) if not self.has_rows(intake)]
+        if len(empty) == len(names):
+            raise NoRowsError(no_rows_text(names, intakes))
+        for name in empty:
+            job.progress.note(f"{title}: no row in {name}")
+        for name, values in arrays.items():
+            job.save(name, values)
+
+    def check_strict(self, arrays: Mapping[str, Array]) -> None:
+        count = len(arrays["quarantine_line"])
+        if count:
+            source = text_column(arrays, "sources")[int(arrays["quarantine_source"][0])]
+            text, reason = (text_column(arrays, f"quarantine_{name}")[0].as_py() for name in ("text", "reason"))
+            raise CheckFailedError(
+                f"expected no line that breaks a rule, found {count:,}, first in {source}, "
+                f"{Quarantined(int(arrays['quarantine_line'][0]), text, reason)}; "
+                "without --strict such lines are set aside"
+            )
+
+    def side_batches(
+        self,
+        name: str,
+        parameters: ImportParameters,  # noqa: ARG002
+        arrays: Mapping[str, Array],
+    ) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        assert name == QUARANTINE.name
+        yield pa.record_batch(
+            {
+                "source": chosen_texts(text_column(arrays, "sources"), arrays["quarantine_source"].astype(np.int32)),
+                "line": pa.array(arrays["quarantine_line"]),
+                "text": text_column(arrays, "quarantine_text"),
+                "reason": text_column(arrays, "quarantine_reason"),
+            }
+        )
+
+    def statistics(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+        totals = arrays["line_counts"].sum(axis=0).tolist()
+        ends = dict(
+            zip(("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined"), totals, strict=True)
+        )
+        reasons = Counter(text_column(arrays, "quarantine_reason").to_pylist())
+        common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MOST_REASONS]
+        others = reasons.total() - sum(count for _, count in common)
+        common += [("other reasons", others)] if others else []
+        return ends | {f"quarantined: {reason}": count for reason, count in common}
+
+
+def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
+    """What became of all lines of files that gave no row, with the first reasons."""
+    counts = [intake.counts for intake in intakes]
+    where = sources[0] if len(sources) == 1 else f"{len(sources):,} files"
+    lines = sum(each.lines for each in counts)
+    if not lines:
+        return f"expected a row in {where}, found nothing at all; nothing was imported"
+    others, comments, bad = (
+        sum(getattr(each, name) for each in counts) for name in ("rows", "comments", "quarantined")
+    )
+    set_aside = (
+        f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}"
+        for source, intake in zip(sources, intakes, strict=True)
+        for entry in intake.quarantined
+    )
+    reasons = "; ".join(islice(set_aside, FIRST_REASONS))
+    return (
+        f"expected a row in {where}, found none in {lines:,} lines: "
+        + (f"{others:,} without a table of their own, " if others else "")
+        + f"{comments:,} of comment or blank, {bad:,} quarantined{f' ({reasons})' if reasons else ''}; "
+        "nothing was imported"
+    )
+
+
+def quarantine_arrays(intakes: Sequence[Intake]) -> dict[str, Array]:
+    """The quarantined lines of all files, and how the lines of each ended."""
+    found = [(source, entry) for source, intake in enumerate(intakes) for entry in intake.quarantined]
+    counts = [(c.lines, c.rows, c.comments, c.quarantined) for c in (intake.counts for intake in intakes)]
+    return {
+        "quarantine_source": np.array([source for source, _ in found], np.uint16),
+        "quarantine_line": np.array([entry.line for _, entry in found], np.int32),
+        "line_counts": np.array(counts, np.int64).reshape(-1, 4),
+        **text_arrays("quarantine_text", [entry.text for _, entry in found]),
+        **text_arrays("quarantine_reason", [entry.reason for _, entry in found]),
+    }
+
+
+def sources_of(lines: Sequence[Array]) -> dict[str, Array]:
+    """`source` and `line` of the rows of all files, from the line numbers in each."""
+    sources = [np.full(len(numbers), source, np.uint16) for source, numbers in enumerate(lines)]
+    return {"source": np.concatenate(sources), "line": np.concatenate(lines).astype(np.int32)}
+
+
+def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
+    """`source` and `line` of some rows."""
+    import pyarrow as pa
+
+    names = chosen_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
+    return {"source": names, "line": pa.array(arrays["line"][rows])}
+
+
+class PositionImport(FileImport):
+    """One position a row, with chances or without."""
+
+    columns: ClassVar[tuple[Column, ...]] = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)
+    key = ("source", "line")
+    arrays: ClassVar[tuple[FlatArray, ...]] = (*SOURCE_ARRAYS, *POSITION_ARRAYS, CHANCES_ARRAY, *QUARANTINE_ARRAYS)
+
+    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
+        from bgdata.game.board_kernels import position_classes
+
+        boards = np.concatenate([intake.boards for intake in intakes])
+        found = {
+            **sources_of([intake.lines for intake in intakes]),
+            "boards": boards,
+            "classes": position_classes(boards).astype(np.uint8),
+        }
+        if CHANCES_ARRAY in self.arrays:
+            found["chances"] = np.concatenate([intake.chances for intake in intakes]).astype(np.float32)
+        return found
+
+    def batches(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        import pyarrow as pa
+
+        count = len(arrays["boards"])
+        for start in range(0, max(count, 1), self.row_group_rows):
+            rows = slice(start, min(count, start + self.row_group_rows))
+            yield pa.record_batch(self.row_columns(arrays, rows))
+
+    def row_columns(self, arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
+        """The columns of some rows, in the order declared."""
+        found = {**source_columns(arrays, rows), **position_columns(arrays["boards"][rows])}
+        found["class"] = class_column(arrays["classes"][rows])
+        return found | (chance_columns(arrays["chances"][rows]) if "chances" in arrays else {})
+
+
+def are_over(boards: Array) -> Array:
+    """bool[n]: whether the game of each position is over."""
+    from bgdata.game.board_kernels import position_classes
+    from bgdata.game.classes import PositionClass
+
+    return np.asarray(position_classes(boards) == PositionClass.OVER)

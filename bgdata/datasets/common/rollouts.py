@@ -1,0 +1,164 @@
+"""What kinds of rollouts share: who rolls out, how, and where the positions come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.networks import known_network
+from bgdata.datasets.common.race import RaceParameters
+from bgdata.datasets.common.sources import source_input
+from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.store.dataset import Column, FlatArray, Input, Parameters
+from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.networks.player import NetworkPlayer
+    from bgdata.play.rollout import How, Limits
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+
+SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
+ERROR_COLUMNS = tuple(
+    Column(f"{name}_standard_error", "FLOAT", "chance", f"Standard error of {name}")
+    for name in ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+)
+EQUITY_COLUMNS = (
+    Column("equity", "DOUBLE", "points", "Cubeless money equity, from the chances before they are held to the rules"),
+    Column("standard_error", "DOUBLE", "points", "Standard error of equity"),
+    Column("plain_standard_error", "DOUBLE", "points", "What it were if luck had not been subtracted"),
+    Column("trials", "BIGINT", "games", "Games played"),
+    Column("is_reached", "BOOLEAN", "", "Whether the standard error is as small as was wanted"),
+)
+NETWORK_COLUMN = Column("network", "VARCHAR", "", "Network that played both sides, and its version")
+NETWORK_ARRAY = FlatArray("network", "uint8", "byte", "Network that played both sides, and its version: UTF-8")
+
+
+@dataclass(frozen=True)
+class NetworkChoice(Parameters):
+    """Which network answers, and with which bearoff tables. `network` is one that comes with bgdata, or else
+    `network_version` names its version in the warehouse."""
+
+    network: str = DEFAULT_NETWORK
+    network_version: str = ""
+    table_points: int = 6
+    table_checkers: int = 6
+
+    def check_network(self) -> None:
+        """Raise InvalidParameterError for what cannot be the name of a network."""
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.network):
+            raise InvalidParameterError(f"expected the name of a network, got {self.network!r}")
+
+    def network_inputs(self) -> dict[str, tuple[str, Parameters]]:
+        """The tables, and the network where it comes with bgdata, by role."""
+        race = RaceParameters(self.table_points)
+        found: dict[str, tuple[str, Parameters]] = {
+            "two_sided": ("bearoff_two_sided", TwoSidedParameters(self.table_points, self.table_checkers)),
+            "one_sided": ("bearoff_one_sided", race),
+            "gammon": ("bearoff_gammon", race),
+        }
+        known = known_network(self.network)
+        if known and not self.network_version:
+            found["network"] = known
+        return found
+
+
+@dataclass(frozen=True)
+class RollerParameters(NetworkChoice):
+    """Who plays both sides, and how: see `play.rollout`.
+
+    `until` is the standard error in points that is wanted, as text, empty for none; `turns` 0 plays to the end.
+    """
+
+    trials: int = 1296
+    until: str = ""
+    most_trials: int = 0
+    stop: str = "exact"
+    turns: int = 0
+    with_luck: int = 1
+
+    def how(self) -> How:
+        """How to roll out."""
+        from bgdata.play.rollout import How
+
+        return How(self.stop, self.turns, bool(self.with_luck))
+
+    def limits(self) -> Limits:
+        """How many trials. Raises InvalidParameterError for an `until` that is no number."""
+        from bgdata.play.rollout import Limits
+
+        return Limits(self.trials, number_of("until to be a standard error", self.until or "inf"), self.most_trials)
+
+    def check_roller(self, seed: int) -> None:
+        """Raises InvalidParameterError where no rollout with dice of this seed could be made."""
+        try:
+            self.limits().check()
+            self.how().settings(seed)
+        except UsageError as error:
+            raise InvalidParameterError(str(error)) from None
+        self.check_network()
+
+
+@dataclass(frozen=True)
+class RolloutParameters(RollerParameters):
+    """Whose positions are rolled out, by whom, how, and with which dice; `source_recipe` is what
+    `_sources.source_input` needs to know of the source."""
+
+    source: str = "positions/unnamed"
+    seed: int = 0
+    source_recipe: str = ""
+
+    @property
+    def slug(self) -> str:
+        """Name of the variant."""
+        source = re.sub(r"[^a-z0-9]+", "-", self.source)
+        return f"{source}-by-{self.network}-{self.trials}-seed-{self.seed}"
+
+    def check(self) -> None:
+        """Raises InvalidParameterError where no rollout could be made."""
+        self.check_roller(self.seed)
+        source_input(self.source, self.source_recipe, turns=False)
+
+    def inputs(self) -> dict[str, Input]:
+        """What the rollouts are computed from, by role."""
+        return {"source": source_input(self.source, self.source_recipe, turns=False), **self.network_inputs()}
+
+
+def number_of(expected: str, text: str) -> float:
+    """A number that a parameter holds as text. Raises InvalidParameterError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidParameterError(f"expected {expected}, got {text!r}") from None
+
+
+def open_roller(parameters: NetworkChoice, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
+    """The network that is chosen, as a player. Raises MissingTableError for a version that is not there."""
+    from bgdata.evaluation.bearoff import BearoffEvaluator
+    from bgdata.evaluation.networks.named import KIND, find_network
+    from bgdata.evaluation.networks.player import MappedNetwork
+
+    table = inputs.get("network")
+    if table is None:
+        table = find_network(f"{KIND}/{parameters.network}", warehouse, parameters.network_version or None)
+    bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
+    return MappedNetwork(table, bearoff)
+
+
+def warehouse_of(job: Job) -> Warehouse:
+    """Where a job runs."""
+    assert job.warehouse is not None  # every build has one
+    return job.warehouse
+
+
+def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:
+    """uint8[n]: name and version of the network."""
+    version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
+    return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)

@@ -1,0 +1,279 @@
+"""Networks of a player that learned from labelled positions, and how they did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bgdata.datasets.common.networks import PLACE, check_place, known_variant, opened
+from bgdata.datasets.common.race import RaceParameters
+from bgdata.datasets.common.rollouts import warehouse_of
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.datasets.network import DEVIATIONS, LEAST_GAMES, POINTS, teaching_tables
+from bgdata.datasets.selfplay_labels import DATASET as SELFPLAY_LABELS
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.published import published_versions
+from bgdata.training.supervised.recipe import SupervisedRecipe
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bgdata.evaluation.networks.inference import Networks
+    from bgdata.store.arrays import Array
+    from bgdata.store.job import Job
+    from bgdata.store.table import Table
+    from bgdata.store.warehouse import Warehouse
+    from bgdata.training.supervised.run import Teacher
+
+CLASSES = ("race", "crashed", "contact")
+
+
+@dataclass(frozen=True)
+class TaughtParameters(SupervisedRecipe, Parameters):
+    """A recipe of supervised learning, from which networks and labels on.
+
+    `start` is `network/NAME/VERSION`, or `network/NAME` for one that comes with bgdata. `labels` are sources with
+    weights, `KIND/VARIANT/VERSION:WEIGHT`, a space between, and + between versions of one source; a version that is
+    not named is a default one, built first.
+    `guard` are versions of benchmarks whose positions are left out. `features` are the inputs of the networks with
+    their revisions, empty for the present ones.
+    """
+
+    name: str = "sl"
+    start: str = f"network/{DEFAULT_NETWORK}"
+    labels: str = ""
+    guard: str = ""
+    features: str = ""
+    test_games: int = 4_000
+
+    def weighted_labels(self) -> dict[str, float]:
+        """Weights by source, `KIND/VARIANT/VERSION` with + between. Raises InvalidParameterError."""
+        found: dict[str, float] = {}
+        for text in self.labels.split():
+            source, _, weight = text.partition(":")
+            try:
+                found[source] = float(weight or 1)
+            except ValueError:
+                raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}") from None
+            if not all(map(PLACE.fullmatch, source.split("+"))) or not 0 < found[source] < float("inf"):
+                raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}")
+        if not found:
+            raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
+        return found
+
+
+def published_taught_networks() -> dict[TaughtParameters, Path]:
+    """Folders of the networks that come with the package, by recipe; one whose manifest is damaged is none."""
+    return published_versions(SHIPPED, TaughtParameters)
+
+
+class TaughtNetwork(Dataset[TaughtParameters]):
+    """One row an epoch and network."""
+
+    name = "taught_network"
+    revision = 1
+    summary = "Networks for race, crashed and contact positions, learned from labels, and how they learned."
+    source = "Computed: supervised learning by gradient descent (Adam, Kingma and Ba 2015, or plain), in float32"
+    main_table = "supervised_learning_curve"
+    columns = (
+        Column("epoch", "INTEGER", "", "Epochs so far, 0 before the first"),
+        Column("network", "VARCHAR", "", "race, crashed or contact"),
+        Column("learning_rate", "DOUBLE", "per step", "Learning rate at the end of the epoch"),
+        Column("positions", "BIGINT", "positions", "What the network has learned from in the epoch"),
+        Column("train_cross_entropy", "DOUBLE", "nats", "Mean over a sample of what is learned, summed over chances"),
+        Column("validation_cross_entropy", "DOUBLE", "nats", "The same of positions that are never learned from"),
+        Column("train_squared_error", "DOUBLE", "points squared", "Mean of cubeless equities, over the same sample"),
+        Column("validation_squared_error", "DOUBLE", "points squared", "The same of positions never learned from"),
+        Column("is_best", "BOOLEAN", "", "Whether validation_cross_entropy was the lowest so far: weights are kept"),
+    )
+    key = ("epoch", "network")
+    arrays = (
+        *NETWORK.arrays[:3],
+        FlatArray(
+            "curve", "float64", "epoch, network, number", "The numbers of the learning curve, from `learning_rate` on"
+        ),
+        FlatArray("tests", "float64", "start or result, number", "Points per game against PubEval, standard error"),
+    )
+    parameters = TaughtParameters
+    defaults = tuple(published_taught_networks())
+    smallest = TaughtParameters(
+        epochs=2,
+        batch=32,
+        rate=0.01,
+        hidden="12",
+        name="tiny-taught",
+        start=f"network/{NETWORK.slug(NETWORK.smallest)}",
+        labels=f"{SELFPLAY_LABELS.name}/{SELFPLAY_LABELS.slug(SELFPLAY_LABELS.smallest)}",
+        test_games=20,
+    )
+
+    def slug(self, parameters: TaughtParameters) -> str:
+        return parameters.name
+
+    def check_parameters(self, parameters: TaughtParameters) -> None:
+        parameters.check()
+        name = parameters.name.replace("-", "")
+        if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
+            raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
+        if parameters.test_games < 2:
+            raise InvalidParameterError(f"expected at least 2 test games, got {parameters.test_games}")
+        for place in (parameters.start, *parameters.guard.split()):
+            check_place(place)
+        self.inputs(parameters)
+
+    def inputs(self, parameters: TaughtParameters) -> Mapping[str, tuple[str, Parameters]]:
+        race = RaceParameters(POINTS)
+        found: dict[str, tuple[str, Parameters]] = {
+            "one_sided": ("bearoff_one_sided", race),
+            "gammon": ("bearoff_gammon", race),
+        }
+        sources = [place for source in parameters.weighted_labels() for place in source.split("+")]
+        for role, place in (("start", parameters.start), *((label_role(place), place) for place in sources)):
+            if place.count("/") == 1:
+                found[role] = known_variant(place)
+        return found
+
+    def published(self, parameters: TaughtParameters) -> Path | None:
+        return published_taught_networks().get(parameters)
+
+    def estimate(self, parameters: TaughtParameters) -> Estimate:
+        return Estimate(3 * (parameters.epochs + 1), 1 << 20, 1 << 30)
+
+    def compute(self, parameters: TaughtParameters, inputs: Mapping[str, Table], job: Job) -> None:
+        from bgdata.evaluation.networks.mapped import open_networks
+        from bgdata.training.temporal_difference.learning import rounded_networks
+        from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
+
+        start = open_networks(opened(parameters.start, inputs.get("start"), warehouse_of(job)))
+        teacher = open_teacher(parameters, start, inputs, warehouse_of(job))
+        for note in teacher.notes():
+            job.progress.note(note)
+        curve = np.zeros((parameters.epochs + 1, len(CLASSES), len(self.columns) - 2))
+        state: dict[str, Array] = {**teacher.state(), "curve": curve}
+        sizes = [0, *[teacher.positions] * parameters.epochs]
+        for epoch in job.steps(f"{self.name}/{self.slug(parameters)}", "positions", range(len(sizes)), sizes, state):
+            curve[epoch] = teacher.curve_rows(epoch)
+            job.progress.note(described(epoch, curve))
+        networks = rounded_networks(teacher.best)
+        tables, games = teaching_tables(inputs), parameters.test_games
+        results = [result_against_pubeval(each, tables, games) for each in (start, networks)]
+        for name, values in networks._asdict().items():
+            job.save(name, values)
+        job.save("curve", curve)
+        job.save("tests", np.array([[result.points_per_game, result.standard_error] for result in results]))
+
+    def batches(self, parameters: TaughtParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        import pyarrow as pa
+
+        curve = np.asarray(arrays["curve"])
+        rows = curve[:, order_of_names()].reshape(-1, curve.shape[2])
+        numbers = {column.name: rows[:, place] for place, column in enumerate(self.columns[2:])}
+        errors = {name: pa.array(values, from_pandas=True) for name, values in numbers.items()}
+        yield pa.record_batch(
+            {
+                "epoch": np.repeat(np.arange(len(curve), dtype=np.int32), len(CLASSES)),
+                "network": sorted(CLASSES) * len(curve),
+                **errors,
+                "positions": numbers["positions"].astype(np.int64),
+                "is_best": numbers["is_best"] > 0,
+            }
+        )
+
+    def statistics(self, parameters: TaughtParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+        curve, tests = np.asarray(arrays["curve"]), np.asarray(arrays["tests"])
+        found = dict(zip(("points_per_game", "standard_error"), tests[1].tolist(), strict=True))
+        found |= dict(zip(("start_points_per_game", "start_standard_error"), tests[0].tolist(), strict=True))
+        for which, name in enumerate(CLASSES):
+            kept = best_epoch(curve, which)
+            if kept is not None:
+                for prefix, epoch in (("start_", 0), ("", kept)):
+                    found[f"{prefix}{name}_cross_entropy"] = float(curve[epoch, which, 3])
+                    found[f"{prefix}{name}_equity_error"] = float(np.sqrt(curve[epoch, which, 5]))
+                found[f"{name}_epoch"] = float(kept)
+        return found
+
+    def check_sample(
+        self,
+        table: Table,
+        inputs: Mapping[str, Table],
+        rows: int,
+        generator: np.random.Generator,  # noqa: ARG002
+    ) -> str:
+        """The networks play the first of their test games again, up to `rows` of them."""
+        from bgdata.evaluation.networks.mapped import open_networks
+        from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
+
+        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        count = min(max(rows, LEAST_GAMES), parameters.test_games)
+        result = result_against_pubeval(open_networks(table), teaching_tables(inputs), count)
+        points = float(np.asarray(table.array("tests"))[1, 0])
+        margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
+        if not abs(result.points_per_game - points) <= margin:
+            raise CheckFailedError(
+                f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first {count} "
+                f"test games, for {table.name}, found {points:+.4f}"
+            )
+        return f"{count:,} of {parameters.test_games:,} test games; it was not taught again"
+
+
+def label_role(place: str) -> str:
+    """Role of labels among the inputs."""
+    return f"labels_{place.replace('/', '_')}"
+
+
+def open_teacher(
+    parameters: TaughtParameters, start: Networks, inputs: Mapping[str, Table], warehouse: Warehouse
+) -> Teacher:
+    """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and the rest
+    as opening a feed does."""
+    from bgdata.training.feed.feed import Feed
+    from bgdata.training.feed.recipe import FeedRecipe
+    from bgdata.training.supervised.run import LESSON_ROWS, Teacher
+    from bgdata.training.supervised.start import check_features, started_networks
+
+    check_features(start, parameters.features)
+    sources = {}
+    for source, weight in parameters.weighted_labels().items():
+        tables = [opened(place, inputs.get(label_role(place)), warehouse) for place in source.split("+")]
+        sources[source] = {"weight": weight, "versions": {table.name: table.manifest.digest for table in tables}}
+    guard = {place: warehouse.open_reference(place).manifest.digest for place in parameters.guard.split()}
+    feeds = [
+        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, LESSON_ROWS, "", {}, guard or None))
+        for split in ("train", "validation")
+    ]
+    networks = started_networks(start, parameters.layers(), parameters.seed)
+    return Teacher(parameters, networks, *feeds)
+
+
+def order_of_names() -> list[int]:
+    """Places of the networks in order of name."""
+    return sorted(range(len(CLASSES)), key=CLASSES.__getitem__)
+
+
+def best_epoch(curve: Array, which: int) -> int | None:
+    """The epoch whose weights of a network are kept; None for one that did not learn."""
+    epochs = np.flatnonzero(curve[:, which, -1] > 0)
+    return int(epochs[-1]) if len(epochs) else None
+
+
+def described(epoch: int, curve: Array) -> str:
+    """An epoch for people."""
+    parts = []
+    for which in reversed(range(len(CLASSES))):
+        _, _, train, validation, _, squared, is_best = curve[epoch, which].tolist()
+        if validation == validation:
+            change = f" ({100 * (validation / curve[0, which, 3] - 1):+.2f} %)" if epoch else ""
+            parts.append(
+                f"{CLASSES[which]} {validation:.5f}{change}{' *' if is_best else ''}, "
+                f"learned {train:.5f}, equity off by {squared**0.5:.4f}"
+            )
+    return f"epoch {epoch}, rate {curve[epoch, :, 0].max():.2g}: " + "; ".join(parts)
+
+
+DATASET = TaughtNetwork()

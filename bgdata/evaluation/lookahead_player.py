@@ -1,0 +1,208 @@
+"""The player that maps what it knows: exact tables, one-sided tables and networks, and says who answered and how well.
+
+>>> player = open_player("warehouse")                               # doctest: +SKIP
+>>> player.evaluate("4HPwATDgc/ABMA").win                           # doctest: +SKIP
+>>> str(player.best_play("4HPwATDgc/ABMA", "31").play)              # doctest: +SKIP
+'8/5 6/5'
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, decide_cube
+from bgdata.errors import UsageError
+from bgdata.evaluation.cache import Remembered
+from bgdata.evaluation.chances import cubeless_equities, turned_chances
+from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
+from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, REVISION, PlayFilter, Ranked, rank_all
+from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
+from bgdata.game.codec import Boards
+from bgdata.game.dice import RollLike, to_roll
+from bgdata.game.match import Money, Stakes
+from bgdata.game.outcome import check_in_progress, check_occurs
+from bgdata.game.plays import Play, legal_plays
+from bgdata.game.position import Position, PositionLike
+from bgdata.kernel import threads
+
+DECISIONS = 256  # decisions looked into at a time: bounds the memory
+MONEY = Stakes(Money(is_jacoby=False))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Five cumulative chances of one side, 0 to 1, its cubeless equity in points, and who says so."""
+
+    win: float
+    win_gammon: float
+    win_backgammon: float
+    lose_gammon: float
+    lose_backgammon: float
+    cubeless_equity: float
+    source: Source
+    ply: int
+    accuracy: str  # how far to trust it, in words
+
+
+@dataclass(frozen=True)
+class RankedPlay:
+    """A play and what it leads to, seen by the player who moves."""
+
+    play: Play
+    evaluation: Evaluation
+    loss: float  # points behind the best play at the ply of its evaluation, 0 and up
+
+
+class MappedPlayer:
+    """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are seen by the player on
+    roll, before the roll, in any notation that `Position` takes. The same question always has the same answer. Pickled,
+    a player is its settings and the paths of what it maps.
+
+    Tables of `cubes` answer for cube decisions that they cover, the first that does. Raises UsageError for a ply that
+    is not 0 to MOST_PLY, and for a player that only chooses plays."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        ply: int = 0,
+        filters: Sequence[PlayFilter] = FILTERS,
+        cubes: Sequence[ExactCube] = (),
+    ) -> None:
+        if not 0 <= ply <= MOST_PLY:
+            raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply}")
+        if not hasattr(evaluator, "evaluate_many"):  # isinstance would work out its version, from all its weights
+            name = getattr(evaluator, "label", type(evaluator).__name__)
+            raise UsageError(f"expected an evaluator of positions, got {name}, which only chooses plays")
+        self.evaluator, self.ply, self.filters, self.cubes = evaluator, ply, tuple(filters), tuple(cubes)
+        self._look = Remembered(evaluator)
+
+    def __repr__(self) -> str:
+        return f"MappedPlayer({self.label})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.evaluator, self.ply, self.filters, self.cubes)
+
+    @property
+    def label(self) -> str:
+        """Name and ply."""
+        return f"{self.evaluator.label}-{self.ply}ply"
+
+    @cached_property
+    def version(self) -> str:
+        """Changes when the answers may: the evaluator's, and from ply 1 on that of looking ahead with these filters."""
+        if self.ply == 0:
+            return self.evaluator.version
+        parts = [self.evaluator.version, REVISION, [tuple(each) for each in self.filters]]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+
+    @property
+    def accuracy(self) -> Mapping[Source, str]:
+        """How far the static answers of each source can be trusted, in words."""
+        return self.evaluator.accuracy
+
+    def evaluate(self, position: PositionLike) -> Evaluation:
+        """The five chances and the cubeless equity of a position; a finished game has those of its result. Raises
+        InvalidPositionError."""
+        board = np.array([check_occurs(Position(position)).board], np.int8)
+        chances, sources = self._evaluate(board)
+        return self._evaluation(chances[0], int(sources[0]), self.ply)
+
+    def evaluate_many(self, boards: BoardsLike) -> Evaluations:
+        """Chances float32[n, 5] and sources int8[n] of boards int8[n, 26], or of a list of positions in any notation;
+        those looked ahead for are remembered.
+
+        Raises InvalidPositionError for another shape or type, or an illegal board."""
+        return self._evaluate(board_array(boards))
+
+    def rank_plays(self, position: PositionLike, roll: RollLike) -> list[RankedPlay]:
+        """Every legal play of a roll, at least one: those looked into furthest first, and of these the best.
+
+        Those that the filters let through are looked into `ply` rolls ahead, and so is an only play. Raises
+        InvalidPositionError, also for a game that is over, or InvalidRollError."""
+        position, roll = check_in_progress(Position(position)), to_roll(roll)
+        ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
+        if len(ranked.boards) == 1:
+            chances, sources = self._evaluate(ranked.boards)
+            ranked = ranked._replace(chances=chances, sources=sources, plies=np.full(1, self.ply, np.int8))
+        own, plays = turned_chances(ranked.chances), legal_plays(position, roll)
+        return [
+            RankedPlay(
+                plays[row],
+                self._evaluation(own[row], int(ranked.sources[row]), int(ranked.plies[row])),
+                float(ranked.losses[row]),
+            )
+            for row in np.lexsort((ranked.losses, -ranked.plies)).tolist()
+        ]
+
+    def best_play(self, position: PositionLike, roll: RollLike) -> RankedPlay:
+        """The first of `rank_plays`."""
+        return self.rank_plays(position, roll)[0]
+
+    def decide_cube(
+        self, position: PositionLike, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
+    ) -> CubeDecision:
+        """What the player on roll should do with the cube before he rolls, and the opponent if he doubles: by the first
+        table of `cubes` that covers it, else (and if `rules` say so) by the model of `rules` from the five chances.
+
+        >>> open_player("warehouse").decide_cube("4HPwATDgc/ABMA").action       # doctest: +SKIP
+        <Action.NO_DOUBLE: 0>
+
+        Raises InvalidPositionError for a game that is over, and as `equity.cube.decide_cube` does.
+        """
+        position = check_in_progress(Position(position))
+        chances, _ = self._evaluate(np.array([position.board], np.int8))
+        for table in () if rules.by_model else self.cubes:
+            found = table.cube_equities(position, stakes, rules.met)
+            if found is not None:
+                return decide_cube(chances[0].tolist(), stakes, rules, found, table.accuracy)
+        return decide_cube(chances[0].tolist(), stakes, rules)
+
+    def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
+        """See player.Player; lists of positions and of rolls such as "31" will do. Raises InvalidPositionError or
+        InvalidRollError."""
+        legal = board_array(boards)
+        dice = dice_array(rolls, len(legal))
+        chosen = np.empty((len(legal), 26), np.int8)
+        for start in range(0, len(legal), DECISIONS):
+            rows = slice(start, start + DECISIONS)
+            ranked = self._rank(legal[rows], dice[rows])
+            chosen[rows] = ranked.boards[ranked.best()]
+        return chosen
+
+    def _evaluate(self, boards: Boards) -> Evaluations:
+        with threads_for(boards):
+            return self._look(boards, self.ply)
+
+    def _rank(self, boards: Boards, rolls: NDArray[np.int8]) -> Ranked:
+        with threads_for(boards):
+            return rank_all(self._look, boards, rolls, self.ply, self.filters)
+
+    def _evaluation(self, chances: NDArray[np.float32], source: int, ply: int) -> Evaluation:
+        """Of float32[5] chances of the player who is meant, looked for `ply` rolls ahead."""
+        who = Source(source)
+        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = map(float, chances)
+        return Evaluation(
+            win,
+            win_gammon,
+            win_backgammon,
+            lose_gammon,
+            lose_backgammon,
+            cubeless_equity=float(cubeless_equities(chances[None])[0]),
+            source=who,
+            ply=0 if who.is_final else ply,
+            accuracy="the game is over" if who is Source.OVER else self.accuracy.get(who, ""),
+        )
+
+
+def threads_for(boards: Boards) -> AbstractContextManager[None]:
+    """One thread for one position: where other work keeps the cores busy, threads wait for one another many times
+    longer than they take."""
+    return threads(1 if len(boards) == 1 else None)

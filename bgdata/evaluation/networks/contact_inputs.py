@@ -1,0 +1,315 @@
+"""What players look at while the sides are in contact: hand-made inputs of a network besides the checkers themselves.
+
+Inputs are int16 in units of 1/64, so that sums of them are exact; most lie between 0 and 1 (64), some reach 2. They say
+the same of both sides, first of the player on roll: whoever rolls next does not matter. The meanings are written here
+from the well-known ideas of the field; no other program's definitions are followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.networks.escapes import escapes_from, fewest_escapes, longest_run, most_in_six, points_in_front
+from bgdata.evaluation.networks.point_sets import FIELD, SideSets, bit_count, lowest, side_sets
+from bgdata.evaluation.networks.shots import point_counts, shot_counts
+from bgdata.game.codec import Boards, check_boards
+from bgdata.kernel import kernel, prange
+
+UNIT = 64  # an input of 1
+MOST = 2 * UNIT  # where inputs without a natural end are cut
+Inputs = NDArray[np.int16]
+
+
+class NamedInput(NamedTuple):
+    """One input of a network."""
+
+    name: str
+    meaning: str
+
+
+_SIDE = (
+    NamedInput("off_first", "checkers 1 to 5 borne off, of 5"),
+    NamedInput("off_second", "checkers 6 to 10 borne off, of 5"),
+    NamedInput("off_third", "checkers 11 to 15 borne off, of 5"),
+    NamedInput("pips", "pip count, of 128, at most 2"),
+    NamedInput("race_lead", "pips ahead in the race, of 64, at most 2; 0 when behind"),
+    NamedInput("contact_pips", "pips until all checkers are past the other side's rearmost, of 128, at most 2"),
+    NamedInput("gammon_pips", "pips until all checkers are home, of 128, at most 2; 0 once a checker is off"),
+    NamedInput("rearmost", "point of the rearmost checker (bar 25), of 32"),
+    NamedInput("best_anchor", "most advanced anchor on points 18 (7) to 24 (1), of 7.1; 0 without one"),
+    NamedInput("anchors", "made points from 18 to 24, of 2, at most 2"),
+    NamedInput("back_game", "with two anchors or more on points 19 to 24: pips behind in the race, of 64, at most 2"),
+    NamedInput("hit_chance", "chance that a roll of this side can hit"),
+    NamedInput("double_hit_chance", "chance that a roll of this side can hit two blots"),
+    NamedInput("hit_pips", "mean over all rolls of the pips that the best hit costs the other side, of 16"),
+    NamedInput("home_blots", "blots in the home board, of 2, at most 2"),
+    NamedInput("exposed_blots", "blots within 6 pips of one of the other side's checkers behind them, of 4, at most 2"),
+    NamedInput("escape_chance", "chance that a roll brings the rearmost checker past the block in front of it"),
+    NamedInput("back_escape_chance", "the same, mean over the checkers on points 18 and above; 1 without any"),
+    NamedInput("mobility", "the same, mean over the checkers on points 7 and above; 1 without any"),
+    NamedInput("blockade", "chance not to escape on the worst square before the other side's rearmost checker"),
+    NamedInput("blockade_from_bar", "the same over all squares that a checker sent to the bar has before it"),
+    NamedInput("longest_prime", "most made points in a row before the other side's rearmost checker, of 6"),
+    NamedInput("broken_prime", "most made points among six in a row before the other side's rearmost checker, of 6"),
+    NamedInput("block_in_front", "made points up to 6 (counting 2) and 12 pips before their rearmost checker, of 16"),
+    NamedInput("dance_chance", "chance that a checker of this side on the bar cannot enter, should there be one"),
+    NamedInput("stuck_checkers", "checkers expected to be on the bar still after a roll, at most 2"),
+    NamedInput("timing", "pips to play before home points break: to 6 from 7 to 17, spares of 3 to 6 to 2, of 64"),
+    NamedInput("crunch", "square of the checkers on the two lowest points, of 64, at most 121/64"),
+    NamedInput("moment", "squared pips of checkers behind the mean, summed, by checkers, of 64, at most 2"),
+    NamedInput("unlinked", "points from 7 up, bar too, without an own made point 1 to 6 pips below, of 4, at most 2"),
+    NamedInput("point_making_chance", "chance that a roll makes a new point from 1 to 7, nobody being on the bar"),
+    NamedInput("blot_pointing_chance", "chance that a roll makes one of these points on a blot"),
+)
+SIDE_INPUTS = len(_SIDE)
+CONTACT_INPUTS = _SIDE + tuple(NamedInput(f"opponent_{name}", f"opponent: {meaning}") for name, meaning in _SIDE)
+CONTACT_NAMES = tuple(name for name, _ in CONTACT_INPUTS)
+
+_CHANCES = np.array([round(rolls * UNIT / 36) for rolls in range(37)], np.int64)
+_BAR_POINT_UP = -1 << 7  # points 7 and above
+_BACK = -1 << 18  # the other side's home board and bar point
+_HOME = (1 << 7) - 2
+_AHEAD_HOME_AND_BAR_POINT = 0b1111111 << 18
+
+
+def stuck_checkers() -> NDArray[np.int64]:
+    """int64[7, 16]: checkers expected on the bar after a roll, by closed points and checkers there now, at most 2."""
+    table = np.zeros((7, 16), np.int64)
+    for closed in range(7):
+        for bar in range(1, 16):
+            left = 0  # summed over 36 rolls; the lowest points are closed, which does not matter
+            for die in range(1, 7):
+                for other in range(1, 7):
+                    entering = (die > closed) + (other > closed) if die != other else 4 * (die > closed)
+                    left += max(bar - entering, 0)
+            table[closed, bar] = min(MOST, round(left * UNIT / 36))
+    return table
+
+
+_STUCK = stuck_checkers()
+_NONE, _TWO = np.int32(0), np.int32(2)
+
+
+class Totals(NamedTuple):
+    """Sums over the checkers of a side, those on the bar included but in the last two."""
+
+    checkers: int
+    pips: int
+    outside: int  # pips to the home board
+    to_pass: int  # pips past the other side's rearmost checker
+    timing: int
+    low: int  # checkers on the two lowest points
+
+
+def _by_slot(value: Callable[[int], int]) -> NDArray[np.int32]:
+    """int32[2, 26]: of the point that each slot is for the player on roll, and for the opponent."""
+    own = [value(point) for point in range(26)]
+    return np.array([own, own[::-1]], np.int32)
+
+
+_POINTS = _by_slot(lambda point: point)
+_OUTSIDE = _by_slot(lambda point: max(point - 6, 0))
+_FAR = _by_slot(lambda point: point - 6 if 7 <= point <= 17 else 0)
+_NEAR = _by_slot(lambda point: point - 2 if 3 <= point <= 6 else 0)
+_LOW = _by_slot(lambda point: int(1 <= point <= 2))
+
+
+def contact_inputs(boards: Boards) -> Inputs:
+    """int16[n, 64]: the inputs CONTACT_INPUTS of int8[n, 26] boards before the roll, in units of 1/64.
+
+    Raises InvalidPositionError unless boards are int8[n, 26]; that each is legal is not checked.
+    """
+    inputs = np.empty((len(check_boards(boards)), len(CONTACT_NAMES)), np.int16)
+    fill_all_contact_inputs(boards, inputs)
+    return inputs
+
+
+@kernel(parallel=True)
+def fill_all_contact_inputs(boards: Boards, inputs: Inputs) -> None:
+    """Fills inputs[row, input] from boards[row, slot]."""
+    for row in prange(len(boards)):
+        fill_contact_inputs(boards[row], inputs[row])
+
+
+@kernel()
+def fill_contact_inputs(board: Boards, inputs: Inputs) -> None:
+    """Fills inputs[0:64], in the order of CONTACT_INPUTS, from board[slot] of the player about to roll."""
+    ours, theirs = side_sets(board)
+    our_totals, their_totals = side_totals(board, 1, theirs), side_totals(board, -1, ours)
+    lead = their_totals.pips - our_totals.pips
+    fill_side(board, 1, ours, theirs, our_totals, lead, inputs, 0)
+    fill_side(board, -1, theirs, ours, their_totals, -lead, inputs, SIDE_INPUTS)
+
+
+@kernel()
+def fill_side(
+    board: Boards, side: int, us: SideSets, them: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int
+) -> None:
+    """Fills inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead."""
+    fill_distances(us, totals, lead, inputs, at)
+    fill_anchors(us.own_made, lead, inputs, at + 8)
+    fill_chances(board, side, us, them, inputs, at + 11)
+    fill_blocks(us, them, bar_of(board, side), inputs, at + 19)
+    fill_shape(board, side, totals, inputs, at + 26)
+
+
+@kernel()
+def count_at(board: Boards, side: int, slot: int) -> int:
+    """Checkers of a side (1: on roll, -1: opponent) on board[slot], 1 to 24."""
+    return max(side * int(board[slot]), 0)
+
+
+@kernel()
+def bar_of(board: Boards, side: int) -> int:
+    """Checkers of a side on the bar."""
+    return int(board[25]) if side > 0 else int(board[0])
+
+
+@kernel(borrows=True)
+def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
+    """Sums over the checkers of a side (1: on roll, -1: opponent), `them` being the other one's."""
+    row = 0 if side > 0 else 1
+    front = np.int32(min(lowest(them.ahead), 25))  # their rearmost checker, in our numbering
+    checkers = pips = outside = to_pass = timing = low = _NONE
+    for slot in range(1, 25):  # 32 bits from 0 on: eight slots are added at once
+        count, point = max(np.int32(side * board[slot]), _NONE), _POINTS[row, slot]
+        spare = max(np.int32(count - _TWO), _NONE)
+        checkers = np.int32(checkers + count)
+        pips = np.int32(pips + count * point)
+        outside = np.int32(outside + count * _OUTSIDE[row, slot])
+        to_pass = np.int32(to_pass + count * max(np.int32(point - front), _NONE))
+        timing = np.int32(timing + count * _FAR[row, slot] + spare * _NEAR[row, slot])
+        low = np.int32(low + count * _LOW[row, slot])
+    bar = bar_of(board, side)
+    passing = int(to_pass) + bar * (25 - int(front))
+    return Totals(int(checkers) + bar, int(pips) + 25 * bar, int(outside) + 19 * bar, passing, int(timing), int(low))
+
+
+@kernel()
+def fill_distances(us: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 8], off_first to rearmost, of a side."""
+    off = 15 - totals.checkers
+    for part in range(3):
+        inputs[at + part] = UNIT * min(max(off - 5 * part, 0), 5) // 5
+    inputs[at + 3] = min(totals.pips >> 1, MOST)
+    inputs[at + 4] = min(max(lead, 0), MOST)
+    inputs[at + 5] = min(totals.to_pass >> 1, MOST)
+    inputs[at + 6] = min(totals.outside >> 1, MOST) if off == 0 else 0
+    inputs[at + 7] = 2 * max(25 - lowest(us.ahead), 0)
+
+
+@kernel()
+def fill_anchors(made: int, lead: int, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 3], best_anchor to back_game, of a side with `made` points that is `lead` pips ahead."""
+    anchors = made & _BACK
+    inputs[at] = 9 * (25 - lowest(anchors)) if anchors else 0
+    inputs[at + 1] = min(32 * bit_count(anchors), MOST)
+    is_back_game = bit_count(anchors >> 19) >= 2
+    inputs[at + 2] = min(max(-lead, 0), MOST) if is_back_game else 0
+
+
+@kernel()
+def fill_shape(board: Boards, side: int, totals: Totals, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 3], timing to moment, of a side."""
+    low = min(totals.low, 11)
+    inputs[at] = min(totals.timing, MOST)
+    inputs[at + 1] = low * low
+    inputs[at + 2] = min(moment(board, side, totals.pips, max(totals.checkers, 1)), MOST)
+
+
+@kernel()
+def moment(board: Boards, side: int, pips: int, checkers: int) -> int:
+    """Sum over a side's checkers behind their mean of the square of the pips between, by checkers, both cut."""
+    row = 0 if side > 0 else 1
+    mean = np.int32(pips // checkers)
+    behind = np.int32(25 - mean)
+    total = np.int32(bar_of(board, side) * behind * behind)
+    for slot in range(1, 25):
+        count, behind = max(np.int32(side * board[slot]), _NONE), max(np.int32(_POINTS[row, slot] - mean), _NONE)
+        total = np.int32(total + count * np.int32(behind * behind))
+    return int(total) // checkers
+
+
+@kernel()
+def fill_chances(board: Boards, side: int, us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 8], hit_chance to mobility, and inputs[at + 18:at + 21], unlinked and the last two."""
+    movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
+    singles, targets = movers & ~us.ahead_made, them.own & landings
+    bar = bar_of(board, side)
+    hitting, hitting_two, pips = shot_counts(movers, singles, bar, targets, landings)
+    inputs[at] = _CHANCES[hitting]
+    inputs[at + 1] = _CHANCES[hitting_two]
+    inputs[at + 2] = pips // 9
+    fill_weak_points(us, them, inputs, at + 3)
+    fill_escapes(board, side, us.ahead, them.own_made, inputs, at + 5)
+    making, on_blot = 0, 0
+    if bar == 0:
+        sources = (movers & ~_AHEAD_HOME_AND_BAR_POINT) | singles | spares(board, side)
+        making, on_blot = point_counts(sources, sources & us.ahead_made, singles, us.ahead_made, targets, landings)
+    inputs[at + 19] = _CHANCES[making]
+    inputs[at + 20] = _CHANCES[on_blot]
+
+
+@kernel()
+def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at] and inputs[at + 1], home_blots and exposed_blots, and inputs[at + 15], unlinked."""
+    attacked, linked = 0, 0
+    for die in range(1, 7):
+        attacked |= them.ahead << die
+        linked |= us.own_made << die
+    blots = us.own & FIELD & ~us.own_made
+    inputs[at] = min(32 * bit_count(blots & _HOME), MOST)
+    inputs[at + 1] = min(16 * bit_count(blots & attacked), MOST)
+    inputs[at + 15] = min(16 * bit_count(us.own & _BAR_POINT_UP & ~linked), MOST)
+
+
+@kernel()
+def spares(board: Boards, side: int) -> int:
+    """A side's points 1 to 7 with three checkers or more, ahead."""
+    base = 0 if side > 0 else 25
+    points = 0
+    for point in range(1, 8):
+        points |= int(count_at(board, side, base + side * point) > 2) << (25 - point)
+    return points
+
+
+@kernel()
+def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 3]: escape chances of the rearmost checker, of those far back, and of those not home."""
+    base = 0 if side > 0 else 25
+    inputs[at] = _CHANCES[escapes_from(min(lowest(ahead), 24), blocks)]
+    bar = bar_of(board, side)
+    n, total = bar, bar * escapes_from(0, blocks)
+    n_back, total_back = n, total
+    left = ahead & ((1 << 19) - 2)  # points 24 to 7
+    while left:
+        square = lowest(left)
+        left &= left - 1
+        count = count_at(board, side, base + side * (25 - square))
+        escapes = count * escapes_from(square, blocks)
+        n += count
+        total += escapes
+        if square <= 7:
+            n_back, total_back = n, total
+    inputs[at + 1] = (16 * total_back) // (9 * n_back) if n_back else UNIT
+    inputs[at + 2] = (16 * total) // (9 * n) if n else UNIT
+
+
+@kernel()
+def fill_blocks(us: SideSets, them: SideSets, bar: int, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 7], blockade to stuck_checkers."""
+    front = min(lowest(them.ahead), 25)
+    fewest, fewest_of_all = fewest_escapes(front, us.own_made)
+    inputs[at] = _CHANCES[36 - fewest]
+    inputs[at + 1] = _CHANCES[36 - fewest_of_all]
+    before = us.own_made & (-2 << front)
+    inputs[at + 2] = 64 * longest_run(before) // 6
+    inputs[at + 3] = 64 * most_in_six(before) // 6
+    inputs[at + 4] = 4 * points_in_front(front, us.own_made)
+    closed = bit_count(them.own_made & _HOME)
+    inputs[at + 5] = _CHANCES[closed * closed]
+    inputs[at + 6] = _STUCK[closed, bar]

@@ -1,0 +1,62 @@
+"""Networks of a dataset version, mapped for kernels and held to what kernels can read."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from bgdata.errors import CorruptFileError
+from bgdata.evaluation.answers import NETWORK_CLASSES
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.inference import OUTPUTS, SHAPE_COLUMNS, Networks
+from bgdata.evaluation.networks.inputs import input_count
+from bgdata.store.table import Table
+
+_DTYPES = {"shapes": np.int64, "weights": np.int16, "biases": np.int32}
+
+
+def open_networks(table: Table) -> Networks:
+    """The networks of a version, mapped read-only. Raises MissingTableError or CorruptFileError for an array that is
+    missing, truncated, or does not fit the others."""
+    networks = Networks(*(table.array(name) for name in Networks._fields))
+    flaw = find_flaw(networks)
+    if flaw:
+        raise CorruptFileError(
+            f"expected networks that bgdata can read in {table.name}, found {flaw}; try: bgdata verify"
+        )
+    return networks
+
+
+def find_flaw(networks: Networks) -> str:
+    """What would make kernels read beyond the arrays, or misread them; empty where nothing would."""
+    for name, values in networks._asdict().items():
+        if values.dtype != _DTYPES[name] or not values.flags.c_contiguous:
+            return f"{name} of {values.dtype}{list(values.shape)}"
+    shapes, weights, biases = networks
+    if shapes.ndim != 2 or len(shapes) != len(NETWORK_CLASSES) or shapes.shape[1] < SHAPE_COLUMNS + 2:
+        return f"shapes of {list(shapes.shape)}"
+    first_weight = first_bias = 0
+    for name, row in zip(NETWORK_CLASSES, shapes.tolist(), strict=True):
+        encoder, inputs = row[:2]
+        if encoder not in set(Encoder) or inputs != input_count(Encoder(encoder)):
+            return f"other inputs of the {name} network: {inputs} of encoder {encoder}"
+        sizes = layer_sizes(row)
+        if not sizes or row[2:4] != [first_weight, first_bias]:
+            return f"the shape {row} of the {name} network"
+        first_weight += sum(below * units for below, units in pairwise([inputs, *sizes]))
+        first_bias += sum(sizes)
+    if (weights.shape, biases.shape) != ((first_weight,), (first_bias,)):
+        return (
+            f"weights of {list(weights.shape)} for {first_weight} and biases of {list(biases.shape)} for {first_bias}"
+        )
+    return ""
+
+
+def layer_sizes(row: list[int]) -> list[int]:
+    """Units of each layer after the inputs, by a row of shapes; none where kernels would stumble: they take one hidden
+    layer at least, five outputs, and zeros after them."""
+    layers, sizes = row[SHAPE_COLUMNS - 1], row[SHAPE_COLUMNS:]
+    if not 2 <= layers <= len(sizes) or sizes[layers - 1] != OUTPUTS:
+        return []
+    return sizes[:layers] if min(sizes[:layers]) > 0 and not any(sizes[layers:]) else []

@@ -1,0 +1,118 @@
+"""How good a network was measured to be: by scores in the warehouse, and by those that come with the package.
+
+The figures of training are those of its last test, which is short and has chosen nothing better: 40,000 games say more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bgdata.errors import BgdataError
+from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+FILE = "scores.json"  # beside the networks of the package; written by `python -m docs.ship`
+GAMES, DECISIONS = "game_scores", "benchmark_scores"  # kinds that measure
+PUBEVAL = "pubeval"
+
+
+class Score(NamedTuple):
+    """A figure of a network at 0-ply, with its standard error and the size of its sample."""
+
+    measure: str  # points_per_game, or error_rate in thousandths of a point a decision
+    against: str  # pubeval, or the benchmark KIND/VARIANT
+    value: float
+    value_error: float
+    sample_size: int  # games or decisions
+    source_version: str
+
+
+def best_scores(table: Table, player_version: str, warehouse: Warehouse | None) -> list[Score]:
+    """The surest figure for each opponent and benchmark, of a network's version: as `player_version` played in the
+    warehouse, or as it was shipped. `player_version` is the player's own, which follows its tables too."""
+    found = shipped_scores(table)
+    if warehouse is not None:
+        found += scores_in(warehouse, table.folder.parent.name, player_version)
+    surest: dict[tuple[str, str], Score] = {}
+    for score in found:
+        key = score.measure, score.against
+        if key not in surest or score.value_error < surest[key].value_error:
+            surest[key] = score
+    return list(surest.values())
+
+
+def scores_in(warehouse: Warehouse, network: str, player_version: str) -> list[Score]:
+    """The figures of `network/NAME` at 0-ply in a warehouse; what is damaged is passed over, as `verify` names it."""
+    found: list[Score] = []
+    for kind in (GAMES, DECISIONS):
+        for each in warehouse.versions(kind) if kind in warehouse.kinds else ():
+            with suppress(BgdataError, KeyError):
+                recipe, figures, rows = each.manifest.parameters, each.manifest.statistics, each.manifest.rows
+                if (recipe["player"], recipe["ply"], recipe["version"]) == (f"network/{network}", 0, player_version):
+                    found += [Score(*row, rows, each.name) for row in figures_of(kind, recipe, figures)]
+    return found
+
+
+def figures_of(
+    kind: str, recipe: Mapping[str, Any], figures: Mapping[str, float]
+) -> Iterator[tuple[str, str, float, float]]:
+    """(measure, against, value, standard error) of one version."""
+    if kind == DECISIONS:
+        yield "error_rate", recipe["benchmark"], figures["error_rate"], figures["standard_error"]
+    elif (recipe["opponent"], recipe["opponent_ply"]) == (PUBEVAL, 0) and not recipe["luck"]:
+        yield "points_per_game", PUBEVAL, figures["points_per_game"], figures["standard_error"]
+
+
+def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[Score]:
+    """The figures that come with the package for this version of a network, none for another."""
+    return [Score(**each) for each in read_file(folder).get(recorded_name(table), ())]
+
+
+def recorded_name(table: Table) -> str:
+    """`KIND/VARIANT/VERSION`, also of a version in the package. Raises ManifestFormatError."""
+    return "/".join((table.manifest.dataset, *table.folder.parts[-2:]))
+
+
+def read_file(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Scores by version `KIND/VARIANT/VERSION`; none where there is no file."""
+    path = folder / FILE
+    found: dict[str, list[dict[str, Any]]] = json.loads(path.read_text()) if path.is_file() else {}
+    return found
+
+
+def write_file(folder: Path, scores: Mapping[str, Iterable[Score]]) -> None:
+    """Write the file, or take it away where there are no scores."""
+    listed = {name: [each._asdict() for each in found] for name, found in sorted(scores.items())}
+    kept = {name: found for name, found in listed.items() if found}
+    if kept:
+        (folder / FILE).write_text(json.dumps(kept, indent=1) + "\n")
+    else:
+        (folder / FILE).unlink(missing_ok=True)
+
+
+def accuracy_text(table: Table, scores: Iterable[Score], name: str) -> str:
+    """How far to trust a network on positions of the class of this name (contact, crashed, race), in a line: its best
+    measured scores, or what its training said of it. Raises ManifestFormatError."""
+    games = [score for score in scores if score.measure == "points_per_game"]
+    if games:
+        (_, _, points, error, size, _), *_ = games
+        figure, note = f"{points:+.4f} +/- {error:.4f}", f"({size:,} games, 0-ply)"
+    else:
+        found = table.manifest.statistics
+        figure, note = f"{found['points_per_game']:+.3f} +/- {found['standard_error']:.3f}", "in training"
+    text = f"{recorded_name(table)}: {figure} points per game against PubEval {note}"
+    rates = [each for each in scores if each.measure == "error_rate" and class_of(each.against) == name]
+    if rates:
+        rate = max(rates, key=lambda each: each.sample_size)
+        text += f", error rate {rate.value:.1f} +/- {rate.value_error:.1f} in {rate.sample_size:,} {name} decisions"
+    return text
+
+
+def class_of(benchmark: str) -> str:
+    """The class of positions of a benchmark, by its name: rollout_decisions/contact-..., gnubg_benchmark/contact."""
+    return benchmark.partition("/")[2].partition("-")[0]

@@ -1,0 +1,84 @@
+"""Networks as players by name: `network` is the one that comes with bgdata, `network/NAME` any in the warehouse."""
+
+from __future__ import annotations
+
+import re
+
+from bgdata.equity.cube import ExactCube
+from bgdata.errors import BgdataError, MissingTableError, UnknownPlayerError
+from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
+from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff
+from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
+from bgdata.store.table import Table
+from bgdata.store.warehouse import VERSION, Warehouse
+
+KIND = "network"  # as which all kinds of networks play
+MATCHES = "bearoff_match"  # of exact tables at match scores
+
+
+def network_name(name: str) -> str:
+    """`network/NAME` or `network/NAME/VERSION` of a player that is named so, or `network`. Raises
+    UnknownPlayerError."""
+    if not re.fullmatch(rf"{KIND}(/[a-z0-9-]+(/{VERSION.pattern})?)?", name):
+        raise UnknownPlayerError(f"expected {KIND}, {KIND}/NAME or {KIND}/NAME/VERSION, got {name}")
+    return f"{KIND}/{DEFAULT_NETWORK}" if name == KIND else name
+
+
+def find_network(name: str, warehouse: Warehouse, version: str | None = None) -> Table:
+    """The current version of `network/NAME` of any kind of network, or the one named, or where the warehouse has none
+    the one that comes with bgdata.
+
+    Raises UnknownPlayerError or MissingTableError.
+    """
+    _, variant, *named = network_name(name).split("/")
+    version = named[0] if named else version
+    tables = [table for kind in KINDS if kind in warehouse.kinds for table in warehouse.versions(kind, variant)]
+    kinds = {table.folder.parts[-3] for table in tables if version in (None, table.folder.name)}
+    if kinds:
+        found = [warehouse.open(kind, variant, version) for kind in sorted(kinds)]
+        return found[0] if len(found) == 1 else max(found, key=_created)
+    folder = next((SHIPPED / variant).glob(version or "r*-*"), None)
+    if folder:
+        return Table(folder)
+    have = ", ".join(table.folder.name for table in tables)
+    have = have or ", ".join(sorted({name for kind in KINDS for name in warehouse.variants(kind)})) or "none"
+    wanted = f"{KIND}/{variant}" + (f"/{version}" if version else "")
+    raise MissingTableError(f"no {wanted} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
+
+
+def _created(table: Table) -> str:
+    """When it was made; a damaged one comes last."""
+    try:
+        return table.manifest.created
+    except BgdataError:
+        return ""
+
+
+def open_network_player(
+    name: str, ply: int, warehouse: Warehouse, *, tables: bool = True
+) -> NetworkPlayer | MappedPlayer:
+    """A network beside the best bearoff tables of the warehouse (alone unless `tables`), all mapped; at ply 0 one that
+    kernels can play.
+
+    Raises UnknownPlayerError, MissingTableError or CorruptFileError.
+    """
+    table = find_network(name, warehouse)
+    has_tables = tables and warehouse.root.is_dir()
+    player = MappedNetwork(table, open_bearoff(warehouse) if has_tables else BearoffEvaluator(), warehouse)
+    return MappedPlayer(player, ply) if ply else player
+
+
+def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedPlayer:
+    """A player with the best bearoff tables of a warehouse and one of its networks, or that which comes with bgdata.
+
+    Nothing is read but what is asked for, nothing is copied. Raises MissingWarehouseError, MissingTableError for a
+    network that is not there, CorruptFileError, and UsageError for a ply that is not 0 to MOST_PLY.
+    """
+    warehouse.require()
+    table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
+    bearoff = open_bearoff(warehouse)
+    cubes: list[ExactCube] = [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
+    cubes += [MatchBearoff(each) for each in warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
+    return MappedPlayer(MappedNetwork(table, bearoff, warehouse), ply, cubes=cubes)

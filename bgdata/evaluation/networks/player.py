@@ -1,0 +1,118 @@
+"""Networks and bearoff tables as an evaluator, and as a player that looks no further than the end of its play."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
+from bgdata.evaluation.choices import NETWORK, Brain, chosen_boards
+from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.measured import accuracy_text, best_scores
+from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
+from bgdata.game.codec import Boards
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+_NETWORKS = {Source.RACE_NETWORK: "race", Source.CRASHED_NETWORK: "crashed", Source.CONTACT_NETWORK: "contact"}
+
+
+class NetworkPlayer:
+    """Chooses the play after which the opponent's cubeless equity is lowest, the first of equals."""
+
+    def __init__(
+        self,
+        networks: Networks,
+        tables: BearoffArrays,
+        label: str = "network",
+        accuracy: Mapping[Source, str] | None = None,
+        version: str = "",
+    ) -> None:
+        self.networks, self.tables, self.label = networks, tables, label
+        self.accuracy: Mapping[Source, str] = {} if accuracy is None else accuracy
+        self._version = version
+
+    @cached_property
+    def version(self) -> str:
+        """As given, else eight hex digits that change with the weights or the size of the tables."""
+        if self._version:
+            return self._version
+        digest = hashlib.sha256(b"".join(values.tobytes() for values in self.networks))
+        digest.update(repr([np.shape(values) or values for values in self.tables]).encode())
+        return digest.hexdigest()[:8]
+
+    @cached_property
+    def brain(self) -> Brain:
+        """What kernels choose by: see `choices.KernelPlayer`."""
+        return Brain(NETWORK, **self.networks._asdict(), **self.tables._asdict())
+
+    def evaluate_many(self, boards: BoardsLike) -> Evaluations:
+        """See evaluator.Evaluator."""
+        return evaluations(self.networks, self.tables, board_array(boards))
+
+    def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
+        """See player.Player."""
+        legal = board_array(boards)
+        return chosen_boards(self.brain, legal, dice_array(rolls, len(legal)))
+
+
+def version_by(folders: Iterable[Path]) -> str:
+    """Eight hex digits that change with the values of the versions in these folders, and not with their revisions.
+
+    All had the first one when players were first recorded, in games too; another may differ by its Parquet alone.
+    """
+    names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
+    return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
+
+
+class MappedNetwork(NetworkPlayer):
+    """The networks of a version with bearoff tables beside them, mapped. `warehouse` may have scores of them, which
+    `accuracy` quotes. Pickled, it is the paths of all of them.
+
+    Raises CorruptFileError.
+    """
+
+    def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Warehouse | None = None) -> None:
+        used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
+        version = version_by(used)
+        accuracy = _Accuracy(table, bearoff, version, warehouse)
+        super().__init__(open_networks(table), bearoff.arrays, table.folder.parent.name, accuracy, version)
+        self._recipe = table, bearoff, warehouse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._recipe
+
+
+class _Accuracy(Mapping[Source, str]):
+    """What the manifests of the tables, and measured scores of the networks, say; read when somebody asks for it."""
+
+    def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Warehouse | None) -> None:
+        self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
+        tables = {Source.EXACT: bearoff.two_sided, Source.COMBINED: bearoff.one_sided}
+        self.sources = (*(source for source, found in tables.items() if found), *_NETWORKS)
+
+    @cached_property
+    def networks(self) -> dict[Source, str]:
+        """How the networks play. Raises ManifestFormatError."""
+        scores = best_scores(self.table, self.version, self.warehouse)
+        return {source: accuracy_text(self.table, scores, name) for source, name in _NETWORKS.items()}
+
+    def __getitem__(self, source: Source) -> str:
+        if source not in self.sources:
+            raise KeyError(source)
+        return self.networks[source] if source in _NETWORKS else self.bearoff.accuracy[BearoffSource(source)]
+
+    def __iter__(self) -> Iterator[Source]:
+        return iter(self.sources)
+
+    def __len__(self) -> int:
+        return len(self.sources)

@@ -1,0 +1,130 @@
+"""What players look at once the sides have passed each other: hand-made inputs of a network besides the checkers.
+
+As in `contact_inputs`: int16 in units of 1/64, first of the player on roll, then the same of the opponent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bgdata.evaluation.networks.contact_inputs import MOST, UNIT, Inputs, NamedInput, bar_of, count_at
+from bgdata.game.codec import Boards, check_boards
+from bgdata.kernel import kernel, prange
+
+OFF_INPUTS = 14
+_SIDE = (
+    *(NamedInput(f"off_{off}_or_more", f"1 if {off} checkers or more are off") for off in range(1, OFF_INPUTS + 1)),
+    NamedInput("pips", "pip count, of 64, at most 3"),
+    NamedInput("race_lead", "pips ahead in the race, of 32, at most 2; 0 when behind"),
+    NamedInput("relative_lead", "pips ahead by the own pip count, of 1/4, at most 2; 0 when behind"),
+    NamedInput("outside", "checkers not home yet, of 8"),
+    NamedInput("crossovers", "quarters of the board that these still have to cross to come home, of 16, at most 2"),
+    NamedInput("outside_pips", "pips until all checkers are home, of 64, at most 2"),
+    NamedInput("average_distance", "pip count by checkers left, of 16, at most 2"),
+    NamedInput("gaps", "empty points among 1 to 6 while checkers are left, of 6"),
+    NamedInput("ace_stack", "checkers on point 1, of 8"),
+    NamedInput("deuce_stack", "checkers on point 2, of 8"),
+    NamedInput("three_stack", "checkers on point 3, of 8"),
+    NamedInput("odd_checkers", "1 if an odd number of checkers is left: the last roll wastes half of itself"),
+    NamedInput("gammon_possible", "1 if no checker is off: a gammon can be lost"),
+    NamedInput(
+        "gammon_pips",
+        "pips until all are home and one is off the lowest point, of 64, at most 2; 0 once a checker is off",
+    ),
+    NamedInput("backgammon_checkers", "while no checker is off: checkers on points 19 and above, of 4, at most 2"),
+    NamedInput("backgammon_pips", "while no checker is off: pips until none is there, of 16, at most 2"),
+)
+SIDE_INPUTS = len(_SIDE)
+RACE_INPUTS = _SIDE + tuple(NamedInput(f"opponent_{name}", f"opponent: {meaning}") for name, meaning in _SIDE)
+RACE_NAMES = tuple(name for name, _ in RACE_INPUTS)
+
+
+def race_inputs(boards: Boards) -> Inputs:
+    """int16[n, 60]: the inputs RACE_INPUTS of int8[n, 26] boards before the roll, in units of 1/64.
+
+    Raises InvalidPositionError unless boards are int8[n, 26]; that each is a race is not checked.
+    """
+    inputs = np.empty((len(check_boards(boards)), len(RACE_NAMES)), np.int16)
+    fill_all_race_inputs(boards, inputs)
+    return inputs
+
+
+@kernel(parallel=True)
+def fill_all_race_inputs(boards: Boards, inputs: Inputs) -> None:
+    """Fills inputs[row, input] from boards[row, slot]."""
+    for row in prange(len(boards)):
+        fill_race_inputs(boards[row], inputs[row])
+
+
+@kernel()
+def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
+    """Fills inputs[0:60], in the order of RACE_INPUTS, from board[slot] of the player about to roll."""
+    ours, theirs = fill_race_side(board, 1, inputs, 0), fill_race_side(board, -1, inputs, SIDE_INPUTS)
+    fill_leads(ours, theirs, inputs, OFF_INPUTS + 1)
+    fill_leads(theirs, ours, inputs, SIDE_INPUTS + OFF_INPUTS + 1)
+
+
+@kernel()
+def fill_leads(pips: int, their_pips: int, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 2] with the absolute and the relative lead of a side."""
+    lead = max(their_pips - pips, 0)
+    inputs[at] = min(2 * lead, MOST)
+    inputs[at + 1] = min(4 * UNIT * lead // max(pips, 1), MOST)
+
+
+@kernel()
+def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
+    """Fills inputs[at:at + 30] of a side but for its leads; returns its pip count."""
+    base = 0 if side > 0 else 25
+    bar = bar_of(board, side)
+    left, pips, outside, crossovers, outside_pips = bar, 25 * bar, bar, 4 * bar, 19 * bar
+    back, back_pips = bar, 7 * bar
+    for slot in range(1, 25):
+        count, point = count_at(board, side, slot), base + side * slot
+        left += count
+        pips += count * point
+        outside += count if point > 6 else 0
+        crossovers += count * ((point > 6) + (point > 12) + (point > 18))
+        outside_pips += count * max(point - 6, 0)
+        back += count if point > 18 else 0
+        back_pips += count * max(point - 18, 0)
+    off = 15 - left
+    for threshold in range(OFF_INPUTS):
+        inputs[at + threshold] = UNIT if off > threshold else 0
+    at += OFF_INPUTS
+    inputs[at] = min(pips, 3 * UNIT)
+    inputs[at + 3] = 8 * outside
+    inputs[at + 4] = min(4 * crossovers, MOST)
+    inputs[at + 5] = min(outside_pips, MOST)
+    inputs[at + 6] = min(4 * pips // max(left, 1), MOST)
+    fill_home(board, side, left, inputs, at + 7)
+    is_gammon = off == 0
+    inputs[at + 12] = UNIT if is_gammon else 0
+    inputs[at + 13] = min(outside_pips + lowest_home_point(board, side), MOST) if is_gammon else 0
+    inputs[at + 14] = min(16 * back, MOST) if is_gammon else 0
+    inputs[at + 15] = min(4 * back_pips, MOST) if is_gammon else 0
+    return pips
+
+
+@kernel()
+def fill_home(board: Boards, side: int, left: int, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at:at + 5], gaps to odd_checkers, with `left` checkers not off."""
+    base = 0 if side > 0 else 25
+    empty = 0
+    for point in range(1, 7):
+        empty += count_at(board, side, base + side * point) == 0
+    inputs[at] = UNIT * empty // 6 if left else 0
+    for point in range(1, 4):
+        inputs[at + point] = 8 * count_at(board, side, base + side * point)
+    inputs[at + 4] = UNIT * (left & 1)
+
+
+@kernel()
+def lowest_home_point(board: Boards, side: int) -> int:
+    """The lowest point of a side's home board with a checker of its own, 6 if there is none."""
+    base = 0 if side > 0 else 25
+    lowest = 6
+    for point in range(5, 0, -1):
+        if count_at(board, side, base + side * point):
+            lowest = point
+    return lowest

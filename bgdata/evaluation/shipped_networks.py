@@ -1,9 +1,0 @@
-"""Networks that come with the package, in folders <name>/<version>, and which of them is the default."""
-
-from __future__ import annotations
-
-from pathlib import Path
-
-KINDS = ("network", "taught_network")  # learned by self-play, and from labels: both play as network/NAME
-SHIPPED = Path(__file__).parent / "networks"  # docs/ship.py takes versions there, the ancestors of the default too
-DEFAULT_NETWORK = "taught-400"  # what plays as `network`

@@ -1,0 +1,69 @@
+"""What positions are worth a roll ahead: the mean over the 21 rolls of what follows the best play of each.
+
+A player who looks ahead sees what he misses at a glance, so the mean is a better label than his own static answer, and
+the difference says where thought is worth its time. Positions that the rules or a table answer are not looked into.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.answers import fill_chances
+from bgdata.evaluation.bearoff_kernels import BearoffArrays
+from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
+from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.game.codec import Boards, check_boards, check_legal_boards
+from bgdata.kernel import kernel, prange
+from bgdata.play.luck.roll_values import fill_roll_values, new_roll_room
+
+_LAST_FINAL = int(max(source for source in Source if source.is_final))
+
+
+class RollMeans(NamedTuple):
+    """One row a position, seen by the player on roll, before the roll."""
+
+    chances: Chances  # [n, 5] a roll ahead
+    static_chances: Chances  # [n, 5] at a glance
+    sources: NDArray[np.int8]  # [n] who answers at a glance, a number of `Source`: both are the same of a final one
+
+
+def roll_means(networks: Networks, tables: BearoffArrays, boards: Boards) -> RollMeans:
+    """Chances of int8[n, 26] boards looked into a roll ahead, and at a glance; the same on any number of threads.
+
+    Raises InvalidPositionError for another shape or type, or an illegal board.
+    """
+    boards = check_legal_boards(np.ascontiguousarray(check_boards(boards)))
+    n = len(boards)
+    found = RollMeans(np.empty((n, 5), np.float32), np.empty((n, 5), np.float32), np.empty(n, np.int8))
+    fill_roll_means(networks, tables, boards, *found)
+    return found
+
+
+@kernel(parallel=True)
+def fill_roll_means(
+    networks: Networks,
+    tables: BearoffArrays,
+    boards: Boards,
+    chances: Chances,
+    static_chances: Chances,
+    sources: NDArray[np.int8],
+) -> None:
+    """Fills chances[row, 0:5], static_chances[row, 0:5] and sources[row] for boards[row, slot]. Means are held to the
+    rules, which moves them by no more than rounding."""
+    block = 8  # positions that share scratch arrays
+    for part in prange((len(boards) + block - 1) // block):
+        room = new_roll_room(networks)
+        for row in range(part * block, min(len(boards), (part + 1) * block)):
+            sources[row] = fill_chances(networks, tables, boards[row], room.work, static_chances[row])
+            if sources[row] <= _LAST_FINAL:
+                for item in range(5):
+                    chances[row, item] = static_chances[row, item]
+            else:
+                fill_roll_values(networks, tables, boards[row], room)
+                for item in range(5):
+                    chances[row, item] = room.mean[item]
+                limit_chances(possible_outcomes(boards[row]), chances[row])

@@ -1,0 +1,90 @@
+"""What each of the 21 rolls is worth: the base of luck, and of rollouts that subtract it.
+
+The luck of a roll is its value, that of the position after the best play, less the mean of the values of all 21 rolls,
+found by the same player at the same ply: so it averages to zero exactly, however well he plays (Zare, "A Measure of
+Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double: there the mean is
+that of the 15 rolls that can be.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.answers import Work, choose_started, new_work, start_plays
+from bgdata.evaluation.bearoff_kernels import BearoffArrays
+from bgdata.evaluation.chances import Chances, equity_of, fill_turned
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.game.codec import Boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.kernel import kernel
+
+_DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
+_WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64) / 36.0
+# by high * 6 + low - 7: the place in ROLLS
+_PLACES = np.zeros(36, np.int64)
+for _place, _roll in enumerate(ROLLS):
+    _PLACES[_roll.high * 6 + _roll.low - 7] = _PLACES[_roll.low * 6 + _roll.high - 7] = _place
+
+
+class RollRoom(NamedTuple):
+    """Scratch of one thread, and the answers for one position."""
+
+    work: Work
+    after: Boards  # [MOST_PLAYS, 26] plays of one roll
+    notes: Notes
+    best: Boards  # [21, 26] after the best play of each roll, seen by the player who moved
+    values: Chances  # [21, 5] chances of that player after it
+    mean: NDArray[np.float64]  # [5] over all rolls
+
+
+@kernel()
+def new_roll_room(networks: Networks) -> RollRoom:
+    """Scratch for one thread."""
+    return RollRoom(
+        new_work(networks),
+        np.empty((MOST_PLAYS, 26), np.int8),
+        np.empty(MOST_NOTES, np.int64),
+        np.empty((len(_DICE), 26), np.int8),
+        np.empty((len(_DICE), 5), np.float32),
+        np.empty(5, np.float64),
+    )
+
+
+@kernel(borrows=True)
+def roll_place(die: int, other_die: int) -> int:
+    """Place of a roll in `dice.ROLLS`."""
+    return int(_PLACES[die * 6 + other_die - 7])
+
+
+@kernel(borrows=True)
+def fill_roll_values(networks: Networks, tables: BearoffArrays, board: Boards, room: RollRoom) -> None:
+    """Fills room.best[roll, slot], room.values[roll, 0:5] and room.mean[0:5] for board[slot] before the roll."""
+    for item in range(5):
+        room.mean[item] = 0.0
+    start_plays(board, room.work)
+    for roll in range(len(_DICE)):
+        n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], room.after, room.notes)
+        best, _ = choose_started(networks, tables, room.after, n, room.work)
+        for slot in range(26):
+            room.best[roll, slot] = room.after[best, slot]
+        fill_turned(room.work.chances[0], room.values[roll])
+        for item in range(5):
+            room.mean[item] += _WEIGHTS[roll] * room.values[roll, item]
+
+
+@kernel(borrows=True)
+def mean_equity(room: RollRoom, is_opening: bool) -> float:
+    """Mean equity over all rolls that `fill_roll_values` has filled room.values for, without the doubles if this is
+    the first roll of a game."""
+    total, n = 0.0, 0
+    for roll in range(len(_DICE)):
+        is_double = _DICE[roll, 0] == _DICE[roll, 1]
+        if not (is_double and is_opening):
+            ways = 1 if is_double else 2
+            total += ways * equity_of(room.values[roll])
+            n += ways
+    return total / n

@@ -1,0 +1,91 @@
+"""What turns of recorded games are worth: before the roll, after its best play, and after the play that was made."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import UsageError
+from bgdata.evaluation.answers import fill_play_chances
+from bgdata.evaluation.bearoff_kernels import BearoffArrays
+from bgdata.evaluation.chances import cubeless_equities, equity_of
+from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.play_kernels import batch_plays
+from bgdata.kernel import kernel, prange
+from bgdata.play.luck.roll_values import fill_roll_values, new_roll_room, roll_place
+
+Values = NDArray[np.float64]
+_DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
+_CHANCES = np.array([roll.weight for roll in ROLLS], np.float64) / 36
+
+
+class TurnValues(NamedTuple):
+    """Cubeless equity of who rolls, one row a turn."""
+
+    before: Values  # [n] mean over all rolls of what follows
+    best: Values  # [n] after the best play of the roll
+    after: Values  # [n] after the play that was made; as `best` where nothing was played
+
+
+def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], after_play: Boards) -> TurnValues:
+    """What int8[n, 26] boards and int8[n, 2] dice are worth, and int8[n, 26] positions after the play that was made,
+    still seen by who moved. Networks that look no further do it in a kernel, about a hundred times faster.
+
+    Raises UsageError for a player who does not evaluate positions.
+    """
+    if not hasattr(evaluator, "evaluate_many"):
+        name = getattr(evaluator, "label", type(evaluator).__name__)
+        raise UsageError(f"expected a player who says what a roll is worth, got {name}, which only chooses plays")
+    values = np.empty((3, len(boards)))
+    if isinstance(evaluator, NetworkPlayer):
+        fill_turn_values(evaluator.networks, evaluator.tables, boards, dice, after_play, values)
+    else:
+        for turn in range(len(boards)):
+            values[:, turn] = _values_of_turn(evaluator, boards[turn], dice[turn], after_play[turn])
+    is_unplayed = (boards == after_play).all(axis=1)
+    values[2, is_unplayed] = values[1, is_unplayed]
+    return TurnValues(*values)
+
+
+def _values_of_turn(
+    evaluator: Evaluator, board: Boards, dice: NDArray[np.int8], after_play: Boards
+) -> tuple[float, float, float]:
+    """(mean over the rolls, best of this roll, after the play made), by any evaluator."""
+    offsets, plays = batch_plays(board[None].repeat(len(_DICE), 0), _DICE)
+    asked = flip_boards(np.concatenate([plays, after_play[None]]))
+    equities = -cubeless_equities(evaluator.evaluate_many(asked).chances).astype(np.float64)
+    best = np.maximum.reduceat(equities[:-1], offsets[:-1])
+    return float(best @ _CHANCES), float(best[roll_place(dice[0], dice[1])]), float(equities[-1])
+
+
+@kernel(parallel=True)
+def fill_turn_values(
+    networks: Networks,
+    tables: BearoffArrays,
+    boards: Boards,
+    dice: NDArray[np.int8],
+    after_play: Boards,
+    values: Values,
+) -> None:
+    """Fills values[0, turn] with the mean over the rolls from boards[turn, slot], values[1, turn] with what the best
+    play of dice[turn, 0:2] leads to, values[2, turn] with what after_play[turn, slot] is worth."""
+    block = 8  # turns that share scratch arrays
+    for part in prange((len(boards) + block - 1) // block):
+        room = new_roll_room(networks)
+        opponent = room.work.chances[1]
+        for turn in range(part * block, min(len(boards), (part + 1) * block)):
+            fill_roll_values(networks, tables, boards[turn], room)
+            mean = room.mean
+            values[0, turn] = 2.0 * mean[0] - 1.0 + mean[1] + mean[2] - mean[3] - mean[4]
+            fill_play_chances(
+                networks, tables, room.best[roll_place(dice[turn, 0], dice[turn, 1])], room.work, opponent
+            )
+            values[1, turn] = -equity_of(opponent)
+            fill_play_chances(networks, tables, after_play[turn], room.work, opponent)
+            values[2, turn] = -equity_of(opponent)

@@ -1,1 +1,0 @@
-"""Plain DuckDB SQL (macros, views, checks) and the same position functions as fast vectorised ones."""

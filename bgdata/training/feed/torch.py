@@ -1,0 +1,47 @@
+"""The feed as a PyTorch dataset. Needs the extra `torch`.
+
+It yields whole batches, so that nothing is put together row by row: `DataLoader(dataset, batch_size=None)`. Workers
+share the batches out and give them back in the order of the feed, whatever their number. They should be spawned
+(`multiprocessing_context="spawn"`): compiled kernels have threads, which a forked process would lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from bgdata.errors import MissingExtraError, UsageError
+
+try:
+    import torch
+    from torch.utils.data import IterableDataset, get_worker_info
+except ImportError as error:
+    raise MissingExtraError("expected PyTorch for batches of tensors; try: pip install bgdata[torch]") from error
+
+if TYPE_CHECKING:
+    from bgdata.training.feed.feed import Batch, Feed
+
+
+class TorchBatches(IterableDataset):  # type: ignore[misc, type-arg, unused-ignore]
+    """Batches as in `feed.Batch` with tensors that share the memory of the arrays; `features` may be None.
+
+    `rank` of `ranks` training processes gets every so many'th batch.
+    """
+
+    def __init__(self, feed: Feed, rank: int = 0, ranks: int = 1) -> None:
+        if not 0 <= rank < ranks:
+            raise UsageError(f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}")
+        self.feed, self.rank, self.ranks = feed, rank, ranks
+
+    def __iter__(self) -> Iterator[Any]:
+        """The batches of this process, or of this worker of it."""
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        for batch in self.feed.part(self.rank + self.ranks * worker, self.ranks * workers):
+            yield tensors(batch)
+
+
+def tensors(batch: Batch) -> Batch:
+    """The batch with tensors for arrays."""
+    found = {name: torch.from_numpy(values) for name, values in batch._asdict().items() if hasattr(values, "dtype")}
+    return batch._replace(**found)

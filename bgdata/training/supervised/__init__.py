@@ -1,0 +1,1 @@
+"""Supervised learning: networks learn the chances of labelled positions."""

@@ -1,0 +1,191 @@
+"""Pupils in PyTorch: dense matrix products on a processor core or a GPU. Needs the extra `torch`.
+
+The recipe, the order of positions, the losses and the rules of change are those of the kernels. Sums are not in their
+order and the logistic function is exact, so weights differ from theirs; two runs agree to the last bit on one platform
+(`platform_name`), with any number of threads and after a kill, and PyTorch promises no more than that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bgdata.errors import MissingExtraError, UsageError
+from bgdata.evaluation.networks.inference import SHAPE_COLUMNS
+from bgdata.training.dense_inputs import fill_dense
+from bgdata.training.supervised.examples import Examples
+from bgdata.training.supervised.kernels import BIAS_LIMIT, FIRST_LIMIT, LATER_LIMIT
+from bgdata.training.supervised.loss import fill_possible
+from bgdata.training.supervised.recipe import SupervisedRecipe
+from bgdata.training.supervised.trainer import FIRST_DECAY, LEAST, SECOND_DECAY, Homework, Pupil
+from bgdata.training.temporal_difference.learning import FloatNetworks
+
+try:
+    import torch
+except ImportError as error:
+    raise MissingExtraError("expected PyTorch for the trainer torch; try: pip install bgdata[torch]") from error
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Batches(NamedTuple):
+    """Positions on the device."""
+
+    inputs: Tensor  # [n, input]
+    targets: Tensor  # [n, 5]
+    allowed: Tensor  # [n, 5] 1 for chances that the rules allow, else 0
+
+
+class Layer(NamedTuple):
+    """Where one layer is among the numbers of a network."""
+
+    weights: Tensor  # [below, unit], however they are laid out
+    biases: Tensor  # [unit]
+
+
+class TorchPupil(Pupil):
+    """Learns by PyTorch. Its numbers are its own: `load` and `store` copy them from the arrays and back."""
+
+    shares_threads = False
+
+    def __init__(
+        self, networks: FloatNetworks, which: int, recipe: SupervisedRecipe, averages: FloatNetworks | None = None
+    ) -> None:
+        super().__init__(networks, which, recipe, averages)
+        check_platform(recipe.device, recipe.platform)
+        self._device = torch.device(recipe.device)
+        count = len(self.means)
+        # tensors of PyTorch's own making begin at fixed alignments, on which the order of sums may depend
+        self._numbers, self._gradient, self._means, self._squares, self._averages, self._limits = (
+            torch.zeros(count, device=self._device) for _ in range(6)
+        )
+        self._layers, self._slopes = (layers_within(numbers, self.shape) for numbers in (self._numbers, self._gradient))
+        for place, (weights, biases) in enumerate(layers_within(self._limits, self.shape)):
+            weights.fill_(float(LATER_LIMIT if place else FIRST_LIMIT))
+            biases.fill_(float(BIAS_LIMIT))
+
+    @staticmethod
+    @contextmanager
+    def settings() -> Iterator[None]:
+        """Sums in one order: each product on one thread, deterministic algorithms, floats of full length."""
+        threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
+        is_deterministic = torch.are_deterministic_algorithms_enabled()
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else cuBLAS may choose by what is free
+        torch.set_num_threads(1)
+        torch.set_float32_matmul_precision("highest")
+        torch.use_deterministic_algorithms(True)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+            torch.set_float32_matmul_precision(precision)
+            torch.use_deterministic_algorithms(is_deterministic)
+
+    def load(self) -> None:
+        for tensor, parts in self._copies():
+            tensor.copy_(torch.from_numpy(np.concatenate(parts)))
+
+    def store(self) -> None:
+        for tensor, parts in self._copies():
+            values, begin = tensor.cpu().numpy(), 0
+            for part in parts:
+                part[:] = values[begin : begin + len(part)]
+                begin += len(part)
+
+    def _copies(self) -> list[tuple[Tensor, list[np.ndarray]]]:
+        """Each tensor with the arrays that it is a copy of, one after the other."""
+        found = [
+            (self._numbers, [self.weights, self.biases]),
+            (self._means, [self.means]),
+            (self._squares, [self.squares]),
+        ]
+        return [*found, (self._averages, list(self.averages))] if self.recipe.average else found
+
+    def prepared(self, examples: Examples, is_shared: bool) -> Homework:  # noqa: ARG002
+        count = len(examples.boards)
+        inputs, is_possible = torch.empty(count, int(self.shape[1])), np.empty((count, 5), np.bool_)
+        fill_dense(int(self.shape[0]), examples.boards, inputs.numpy())
+        fill_possible(examples.boards, is_possible)
+        host = inputs, torch.from_numpy(examples.targets), torch.from_numpy(is_possible.astype(np.float32))
+        return Homework(examples, Batches(*(tensor.to(self._device) for tensor in host)))
+
+    def learn(self, homework: Homework, ends: list[float], is_shared: bool) -> None:  # noqa: ARG002
+        rates, takes = (values.tolist() for values in self.steps(len(homework.examples.boards), *ends))
+        batches = zip(*(values.split(self.recipe.batch) for values in homework.inputs), strict=True)
+        for batch, rate, take in zip(batches, rates, takes, strict=True):
+            self._fill_gradient(Batches(*batch))
+            self._change(len(batch[0]), rate)
+            if take:
+                self._averages.lerp_(self._numbers, take)
+
+    def _fill_gradient(self, batch: Batches) -> None:
+        """Sum over positions of how much more each number should be."""
+        values = [batch.inputs]
+        for weights, biases in self._layers:
+            values.append(torch.addmm(biases, values[-1], weights).sigmoid_())
+        delta = (batch.targets - values[-1]).mul_(batch.allowed)
+        if self.recipe.loss == "squared":
+            delta.mul_(steepness(values[-1]))
+        for place in range(len(self._layers) - 1, -1, -1):
+            slopes, below = self._slopes[place], values[place]
+            torch.sum(delta, 0, out=slopes.biases)
+            if place:
+                torch.mm(delta.T, below, out=slopes.weights.T)
+                delta = torch.mm(delta, self._layers[place].weights.T).mul_(steepness(below))
+            else:
+                torch.mm(below.T, delta, out=slopes.weights)
+
+    def _change(self, size: int, rate: float) -> None:
+        """Go along the gradient of so many positions by the rule, within the limits."""
+        if self.recipe.method == "adam":
+            self._gradient.div_(size)
+            self._means.lerp_(self._gradient, 1 - FIRST_DECAY)
+            self._squares.mul_(SECOND_DECAY).addcmul_(self._gradient, self._gradient, value=1 - SECOND_DECAY)
+            self._numbers.addcdiv_(self._means, self._squares.sqrt().add_(LEAST), value=rate)
+        else:
+            self._numbers.add_(self._gradient, alpha=rate)
+        self._numbers.clamp_(-self._limits, self._limits)
+
+
+def steepness(values: Tensor) -> Tensor:
+    """Of the logistic function, where it has these values."""
+    return torch.addcmul(values, values, values, value=-1)
+
+
+def layers_within(numbers: Tensor, shape: np.ndarray) -> list[Layer]:
+    """Views of the layers of one network: all its weights, laid out as in `FloatNetworks`, then all its biases."""
+    row = shape.tolist()
+    sizes = [row[1], *row[SHAPE_COLUMNS : SHAPE_COLUMNS + row[4]]]
+    weight, bias, layers = 0, sum(below * units for below, units in pairwise(sizes)), []
+    for place, (below, units) in enumerate(pairwise(sizes)):
+        weights = numbers[weight : weight + below * units]
+        weights = weights.view(units, below).T if place else weights.view(below, units)
+        layers.append(Layer(weights, numbers[bias : bias + units]))
+        weight, bias = weight + below * units, bias + units
+    return layers
+
+
+def platform_name(device: str) -> str:
+    """What sums depend on: the version of PyTorch and the kind of processor, such as "2.6.0+cpu AVX2".
+
+    Raises UsageError for a device that is not there.
+    """
+    version = str(torch.__version__)
+    if device == "cpu":
+        return f"{version} {torch.backends.cpu.get_cpu_capability()}"
+    if not torch.cuda.is_available():
+        raise UsageError(f"expected a GPU for the device {device}, PyTorch {version} finds none; try: --device cpu")
+    return f"{version} {torch.cuda.get_device_name()}"
+
+
+def check_platform(device: str, platform: str) -> None:
+    """Raise UsageError unless this is the platform that is named; empty for any."""
+    found = platform_name(device)
+    if platform and platform != found:
+        raise UsageError(f"expected PyTorch {platform}, as the recipe says, found {found}; train under another name")

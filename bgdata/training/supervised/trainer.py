@@ -1,0 +1,134 @@
+"""Pupils: one network each, with what its way of learning remembers. The kernels' way is here, PyTorch's beside it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.training.sparse_inputs import fill_sparse, fill_sparse_alone, new_sparse
+from bgdata.training.supervised.examples import NETWORKS, Examples
+from bgdata.training.supervised.kernels import Learner, Rule, learn_batches, learn_batches_alone
+from bgdata.training.supervised.recipe import SupervisedRecipe
+from bgdata.training.temporal_difference.learning import FloatNetworks, Floats
+
+FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-8  # of Adam, as published
+
+
+class Homework(NamedTuple):
+    """What one network is to learn from a lesson."""
+
+    examples: Examples
+    inputs: Any  # of the boards, as its way of learning wants them
+
+
+class Steps(NamedTuple):
+    """How far to go with each batch."""
+
+    rates: Floats  # learning rate; Adam's makes up for means that began with nothing
+    takes: Floats  # share of the new weights in their average
+
+
+class Pupil(ABC):
+    """One network that learns, in place. What changes is in arrays, which checkpoints save and load."""
+
+    shares_threads: ClassVar[bool]  # whether one pupil can keep more than two threads busy
+
+    def __init__(
+        self, networks: FloatNetworks, which: int, recipe: SupervisedRecipe, averages: FloatNetworks | None = None
+    ) -> None:
+        self.recipe, self.shape = recipe, networks.shapes[which]
+        self.weights, self.biases = numbers_of(networks, which)
+        self.averages = numbers_of(averages, which) if averages else (np.empty(0, np.float32),) * 2
+        self.means, self.squares = np.zeros((2, len(self.weights) + len(self.biases)), np.float32)
+        self._decays = np.ones(2)  # of Adam, to the power of the number of steps
+        self._steps = np.zeros(1)  # that were averaged
+
+    @staticmethod
+    def settings() -> AbstractContextManager[None]:
+        """What must hold while pupils of this kind learn."""
+        return nullcontext()
+
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        """What changes beside the weights and their averages."""
+        return {"means": self.means, "squares": self.squares, "decays": self._decays, "steps": self._steps}
+
+    def load(self) -> None:  # noqa: B027
+        """Read the arrays, before the first lesson of an epoch."""
+
+    def store(self) -> None:  # noqa: B027
+        """Write the arrays, after the last one."""
+
+    @abstractmethod
+    def prepared(self, examples: Examples, is_shared: bool) -> Homework:
+        """Examples with their inputs; `is_shared` among all threads."""
+
+    @abstractmethod
+    def learn(self, homework: Homework, ends: list[float], is_shared: bool) -> None:
+        """Learn from examples in order, at rates that go from one end to the other; `is_shared` among all threads."""
+
+    def steps(self, positions: int, first_rate: float, last_rate: float) -> Steps:
+        """How far to go with each batch of so many positions; these count as learned."""
+        batches = -(-positions // self.recipe.batch)
+        found = Steps(np.empty(batches, np.float32), np.zeros(batches, np.float32))
+        for number in range(batches):
+            rate = first_rate + (last_rate - first_rate) * number / batches
+            if self.recipe.method == "adam":
+                self._decays *= (FIRST_DECAY, SECOND_DECAY)
+                rate *= (1 - self._decays[1]) ** 0.5 / (1 - self._decays[0])
+            found.rates[number] = rate
+            if self.recipe.average:
+                self._steps += 1
+                found.takes[number] = max(1 - self.recipe.average, 1 / self._steps[0])
+        return found
+
+
+class KernelPupil(Pupil):
+    """Learns by our kernels: the same numbers on any machine and number of threads."""
+
+    shares_threads = True
+
+    def __init__(
+        self, networks: FloatNetworks, which: int, recipe: SupervisedRecipe, averages: FloatNetworks | None = None
+    ) -> None:
+        super().__init__(networks, which, recipe, averages)
+        values, deltas = np.zeros((2, self.shape[4], recipe.batch, self.shape[5:].max()), np.float32)
+        learned, remembered = (self.weights, self.biases), (self.means, self.squares)
+        self._learner = Learner(self.shape, *learned, *remembered, values, deltas, *self.averages)
+        decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, LEAST))
+        self._rule = Rule(recipe.method == "adam", recipe.loss == "squared", *decays)
+
+    def prepared(self, examples: Examples, is_shared: bool) -> Homework:
+        encoder, batch = Encoder(int(self.shape[0])), self.recipe.batch
+        sparse = new_sparse(encoder, int(self.shape[1]), len(examples.boards), batch)
+        fill = fill_sparse if is_shared else fill_sparse_alone
+        fill(int(encoder), examples.boards, batch, sparse)
+        return Homework(examples, sparse)
+
+    def learn(self, homework: Homework, ends: list[float], is_shared: bool) -> None:
+        examples, sparse = homework
+        learn = learn_batches if is_shared else learn_batches_alone
+        steps = self.steps(len(examples.boards), *ends)
+        learn(self._learner, *examples, sparse, self.recipe.batch, *steps, self._rule)
+
+
+def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
+    """The weights and biases of one network, in place."""
+    begin = networks.shapes[which, 2:4].tolist()
+    end = networks.shapes[which + 1, 2:4].tolist() if which + 1 < len(networks.shapes) else (None, None)
+    return networks.weights[begin[0] : end[0]], networks.biases[begin[1] : end[1]]
+
+
+def open_pupils(networks: FloatNetworks, recipe: SupervisedRecipe, averages: FloatNetworks | None) -> list[Pupil]:
+    """A pupil for each network, of the recipe's trainer. Raises MissingExtraError without PyTorch where that is the
+    trainer, and UsageError for a device that is not there."""
+    kind: type[Pupil] = KernelPupil
+    if recipe.trainer == "torch":
+        from bgdata.training.supervised.torch_trainer import TorchPupil
+
+        kind = TorchPupil
+    return [kind(networks, which, recipe, averages) for which in range(NETWORKS)]

@@ -1,0 +1,1 @@
+"""Temporal-difference learning: networks learn from their own games."""

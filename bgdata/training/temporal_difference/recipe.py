@@ -1,0 +1,73 @@
+"""What a training run does, in words and numbers: all that its result depends on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.networks.encoder import Encoder, encoder_named
+
+MOST_UNITS = 2048  # of a hidden layer
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A training run.
+
+    Layers are numbers of hidden units such as "120" or "120-60". The learning rate falls from `rate` to `last_rate`, as
+    1 / (1 + c x) of the share x of the games that were played.
+    """
+
+    games: int = 100_000
+    seed: int = 1
+    inputs: str = "contact"  # of the contact and crashed networks: a label of `encoders.Encoder`
+    race_inputs: str = "race"
+    hidden: str = "120"  # layers of the contact network
+    crashed_hidden: str = "120"
+    race_hidden: str = "80"
+    trace: float = 0.5  # lambda: 0 learns from the next position (and its errors swing), 1 from the outcome
+    rate: float = 0.1
+    last_rate: float = 0.1
+    batch: int = 200  # games a round
+    tables: int = 1  # 1: positions of the 6-point bearoff tables are played and taught by them
+
+    def check(self) -> None:
+        """Raise InvalidParameterError for a recipe that cannot be followed, UnknownEncoderError for unknown inputs."""
+        self.encoders()
+        self.layers()
+        for name in ("games", "batch"):
+            if getattr(self, name) < 1:
+                raise InvalidParameterError(f"expected {name} of at least 1, got {getattr(self, name)}")
+        if not 0 <= self.trace <= 1:
+            raise InvalidParameterError(f"expected a trace from 0 to 1, got {self.trace}")
+        if not 0 < self.last_rate <= self.rate <= 1:
+            raise InvalidParameterError(f"expected 0 < last rate <= rate <= 1, got {self.last_rate} and {self.rate}")
+        if not 0 <= self.seed < 1 << 63:
+            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {self.seed}")
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of the whole run; the last one may play some games more than `games`."""
+        return -(-self.games // self.batch)
+
+    def encoders(self) -> tuple[Encoder, ...]:
+        """Inputs of the networks, in the order of `answers.NETWORK_CLASSES`."""
+        return encoder_named(self.race_inputs), encoder_named(self.inputs), encoder_named(self.inputs)
+
+    def layers(self) -> tuple[tuple[int, ...], ...]:
+        """Hidden units of the networks, in the same order."""
+        return tuple(parse_layers(text) for text in (self.race_hidden, self.crashed_hidden, self.hidden))
+
+    def rate_after(self, games: int) -> float:
+        """Learning rate once so many games were played."""
+        share = games / self.games
+        return self.rate / (1.0 + (self.rate / self.last_rate - 1.0) * share)
+
+
+def parse_layers(text: str) -> tuple[int, ...]:
+    """Hidden units of "120" or "120-60". Raises InvalidParameterError."""
+    parts = text.split("-")
+    if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MOST_UNITS for part in parts):
+        raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MOST_UNITS}, got {text!r}")
+    return tuple(map(int, parts))

@@ -1,0 +1,253 @@
+"""Networks that learned from labels: the same digest everywhere and after a kill, the best epoch, and wrong inputs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets import supervised_network as taught_network
+from bgdata.datasets.supervised_network import CLASSES, DATASET, TaughtParameters, best_epoch
+from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, MissingTableError, UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.player import open_player
+from bgdata.kernel import read_only, threads
+from bgdata.store import job
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+from bgdata.training.feed.feed import open_feed
+from tests.datasets.killer import Killer
+
+TINY = DATASET.smallest
+DIGEST = "72bda22702f24537cf1e7f1eaa5ba602734d5f36dbb9a4b1215d8ed62937d8cf"  # of TINY, on any machine
+GENERATOR = np.random.default_rng(0)
+
+
+def opened(root: Path) -> tuple[Table, dict[str, Table]]:
+    """The smallest version and its inputs."""
+    warehouse = bgdata.open_warehouse(root)
+    return warehouse.open(DATASET.name, DATASET.slug(TINY)), warehouse.find_inputs(DATASET, TINY) or {}
+
+
+def test_digest(small_root: Path) -> None:
+    """Whatever changes it changes every taught network: then raise the revision."""
+    assert opened(small_root)[0].manifest.digest == DIGEST
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "cycles"])
+def test_digest_on_one_thread_and_after_a_kill(
+    untaught: Warehouse, monkeypatch: pytest.MonkeyPatch, schedule: str
+) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    recipe = TINY.with_changes({"schedule": schedule, "epochs": 4})
+    expected = untaught.build(DATASET.name, recipe).manifest.digest
+    shutil.rmtree(untaught.root / DATASET.name)
+    with threads(1):
+        with pytest.raises(KeyboardInterrupt):
+            untaught.build(DATASET.name, recipe, progress=Killer(epochs=3))
+        progress = Killer(epochs=99)
+        assert untaught.build(DATASET.name, recipe, progress=progress).manifest.digest == expected
+    assert "going on with taught_network/tiny-taught after step 3 of 5" in progress.notes
+    assert [note.partition(",")[0] for note in progress.notes if note.startswith("epoch")] == ["epoch 3", "epoch 4"]
+    assert untaught.build(DATASET.name, recipe.with_changes({"seed": 9})).manifest.digest != expected
+
+
+def test_a_run_of_another_recipe_is_not_gone_on_with(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    progress = Killer(epochs=99)
+    with pytest.raises(KeyboardInterrupt):
+        untaught.build(DATASET.name, TINY.with_changes({"seed": 2}), progress=Killer(epochs=2))
+    assert len(list(untaught.staging.glob("taught_network-*/checkpoint-*"))) == 1
+    assert untaught.build(DATASET.name, TINY, progress=progress).manifest.digest == DIGEST
+    assert [note for note in progress.notes if note.startswith("going on")] == []
+
+
+def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
+    """At a rate that ruins: the errors of what was kept are the lowest, those of a player who is asked again."""
+    table = untaught.build(DATASET.name, TINY.with_changes({"rate": 0.1, "schedule": "constant", "epochs": 4}))
+    curve = np.asarray(table.array("curve"))
+    kept = [best_epoch(curve, which) for which in range(3)]
+    assert kept == curve[:, :, 3].argmin(axis=0).tolist()
+    assert kept != [4, 4, 4]
+    validation = open_feed(untaught, TINY.labels, split="validation", seed=TINY.seed).batch(0, 0)
+    found = evaluations(open_networks(table), NO_TABLES, validation.boards)
+    for which, name in enumerate(CLASSES):
+        rows = found.sources == 3 + which
+        errors = cubeless_equities(found.chances[rows]) - cubeless_equities(validation.targets[rows])
+        assert float((errors.astype(float) ** 2).mean()) == pytest.approx(curve[kept[which], which, 5], rel=1e-6)
+        assert table.manifest.statistics[f"{name}_epoch"] == kept[which]
+
+
+def test_curve_is_shown_as_it_is(small_root: Path) -> None:
+    table, _ = opened(small_root)
+    with duckdb.connect() as connection:
+        found = connection.sql(f"from '{table.parquet}'").fetchall()
+    curve = np.asarray(table.array("curve"))
+    assert [row[:2] for row in found] == [(epoch, name) for epoch in range(3) for name in sorted(CLASSES)]
+    for epoch, name, *numbers in found:
+        assert numbers == curve[epoch, CLASSES.index(name)].tolist()
+    assert curve[0, :, 1].tolist() == [0, 0, 0]
+    assert (curve[1:, :, 1] > 10).all()
+    assert (curve[2, :, 3] < curve[0, :, 3]).all()  # it has learned
+
+
+def test_it_plays_by_name(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table, _ = opened(small_root)
+    assert find_network("network/tiny-taught", warehouse).folder == table.folder
+    assert find_network("network/tiny-taught", warehouse, table.folder.name).folder == table.folder
+    player = open_player("network/tiny-taught", 0, warehouse)
+    assert player.label == "tiny-taught"
+    evaluation = player.evaluate_many(np.zeros((0, 26), np.int8))  # type: ignore[attr-defined]
+    assert len(evaluation.chances) == 0
+    assert open_networks(table).shapes[2, 5] == 12
+    with pytest.raises(MissingTableError, match="tiny-taught/r1-00000000"):
+        find_network("network/tiny-taught", warehouse, "r1-00000000")
+
+
+def test_sample(small_root: Path) -> None:
+    for rows in (1, 1000):
+        DATASET.check_sample(*opened(small_root), rows, GENERATOR)
+
+
+class Spoiled(Table):
+    """A version with some arrays replaced in memory."""
+
+    def __init__(self, table: Table, **arrays: Any) -> None:
+        super().__init__(table.folder)
+        self._arrays = {name: read_only(values) for name, values in arrays.items()}
+
+
+def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, inputs = opened(small_root)
+    for name, place, value in (("tests", (1, 0), 0.5), ("weights", slice(-60, None), 30_000)):
+        values = np.array(table.array(name))
+        values[place] = value
+        with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
+            DATASET.check_sample(Spoiled(table, **{name: values}), inputs, 50, GENERATOR)
+    monkeypatch.setattr(taught_network, "LEAST_GAMES", 10)
+    DATASET.check_sample(table, inputs, 1, GENERATOR)
+
+
+def test_pinned_versions_and_weights(untaught: Warehouse) -> None:
+    """Versions that are named are no inputs, and give the same network; a source of several versions is one."""
+    names = {kind: "/".join(next(untaught.versions(kind)).folder.parts[-3:]) for kind in ("network", "selfplay_labels")}
+    changes = {
+        "start": names["network"],
+        "labels": f"{names['selfplay_labels']}:0.5",
+        "features": "race@1 contact@1 contact@1",
+    }
+    pinned = TINY.with_changes(changes)
+    assert set(DATASET.inputs(pinned)) == {"one_sided", "gammon"}
+    table = untaught.build(DATASET.name, pinned)
+    assert table.manifest.digest == DIGEST
+    assert TaughtParameters(labels="a/b+a/c:2 d/e").weighted_labels() == {"a/b+a/c": 2.0, "d/e": 1.0}
+
+
+def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
+    """gnubg's training files hold one class: the other networks stay as they are, and that is said."""
+    labels = next(untaught.versions("selfplay_labels"))
+    from bgdata.formats.gnubg_training import write_gnubg_training
+
+    rows = np.asarray(labels.array("classes")) == 10
+    path = memory_path / "contact-train-data"
+    write_gnubg_training(path, np.asarray(labels.array("boards"))[rows], np.asarray(labels.array("chances"))[rows])
+    untaught.build("gnubg_training", bgdata.all_kinds()["gnubg_training"].smallest, files=[path])
+    progress = Killer(epochs=99)
+    table = untaught.build(
+        DATASET.name, TINY.with_changes({"labels": "gnubg_training/contact-train-data"}), progress=progress
+    )
+    start, found = open_networks(next(untaught.versions("network"))), open_networks(table)
+    ends = start.shapes[2, 2]
+    assert np.array_equal(start.weights[:ends], found.weights[:ends])
+    assert "race: stays as it is, with 0 positions to learn from and 0 to be tested on" in progress.notes
+    statistics = table.manifest.statistics
+    assert statistics["contact_cross_entropy"] < statistics["start_contact_cross_entropy"]
+    assert "race_cross_entropy" not in statistics
+
+
+# ----------------------------------------------------------------- wrong inputs
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epochs": 0}, "expected epochs of at least 1, got 0"),
+        ({"name": "Tiny"}, "expected a name of small letters, digits and -, got 'Tiny'"),
+        ({"test_games": 1}, "expected at least 2 test games, got 1"),
+        ({"labels": ""}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got none"),
+        ({"labels": "a/b:x"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'a/b:x'"),
+        ({"labels": "a/b:-1"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'a/b:-1'"),
+        ({"labels": "../b"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got '../b'"),
+        ({"labels": "none/b"}, "expected a version, such as none/b/r1-0123abcd, or a default variant, got none/b"),
+        ({"start": "td"}, "expected KIND/VARIANT/VERSION, got 'td'"),
+        ({"guard": "x"}, "expected KIND/VARIANT/VERSION, got 'x'"),
+    ],
+)
+def test_wrong_parameters(memory_path: Path, change: dict[str, Any], message: str) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    with pytest.raises(InvalidParameterError) as error:
+        warehouse.build(DATASET.name, TINY.with_changes(change))
+    assert str(error.value) == message
+    assert not warehouse.root.exists()
+
+
+def refused(warehouse: Warehouse, error: type[BgdataError], message: str, **change: Any) -> None:
+    """A build that fails with this message, and leaves nothing."""
+    with pytest.raises(error, match=message):
+        warehouse.build(DATASET.name, TINY.with_changes(change))
+    assert list(warehouse.versions(DATASET.name)) == []
+
+
+def test_targets_that_are_no_chances(untaught: Warehouse) -> None:
+    path = next(untaught.versions("selfplay_labels")).folder / "chances.npy"
+    values, size = np.load(path), path.stat().st_size
+    path.chmod(0o644)
+    for row, chances in ((700, [np.nan, 0, 0, 0, 0]), (3, [0.5, 0.6, 0, 0, 0]), (0, [0.5, 0.1, 0, 0.6, 0])):
+        spoiled = values.copy()
+        spoiled[row] = chances
+        np.save(path, spoiled)
+        assert path.stat().st_size == size
+        refused(untaught, CheckFailedError, f"expected five chances from 0 to 1, .* in row {row} of selfplay_labels/")
+
+
+def test_features_of_another_revision(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Encoder, "revision", 2)
+    message = "expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2"
+    refused(untaught, UsageError, message, features="race@1 contact@1 contact@1")
+
+
+def test_an_empty_split(untaught: Warehouse, memory_path: Path) -> None:
+    """The sample file has a single position."""
+    kind = bgdata.all_kinds()["gnubg_training"]
+    untaught.build(kind.name, kind.smallest, files=kind.write_sample(memory_path))  # type: ignore[attr-defined]
+    refused(
+        untaught, UsageError, "^expected rows in the split .*, found none", labels="gnubg_training/contact-train-data"
+    )
+
+
+def test_versions_that_are_gone(untaught: Warehouse) -> None:
+    for change in ({"labels": "selfplay_labels/x/r1-01234567"}, {"start": "network/tiny/r1-01234567"}):
+        refused(untaught, MissingTableError, "no .*/r1-01234567 in ", **change)
+
+
+def test_narrower_layers(untaught: Warehouse) -> None:
+    message = "expected at least the 8 hidden units of the contact network to start from, got 7"
+    refused(untaught, InvalidParameterError, message, hidden="7")
+
+
+def test_a_rate_that_is_too_high(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TaughtParameters, "rate_after", lambda *_: float("nan"))
+    refused(
+        untaught, CheckFailedError, "expected finite weights after epoch 1, found others; try a learning rate below"
+    )

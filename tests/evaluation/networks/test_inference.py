@@ -1,0 +1,175 @@
+"""Networks in integers against their twin: sums and hidden units exactly, chances within a millionth."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from math import tanh
+
+import numpy as np
+import pytest
+
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.inference import (
+    FIRST_SUM,
+    HIDDEN_UNIT,
+    LATER_SUM,
+    MOST_CHANGES,
+    SHAPE_COLUMNS,
+    Changes,
+    NetworkArrays,
+    Networks,
+    change_sums,
+    fill_hidden,
+    fill_outputs,
+    fill_sums,
+    half_tangent,
+    network_at,
+    weigh,
+)
+from bgdata.evaluation.networks.inputs import MOST_EXTRAS, encode
+from bgdata.game.play_kernels import batch_plays
+from bgdata.play.random_games import random_game_positions
+from tests.evaluation.networks import SHAPES, pips_networks, random_networks
+from tests.reference.networks import answer, first_sums, logistic, tangent, unpacked
+
+GAMES = random_game_positions(20, seed=71)
+BOARDS = GAMES.boards[::4]
+each_network = pytest.mark.parametrize(("number", "which"), [(n, w) for n in range(len(SHAPES)) for w in range(3)])
+
+
+def new_changes() -> Changes:
+    """Scratch that is not clean."""
+    return Changes(np.full(MOST_CHANGES, 7), np.full(MOST_CHANGES, 7, np.int32))
+
+
+def network_of(networks: Networks, which: int) -> NetworkArrays:
+    """`network_at` gives views, which only kernels may have: it counts no references."""
+    return network_at.py_func(networks, which)  # type: ignore[attr-defined]
+
+
+def kernel_answer(networks: Networks, which: int, board: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(sums of the first layer, chances) of one board."""
+    network = network_of(networks, which)
+    most = int(networks.shapes[:, SHAPE_COLUMNS:].max())
+    sums, extras = np.empty(network.sizes[0], np.int32), np.empty(MOST_EXTRAS, np.int16)
+    hidden, later, chances = np.empty(most, np.int16), np.empty(most, np.int32), np.empty(5, np.float32)
+    fill_sums(network, board, extras, new_changes(), sums)
+    fill_outputs(network, sums.copy(), hidden, later, chances)
+    return sums, chances
+
+
+@each_network
+def test_twin(number: int, which: int) -> None:
+    """A hidden unit that is next to a half may be rounded the other way in single precision: such boards do not count,
+    and are few."""
+    networks = random_networks(number)
+    layers, encoder = unpacked(networks, which), SHAPES[number][0][which]
+    certain = 0
+    for board, values in zip(BOARDS, encode(encoder, BOARDS).tolist(), strict=True):
+        sums, chances = kernel_answer(networks, which, board)
+        assert sums.tolist() == first_sums(layers, values)
+        expected = answer(layers, values)
+        assert chances.tolist() == pytest.approx(expected.chances, abs=1e-6 if expected.margin > 0.003 else 1e-3)
+        certain += expected.margin > 0.003
+    assert certain > 0.6 * len(BOARDS)
+    assert len(BOARDS) > 300
+
+
+def test_opinions_differ() -> None:
+    """The networks of the tests are no constants, so that comparing them says something."""
+    networks = random_networks(0)
+    found = np.array([kernel_answer(networks, 2, board)[1] for board in BOARDS])
+    assert (found.std(axis=0) > 0.02).all()
+
+
+def test_known_network() -> None:
+    """A win chance that is known in closed form from the pips alone."""
+    networks = pips_networks()
+    for board in BOARDS:
+        pips = sum(max(int(n), 0) * p for p, n in enumerate(board) if p) - int(board[0]) * 25
+        pips -= sum(max(-int(n), 0) * (25 - p) for p, n in enumerate(board))
+        sums, chances = kernel_answer(networks, 2, board)
+        assert sums.tolist() == [-pips * FIRST_SUM // 16]
+        hidden = round(HIDDEN_UNIT * logistic(-pips / 16)) / HIDDEN_UNIT
+        assert chances[0] == pytest.approx(logistic(4 * hidden - 2), abs=1e-4)
+        assert (chances[1:] < 1e-4).all()
+
+
+def test_squashing() -> None:
+    points = np.concatenate([np.linspace(-6, 6, 4001), [-1e9, 1e9, 0.0, 1e-30]]).astype(np.float32)
+    found = [float(half_tangent(point)) for point in points]
+    assert max(abs(value - tanh(y)) for value, y in zip(found, points.tolist(), strict=True)) < 1e-4
+    assert found == pytest.approx([tangent(y) for y in points.tolist()], abs=5e-7)
+    assert max(map(abs, found)) < 1
+    assert (np.diff(found[:4001]) >= -2e-7).all()
+    assert [-value for value in found[:4001]] == found[4000::-1]  # odd to the last bit
+
+
+def test_squashing_is_lamberts_fraction() -> None:
+    """The published continued fraction in exact arithmetic, and where it would pass 1."""
+    y = Fraction(497, 100)
+
+    def exact(y: Fraction) -> Fraction:
+        below = Fraction(13)
+        for odd in (11, 9, 7, 5, 3, 1):
+            below = odd + y * y / below
+        return y / below
+
+    assert exact(y) < 1 < exact(y + Fraction(1, 100))
+    assert float(half_tangent(np.float32(1.5))) == pytest.approx(float(exact(Fraction(3, 2))), abs=1e-7)
+
+
+@pytest.mark.parametrize("unit", [FIRST_SUM, LATER_SUM])
+def test_hidden_units(unit: int) -> None:
+    """The nearest of 8,192 steps, for all sums there are; never beyond 0 and 1."""
+    sums = np.linspace(-20 * unit, 20 * unit, 3001).astype(np.int32)
+    sums = np.concatenate([sums, np.array([0, -(2**31), 2**31 - 1], np.int32)])
+    hidden = np.empty(len(sums), np.int16)
+    fill_hidden(sums, np.float32(0.5 / unit), hidden)
+    exact = [HIDDEN_UNIT * logistic(total / unit) for total in sums.tolist()]
+    assert np.abs(hidden - exact).max() < 0.503
+    assert hidden[-3:].tolist() == [HIDDEN_UNIT // 2, 0, HIDDEN_UNIT]
+    assert (hidden.min(), hidden.max()) == (0, HIDDEN_UNIT)
+
+
+def test_weighing_is_exact() -> None:
+    generator = np.random.default_rng(7)
+    for count in (1, 2, 15, 16, 17, 120):
+        hidden = generator.integers(0, HIDDEN_UNIT + 1, count).astype(np.int16)
+        weights = generator.integers(-2000, 2001, count).astype(np.int16)
+        assert weigh(hidden, weights) == sum(a * b for a, b in zip(hidden.tolist(), weights.tolist(), strict=True))
+
+
+@each_network
+def test_changed_sums_are_those_computed_anew(number: int, which: int) -> None:
+    """Between any two boards, not only a play apart: integers do not care."""
+    networks = random_networks(number)
+    network = network_of(networks, which)
+    boards = np.concatenate([BOARDS[:60], batch_plays(GAMES.boards[:2], GAMES.rolls[:2])[1]])
+    n_extras = network.inputs - 192
+    sums, extras, anew, extras_anew = (
+        np.empty(size, t) for size, t in 2 * [(network.sizes[0], np.int32), (99, np.int16)]
+    )
+    fill_sums(network, boards[0], extras, new_changes(), sums)
+    for before, board in pairwise(boards):
+        extras_before = extras.copy()
+        change_sums(network, before, extras_before, board, extras, new_changes(), sums)
+        fill_sums(network, board, extras_anew, new_changes(), anew)
+        assert np.array_equal(sums, anew)
+        assert np.array_equal(extras[:n_extras], extras_anew[:n_extras])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_largest_weights_fit_into_sums(sign: int) -> None:
+    """With every weight and bias at the end of its range the sums of the first layer are those of Python's integers."""
+    shapes, weights, biases = random_networks(0)
+    networks = Networks(shapes, np.full_like(weights, sign * 32767), np.full_like(biases, sign * 2**30))
+    for which, encoder in enumerate(SHAPES[0][0]):
+        layers = unpacked(networks, which)
+        for board, values in zip(BOARDS[::10], encode(encoder, BOARDS[::10]).tolist(), strict=True):
+            assert kernel_answer(networks, which, board)[0].tolist() == first_sums(layers, values)
+
+
+def test_encoders_are_all_tested() -> None:
+    assert {encoder for encoders, _ in SHAPES for encoder in encoders} == set(Encoder)

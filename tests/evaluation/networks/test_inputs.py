@@ -1,0 +1,123 @@
+"""What networks see, against the twin that counts from the meaning of every input."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from bgdata.errors import InvalidPositionError, UnknownEncoderError
+from bgdata.evaluation.networks.encoder import Encoder, encoder_named
+from bgdata.evaluation.networks.inputs import (
+    BASE_EXTRAS,
+    EXTRAS,
+    MOST_EXTRAS,
+    POINT_INPUTS,
+    UNIT,
+    encode,
+    fill_extras,
+    fill_inputs,
+    input_count,
+)
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.position import START
+from bgdata.kernel import threads
+from bgdata.play.random_games import random_game_positions
+from tests.reference.networks import ENCODERS, base_inputs, inputs
+
+BOARDS = random_game_positions(60, seed=61).boards
+# by encoder: its revision, and the beginning of the SHA-256 of what it says of BOARDS
+VALUES = {
+    Encoder.TESAURO_196: (1, "e3c747499e6ab129"),
+    Encoder.TESAURO_198: (1, "4974f6cd77ab24bc"),
+    Encoder.RACE: (1, "fa090ed6770ffe25"),
+    Encoder.CONTACT: (1, "d63977f23b7177a6"),
+}
+each_encoder = pytest.mark.parametrize("encoder", Encoder)
+
+
+def test_labels_and_numbers_are_frozen() -> None:
+    """Networks are stored with the number; recipes with the label."""
+    assert [(encoder.label, int(encoder)) for encoder in Encoder] == [(label, n) for n, label in enumerate(ENCODERS)]
+    assert [encoder_named(label) for label in ENCODERS] == list(Encoder)
+    assert [input_count(encoder) for encoder in Encoder] == [196, 198, 256, 260]
+    assert max(EXTRAS.values()) == MOST_EXTRAS == 68
+
+
+@each_encoder
+def test_values_change_with_the_revision_alone(encoder: Encoder) -> None:
+    digest = hashlib.sha256(encode(encoder, BOARDS).astype("<i2").tobytes()).hexdigest()
+    assert (encoder.revision, digest[:16]) == VALUES[encoder]
+
+
+@each_encoder
+def test_twin(encoder: Encoder) -> None:
+    boards = BOARDS[:: 40 if encoder == Encoder.CONTACT else 3]  # the twin moves checkers for its shots: slow
+    found = encode(encoder, boards)
+    assert found.dtype == np.int16
+    assert found.tolist() == [inputs(encoder.label, board) for board in boards.tolist()]
+    assert len(set(position_classes(boards).tolist())) >= 3
+
+
+def test_every_count_on_every_point() -> None:
+    """1 to 15 checkers of either side on one point, on the bar, and off: all that a table is looked up for."""
+    boards = np.zeros((2 * 15 * 24 + 2 * 16 + 2 * 16, 26), np.int8)
+    cells = [(point, sign * count) for point in range(1, 25) for sign in (1, -1) for count in range(1, 16)]
+    cells += [(slot, count) for slot in (0, 25) for count in range(16)]
+    cells += [(point, sign * count) for point, sign in ((6, 1), (19, -1)) for count in range(16)]
+    for board, (slot, count) in zip(boards, cells, strict=True):
+        board[slot] = count
+    found = encode(Encoder.TESAURO_196, boards)
+    assert found.tolist() == [base_inputs(board) for board in boards.tolist()]
+    assert found.max() == 15 * UNIT // 2  # 15 on the bar
+
+
+def test_start_position_by_hand() -> None:
+    found = encode(Encoder.TESAURO_198, np.array([START.board], np.int8))[0] / UNIT
+    expected = np.zeros(198)
+    expected[197 - 1] = 1  # it is our turn
+    for point, count in ((6, 5), (8, 3), (13, 5), (24, 2)):
+        for first in (8 * (point - 1), 8 * (25 - point - 1) + 4):
+            expected[first : first + 4] = [1, 1, count > 2, max(count - 3, 0) / 2]
+    assert found.tolist() == expected.tolist()
+
+
+def test_sides_change_places() -> None:
+    """The points from 24 down with both halves exchanged, and both extras of a kind."""
+    own, flipped = (encode(Encoder.TESAURO_196, boards) for boards in (BOARDS, flip(BOARDS)))
+    points = own[:, :POINT_INPUTS].reshape(-1, 24, 2, 4)[:, ::-1, ::-1].reshape(-1, POINT_INPUTS)
+    assert np.array_equal(flipped, np.hstack([points, own[:, [193, 192, 195, 194]]]))
+
+
+def flip(boards: np.ndarray) -> np.ndarray:
+    turned = -boards[:, ::-1]
+    turned[:, [0, 25]] *= -1
+    return np.ascontiguousarray(turned)
+
+
+@each_encoder
+def test_one_board_as_many_and_any_threads(encoder: Encoder) -> None:
+    expected, row = encode(encoder, BOARDS), np.full(300, -7, np.int16)
+    with threads(1):
+        assert np.array_equal(encode(encoder, BOARDS), expected)
+    count = input_count(encoder)
+    fill_inputs(int(encoder), BOARDS[5], row[:count])
+    assert row.tolist() == [*expected[5].tolist(), *[-7] * (300 - count)]
+    extras = np.full(MOST_EXTRAS, -7, np.int16)
+    fill_extras(int(encoder), BOARDS[5], extras)
+    assert extras.tolist() == [*expected[5, POINT_INPUTS:].tolist(), *[-7] * (MOST_EXTRAS - EXTRAS[encoder])]
+    assert encode(encoder, BOARDS[:0]).shape == (0, count)
+    assert EXTRAS[encoder] >= BASE_EXTRAS
+
+
+@pytest.mark.parametrize("label", ["", "tesauro", "Contact", "tesauro_196"])
+def test_unknown_labels(label: str) -> None:
+    with pytest.raises(UnknownEncoderError, match=f"expected inputs among tesauro-196, .*, contact, got {label}$"):
+        encoder_named(label)
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
+def test_wrong_boards(wrong: np.ndarray) -> None:
+    with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
+        encode(Encoder.RACE, wrong)

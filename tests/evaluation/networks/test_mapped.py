@@ -1,0 +1,121 @@
+"""Networks of a version: mapped, and refused in one line when kernels could not read them."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bgdata.errors import CorruptFileError, MissingTableError
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.inference import NO_NETWORKS, Networks
+from bgdata.evaluation.networks.mapped import find_flaw, layer_sizes, open_networks
+from bgdata.store.arrays import save_array
+from bgdata.store.table import Table
+from tests.evaluation.network_versions import HIDDEN, random_networks, write_network
+
+GOOD = random_networks(3)
+
+
+def test_networks_are_mapped(tmp_path: Path) -> None:
+    opened = open_networks(Table(write_network(tmp_path, "good", GOOD)))
+    for found, written in zip(opened, GOOD, strict=True):
+        assert np.array_equal(found, written)
+        assert found.dtype == written.dtype
+        assert not found.flags.writeable
+        assert is_mapped(found)
+
+
+def is_mapped(array: NDArray[np.generic]) -> bool:
+    """Whether an array's memory is a file."""
+    owner: object = array
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    return isinstance(owner, ctypes.Array)  # over pages of a file: see store.arrays.mapped
+
+
+def test_what_is_in_memory_is_noticed() -> None:
+    assert not is_mapped(np.zeros(3))
+
+
+def test_layers() -> None:
+    assert [layer_sizes(row) for row in GOOD.shapes.tolist()] == [[*hidden, 5] for hidden in HIDDEN]
+
+
+def spoiled_shapes(row: int, column: int, value: int) -> Callable[[Networks], Networks]:
+    def spoil(networks: Networks) -> Networks:
+        shapes = networks.shapes.copy()
+        shapes[row, column] = value
+        return networks._replace(shapes=shapes)
+
+    return spoil
+
+
+FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
+    "no encoder": (spoiled_shapes(0, 0, 4), r"other inputs of the race network: \d+ of encoder 4"),
+    "no encoder below 0": (spoiled_shapes(1, 0, -1), r"other inputs of the crashed network: 198 of encoder -1"),
+    "other features": (spoiled_shapes(2, 0, int(Encoder.TESAURO_196)), r"other inputs of the contact network: \d+ of"),
+    "other inputs": (spoiled_shapes(1, 1, 199), "other inputs of the crashed network: 199 of encoder 1"),
+    "first weight": (spoiled_shapes(1, 2, 0), r"the shape \[1, 198, 0, .* of the crashed network"),
+    "first weight below 0": (spoiled_shapes(0, 2, -1), r"the shape \[2, \d+, -1, .* of the race network"),
+    "first bias": (spoiled_shapes(2, 3, 1 << 40), r"the shape .* of the contact network"),
+    "no hidden layer": (spoiled_shapes(1, 4, 1), "the shape .* of the crashed network"),
+    "no layers": (spoiled_shapes(1, 4, 0), "the shape .* of the crashed network"),
+    "layers below 0": (spoiled_shapes(1, 4, -3), "the shape .* of the crashed network"),
+    "layers beyond the columns": (spoiled_shapes(0, 4, 4), "the shape .* of the race network"),
+    "no units": (spoiled_shapes(0, 5, 0), "the shape .* of the race network"),
+    "units below 0": (spoiled_shapes(0, 6, -4), "the shape .* of the race network"),
+    "six outputs": (spoiled_shapes(0, 7, 6), "the shape .* of the race network"),
+    "units after the outputs": (spoiled_shapes(1, 7, 1 << 60), "the shape .* of the crashed network"),
+    "more units than weights": (spoiled_shapes(2, 5, 8), r"weights of \[\d+\] for \d+ and biases of \[\d+\] for \d+"),
+    "two networks": (lambda n: n._replace(shapes=n.shapes[:2]), r"shapes of \[2, 8\]"),
+    "flat shapes": (lambda n: n._replace(shapes=n.shapes.reshape(-1)), r"shapes of \[24\]"),
+    "narrow shapes": (lambda n: n._replace(shapes=np.ascontiguousarray(n.shapes[:, :6])), r"shapes of \[3, 6\]"),
+    "shapes in columns": (lambda n: n._replace(shapes=np.asfortranarray(n.shapes)), r"the shape \(3, 8\) by columns"),
+    "shapes of int32": (lambda n: n._replace(shapes=n.shapes.astype(np.int32)), r"shapes of int32\[3, 8\]"),
+    "weights of float32": (lambda n: n._replace(weights=n.weights.astype(np.float32)), r"weights of float32\["),
+    "weights of big end": (lambda n: n._replace(weights=n.weights.astype(">i2")), "values of type >i2"),
+    "missing weight": (lambda n: n._replace(weights=n.weights[:-1]), r"weights of \[\d+\] for \d+"),
+    "weights in a table": (lambda n: n._replace(weights=n.weights[None]), r"weights of \[1, \d+\] for \d+"),
+    "bias too many": (lambda n: n._replace(biases=np.append(n.biases, np.int32(0))), "weights of .* and biases of"),
+    "biases of int64": (lambda n: n._replace(biases=n.biases.astype(np.int64)), r"biases of int64\["),
+    "none": (lambda _: NO_NETWORKS, r"shapes of \[3, 6\]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLAWS)
+def test_flaws(tmp_path: Path, name: str) -> None:
+    spoil, message = FLAWS[name]
+    assert find_flaw(GOOD) == ""
+    folder = write_network(tmp_path, "bad", spoil(GOOD))
+    if name == "shapes in columns":  # saving would put them in rows
+        np.save(folder / "shapes.npy", np.asfortranarray(GOOD.shapes))
+    with pytest.raises(CorruptFileError) as caught:
+        open_networks(Table(folder))
+    text = str(caught.value)
+    start, end = "expected networks that bgdata can read in network/bad/r1-0123abcd, found ", "; try: bgdata verify"
+    if name in ("shapes in columns", "weights of big end"):  # no array of ours is like that
+        assert re.match(
+            rf"expected a whole \.npy array in {folder}/\w+\.npy, found: {message}; try: bgdata verify", text
+        )
+        return
+    assert text.startswith(start)
+    assert text.endswith(end)
+    assert re.match(message, text.removeprefix(start)), text
+
+
+def test_arrays_that_are_missing_or_cut(tmp_path: Path) -> None:
+    folder = write_network(tmp_path, "bad", GOOD)
+    (folder / "biases.npy").unlink()
+    with pytest.raises(MissingTableError, match=r"expected the array .*biases\.npy, found no such file"):
+        open_networks(Table(folder))
+    save_array(folder / "biases.npy", GOOD.biases)
+    whole = (folder / "weights.npy").read_bytes()
+    (folder / "weights.npy").write_bytes(whole[:-10])
+    with pytest.raises(CorruptFileError, match=r"expected a whole \.npy array in .*weights\.npy"):
+        open_networks(Table(folder))

@@ -1,0 +1,138 @@
+"""The scores that evaluations quote: the surest that were measured, in the warehouse or before shipping."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
+from bgdata.datasets.benchmark_scores import ScoreParameters
+from bgdata.datasets.game_scores import GameParameters
+from bgdata.evaluation.networks.measured import (
+    FILE,
+    Score,
+    accuracy_text,
+    best_scores,
+    read_file,
+    recorded_name,
+    scores_in,
+    shipped_scores,
+    write_file,
+)
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
+from bgdata.evaluation.player import open_player
+from bgdata.store.table import Table
+from bgdata.store.warehouse import Warehouse
+
+START_ID = "4HPwATDgc/ABMA"
+
+
+def points(value: float, error: float, size: int) -> Score:
+    return Score("points_per_game", "pubeval", value, error, size, "game_scores/x/r1-00000000")
+
+
+def default_network() -> Table:
+    (folder,) = (SHIPPED / DEFAULT_NETWORK).glob("r*-*")
+    return Table(folder)
+
+
+def test_the_default_network_comes_with_its_measured_scores() -> None:
+    """40,000 games, as the README has them, and all three benchmarks: not the 8,000 games of its training."""
+    table = default_network()
+    scores = {(each.measure, each.against.partition("-")[0]): each for each in shipped_scores(table)}
+    games = scores["points_per_game", "pubeval"]
+    assert games.sample_size >= 40_000
+    assert games.value_error < table.manifest.statistics["standard_error"] / 2
+    for name in ("contact", "crashed", "race"):
+        assert ("error_rate", f"rollout_decisions/{name}") in scores
+    readme = (Path(bgdata.__file__).parents[1] / "README.md").read_text()
+    row = re.search(r"\| ours \| ([+-]\d\.\d{3}) \+/- (\d\.\d{3}) ", readme)
+    assert row
+    assert abs(float(row[1]) - games.value) < 1e-3
+    assert abs(float(row[2]) - games.value_error) < 1e-3
+
+
+def test_evaluations_quote_them(tmp_path: Path) -> None:
+    (tmp_path / "w").mkdir()
+    said = bgdata.open_player(tmp_path / "w").evaluate(START_ID).accuracy
+    games = next(each for each in shipped_scores(default_network()) if each.measure == "points_per_game")
+    assert (
+        f"{games.value:+.4f} +/- {games.value_error:.4f} points per game against PubEval (40,000 games, 0-ply)" in said
+    )
+    assert re.search(r", error rate \d\.\d \+/- \d\.\d in 20 contact decisions$", said)
+
+
+def test_training_is_called_training(warehouse: Warehouse) -> None:
+    table = warehouse.open("network", "tiny")
+    found = table.manifest.statistics
+    expected = (
+        f"{found['points_per_game']:+.3f} +/- {found['standard_error']:.3f} points per game against PubEval in training"
+    )
+    assert accuracy_text(table, [], "contact") == f"{table.name}: {expected}"
+    assert bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy.endswith(expected)
+
+
+def test_what_was_measured_here_is_quoted(warehouse: Warehouse) -> None:
+    player = open_player("network/tiny", 0, warehouse)
+    series = GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3)
+    warehouse.build("game_scores", series)
+    (benchmark,) = warehouse.current("rollout_decisions")
+    warehouse.build(BENCHMARKS.name, ScoreParameters.on(benchmark, "network/tiny", 0, player.version))
+    found = {each.measure: each for each in scores_in(warehouse, "tiny", player.version)}
+    assert found["points_per_game"].sample_size == 40
+    assert found["error_rate"].against == "/".join(benchmark.name.split("/")[:2])
+    assert scores_in(warehouse, "tiny", "00000000") == []
+    said = bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
+    assert "points per game against PubEval (40 games, 0-ply)" in said
+    assert "training" not in said
+
+
+@pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
+def test_manifests_that_say_nothing_are_passed_over(warehouse: Warehouse, lost: str) -> None:
+    """A warehouse may come from a stranger: `verify` says what is wrong, and evaluations go on."""
+    player = open_player("network/tiny", 0, warehouse)
+    table = warehouse.build("game_scores", GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3))
+    path = table.folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["parameters" if lost in manifest["parameters"] else "statistics"][lost]
+    path.write_text(json.dumps(manifest))
+    assert scores_in(warehouse, "tiny", player.version) == []
+    assert "in training" in bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
+
+
+def test_the_surest_is_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what was shipped and what was measured here, whichever has the smaller error."""
+    table = default_network()
+    shipped = {each.measure: each for each in best_scores(table, "", None)}["points_per_game"]
+    warehouse = bgdata.open_warehouse(tmp_path / "w")
+    for error, expected in ((2 * shipped.value_error, shipped), (shipped.value_error / 2, None)):
+        here = points(0.5, error, 100)
+        monkeypatch.setattr("bgdata.evaluation.networks.measured.scores_in", lambda *_, here=here: [here])
+        found = [each for each in best_scores(table, "", warehouse) if each.measure == "points_per_game"]
+        assert found == [expected or here]
+
+
+def test_the_file_is_read_and_written(tmp_path: Path) -> None:
+    table = default_network()
+    write_file(tmp_path, {recorded_name(table): [points(0.25, 0.125, 8)], "network/x/r1-00000000": []})
+    assert list(read_file(tmp_path)) == [recorded_name(table)]
+    assert shipped_scores(table, tmp_path) == [points(0.25, 0.125, 8)]
+    assert json.loads((tmp_path / FILE).read_text())
+    write_file(tmp_path, {})
+    assert not (tmp_path / FILE).exists()
+    assert shipped_scores(table, tmp_path) == []
+
+
+def test_a_class_has_the_error_rate_of_its_own_benchmark() -> None:
+    rates = [
+        Score("error_rate", f"rollout_decisions/{name}-20", value, 0.5, 20, "x")
+        for name, value in (("race", 1), ("contact", 4))
+    ]
+    table = default_network()
+    assert accuracy_text(table, rates, "race").endswith(", error rate 1.0 +/- 0.5 in 20 race decisions")
+    assert accuracy_text(table, rates, "contact").endswith(", error rate 4.0 +/- 0.5 in 20 contact decisions")
+    assert "error rate" not in accuracy_text(table, rates, "crashed")

@@ -1,0 +1,353 @@
+"""The player that maps: who answers and how well, choices, rankings, its memory, and opening it in other processes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import (
+    CorruptFileError,
+    InvalidPositionError,
+    InvalidRollError,
+    MissingTableError,
+    MissingWarehouseError,
+    UsageError,
+)
+from bgdata.evaluation.cache import Remembered
+from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.lookahead import FILTERS, PlayFilter, evaluate_ahead
+from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.networks.named import map_player
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.codec import flip_boards
+from bgdata.game.dice import roll_of
+from bgdata.game.identifiers import identify
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from bgdata.kernel import threads
+from bgdata.play.random_games import random_game_positions
+from tests.evaluation.judges import Scrambled
+from tests.evaluation.network_versions import random_networks, write_network
+from tests.evaluation.test_network import is_mapped
+
+GAMES = random_game_positions(80, seed=29)
+BEAROFF = "CgAAEAEAAAAAAA"  # two checkers a side
+RACE = Position([0, 2, 3, 3, 3, 2, 2, *[0] * 12, -2, -2, -3, -3, -3, -2, 0])
+CLOSED_OUT = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
+WON = Position([0] * 18 + [-15] + [0] * 7)
+
+
+@pytest.fixture(scope="module")
+def evaluator(player_root: Path) -> NetworkPlayer:
+    opened = bgdata.open_player(player_root, "random").evaluator
+    assert isinstance(opened, NetworkPlayer)
+    return opened
+
+
+def test_who_answers_and_how_well(player_root: Path) -> None:
+    player = bgdata.open_player(player_root, "random")
+    assert (player.label, repr(player)) == ("random-0ply", "MappedPlayer(random-0ply)")
+    start = player.evaluate("4HPwATDgc/ABMA")
+    assert (start.source, start.ply) == (Source.CONTACT_NETWORK, 0)
+    assert start.accuracy == "network/random/r1-0123abcd: +0.250 +/- 0.013 points per game against PubEval in training"
+    assert 0 <= start.win_backgammon <= start.win_gammon <= start.win <= 1
+    exact = player.evaluate(BEAROFF)
+    table = bgdata.open_two_sided(player_root, 6, 3)
+    assert exact.source is Source.EXACT
+    assert exact.cubeless_equity == pytest.approx(
+        table.probe([0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0]).cubeless, abs=1e-6
+    )
+    assert exact.accuracy.startswith("exact, bearoff_two_sided/6x3/")
+    combined = player.evaluate(RACE)
+    assert combined.source is Source.COMBINED
+    assert "as if each side just raced; its error was not measured" in combined.accuracy
+    over = player.evaluate(WON)
+    assert (over.win_gammon, over.cubeless_equity, over.source, over.accuracy) == (
+        1,
+        2,
+        Source.OVER,
+        "the game is over",
+    )
+    assert set(player.accuracy) == {
+        Source.EXACT,
+        Source.COMBINED,
+        Source.RACE_NETWORK,
+        Source.CRASHED_NETWORK,
+        Source.CONTACT_NETWORK,
+    }
+    assert len(player.accuracy) == len(dict(player.accuracy)) == 5
+
+
+def test_what_is_missing_is_not_promised(player_root: Path, tmp_path: Path) -> None:
+    shutil.copytree(player_root / "network", tmp_path / "network")
+    player = bgdata.open_player(tmp_path, "random")
+    assert len(dict(player.accuracy)) == 3
+    assert player.evaluate(BEAROFF).source is Source.RACE_NETWORK
+    with pytest.raises(KeyError):
+        player.accuracy[Source.EXACT]
+
+
+def test_choices_are_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
+    """Thousands of decisions of every class, evaluated one way and in steps from the position before."""
+    boards, rolls = GAMES.boards[:6000], GAMES.rolls[:6000]
+    assert set(evaluator.evaluate_many(boards).sources.tolist()) == set(range(1, 6))
+    expected = evaluator.choose_plays(boards, rolls)
+    player = MappedPlayer(evaluator)
+    for count in (1, 2):
+        with threads(count):
+            assert np.array_equal(player.choose_plays(boards, rolls), expected)
+    assert player.choose_plays(boards[:0], rolls[:0]).shape == (0, 26)
+
+
+def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) -> None:
+    player, rows = MappedPlayer(evaluator, 1), slice(0, 6000, 251)
+    boards, rolls = GAMES.boards[rows], GAMES.rolls[rows]
+    chosen = player.choose_plays(boards, rolls)
+    for board, dice, found in zip(boards.tolist(), rolls.tolist(), chosen.tolist(), strict=True):
+        best = player.best_play(Position(board), roll_of(*dice))
+        assert best.play.next_position.board == tuple(found)
+        assert best.loss == 0
+    assert (chosen != evaluator.choose_plays(boards, rolls)).any()
+
+
+@pytest.mark.parametrize("ply", [0, 1, 2])
+def test_rankings(evaluator: NetworkPlayer, ply: int) -> None:
+    player = MappedPlayer(evaluator, ply)
+    roll = roll_of(4, 1)
+    ranked = player.rank_plays(START, roll)
+    assert {row.play for row in ranked} == set(legal_plays(START, roll))
+    assert len(ranked) == len(legal_plays(START, roll))
+    order = [(-row.evaluation.ply, row.loss) for row in ranked]
+    assert order == sorted(order)
+    assert {row.evaluation.ply for row in ranked} == set(range(ply + 1))
+    best_at: dict[int, float] = {}
+    for row in ranked:
+        after = np.array([row.play.next_position.board], np.int8)
+        found = row.evaluation
+        expected = evaluate_ahead(evaluator, after, found.ply)
+        assert found.win == 1 - expected.chances[0, 0]
+        assert (found.win_gammon, found.lose_backgammon) == (expected.chances[0, 3], expected.chances[0, 2])
+        assert found.cubeless_equity == pytest.approx(
+            2 * found.win - 1 + found.win_gammon + found.win_backgammon - found.lose_gammon - found.lose_backgammon,
+            abs=1e-6,
+        )
+        best_at[found.ply] = max(found.cubeless_equity, best_at.get(found.ply, -3))
+    # the best of a ply is either still in its line, or was looked into further
+    assert all(row.loss >= best_at[row.evaluation.ply] - row.evaluation.cubeless_equity - 1e-6 for row in ranked)
+    assert ranked[0].loss == 0
+    assert player.best_play(START.id, "14") == ranked[0]
+
+
+def test_no_choice_and_no_game(evaluator: NetworkPlayer) -> None:
+    for ply in (0, 1):
+        player = MappedPlayer(evaluator, ply)
+        (only,) = player.rank_plays(CLOSED_OUT, "65")
+        assert (str(only.play), only.loss, only.evaluation.ply) == ("no play", 0, ply)
+        after = player.evaluate(CLOSED_OUT.flip())
+        assert only.evaluation.win == pytest.approx(1 - after.win, abs=1e-7)
+        assert only.evaluation.lose_gammon == after.win_gammon
+        with pytest.raises(InvalidPositionError, match="expected a game in progress"):
+            player.rank_plays(WON, "65")
+        assert player.choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8)).tolist() == [
+            list(WON.flip().board)
+        ]
+
+
+def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> None:
+    for position in (BEAROFF, RACE, WON):
+        static, ahead = (MappedPlayer(evaluator, ply).evaluate(position) for ply in (0, 2))
+        assert static == ahead
+        assert ahead.ply == 0
+
+
+def test_remembered_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None:
+    """To the last bit: asked again, one by one, twice in one batch, and after the memory was full."""
+    boards = GAMES.boards[::700]
+    fresh = evaluate_ahead(evaluator, boards, 1)
+    player = MappedPlayer(evaluator, 1)
+    twice = np.concatenate([boards, boards[::-1]])
+    for _ in range(2):
+        found = player.evaluate_many(twice)
+        assert found.chances.tobytes() == np.concatenate([fresh.chances, fresh.chances[::-1]]).tobytes()
+        assert found.sources.tolist() == [*fresh.sources.tolist(), *fresh.sources.tolist()[::-1]]
+    for row, board in enumerate(boards):
+        assert player.evaluate(Position(board.tolist())).win == fresh.chances[row, 0]
+    assert player.evaluate_many(np.asfortranarray(boards)[1::2]).chances.tobytes() == fresh.chances[1::2].tobytes()
+
+
+def test_memory() -> None:
+    evaluator = Scrambled()
+    look, boards = Remembered(evaluator, 50), GAMES.boards[:400:4]
+    open_rows = boards[:30]
+    look(open_rows, 0)
+    assert (len(look), evaluator.asked) == (0, 30)
+    look(open_rows, 1)
+    assert len(look) == 30
+    asked = evaluator.asked
+    look(open_rows[::-1], 1)
+    assert evaluator.asked == asked
+    look(open_rows[:2], 2)
+    assert len(look) == 32
+    assert evaluator.asked > asked
+    expected = evaluate_ahead(Scrambled(), boards, 1)
+    for rows in (slice(20, 60), slice(0, 100), slice(0, 30), slice(40, 100)):
+        assert look(boards[rows], 1).chances.tobytes() == expected.chances[rows].tobytes()
+        assert 0 < len(look) <= 50
+    assert look(boards[:0], 1).chances.shape == (0, 5)
+
+
+def test_arrays_of_boards(evaluator: NetworkPlayer) -> None:
+    for ply in (0, 1):
+        player = MappedPlayer(evaluator, ply)
+        nothing = player.evaluate_many(GAMES.boards[:0])
+        assert (nothing.chances.shape, nothing.chances.dtype) == ((0, 5), np.float32)
+        assert (nothing.sources.shape, nothing.sources.dtype) == ((0,), np.int8)
+        for wrong in (np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26))):
+            with pytest.raises(InvalidPositionError, match="expected boards as int8"):
+                player.evaluate_many(wrong)
+            with pytest.raises(InvalidPositionError, match="expected boards as int8"):
+                player.choose_plays(wrong, np.ones((len(wrong), 2), np.int8))
+        sixteen = np.zeros((1, 26), np.int8)
+        sixteen[0, 3] = 127
+        with pytest.raises(InvalidPositionError, match="in row 0"):
+            player.evaluate_many(sixteen)
+        with pytest.raises(InvalidRollError, match="expected rolls as integers"):
+            player.choose_plays(GAMES.boards[:3], GAMES.rolls[:2])
+        with pytest.raises(InvalidRollError, match="expected dice from 1 to 6"):
+            player.choose_plays(GAMES.boards[:3], GAMES.rolls[:3] + np.int8(6))
+
+
+def test_threads_do_not_matter(evaluator: NetworkPlayer) -> None:
+    answers = []
+    for count in (1, 2):
+        with threads(count):
+            found = MappedPlayer(evaluator, 1).evaluate_many(GAMES.boards[:3000:100])
+            answers.append(found.chances.tobytes() + found.sources.tobytes())
+    assert answers[0] == answers[1]
+
+
+def test_sides_are_symmetric_where_the_rules_are(evaluator: NetworkPlayer) -> None:
+    """A play's evaluation is the opponent's, turned: never that of the wrong side on roll."""
+    ranked = MappedPlayer(evaluator).rank_plays(START, "31")
+    boards = np.array([row.play.after_play.board for row in ranked], np.int8)
+    wrong, right = evaluator.evaluate_many(boards), evaluator.evaluate_many(flip_boards(boards))
+    assert [row.evaluation.win for row in ranked] == (1 - right.chances[:, 0]).tolist()
+    assert [row.evaluation.win for row in ranked] != wrong.chances[:, 0].tolist()
+
+
+def test_versions(evaluator: NetworkPlayer) -> None:
+    assert MappedPlayer(evaluator).version == evaluator.version
+    versions = [MappedPlayer(evaluator, 1, filters).version for filters in (FILTERS, (PlayFilter(2, 0.1),))]
+    assert len({evaluator.version, *versions}) == 3
+    assert MappedPlayer(evaluator, 1).version == versions[0]
+    bare = [NetworkPlayer(random_networks(seed), evaluator.tables).version for seed in (1, 1, 2)]
+    assert bare[0] == bare[1] != bare[2]
+
+
+@pytest.mark.parametrize("ply", [-1, 4])
+def test_plies_that_are_refused(player_root: Path, ply: int) -> None:
+    with pytest.raises(UsageError, match=f"expected a ply from 0 to 3, got {ply}"):
+        bgdata.open_player(player_root, "random", ply)
+
+
+@pytest.mark.parametrize("chooser", [PubEval(), RandomPlayer()])
+def test_players_that_only_choose_are_refused(chooser: PubEval | RandomPlayer) -> None:
+    message = f"expected an evaluator of positions, got {chooser.label}, which only chooses plays"
+    with pytest.raises(UsageError, match=message):
+        MappedPlayer(chooser)  # type: ignore[arg-type]
+
+
+def test_positions_and_rolls_that_are_refused(evaluator: NetworkPlayer) -> None:
+    player = MappedPlayer(evaluator)
+    with pytest.raises(InvalidPositionError, match="expected 14 characters in a position id"):
+        player.evaluate("4HPwATDgc")
+    with pytest.raises(InvalidRollError, match="expected two dice such as '31', got '71'"):
+        player.best_play(START, "71")
+
+
+def test_warehouses_that_are_refused(player_root: Path, tmp_path: Path) -> None:
+    with pytest.raises(MissingWarehouseError, match=r"expected a warehouse in .*none, found no such folder"):
+        bgdata.open_player(tmp_path / "none")
+    with pytest.raises(MissingTableError, match=r"no network/other in .* \(have: random\)"):
+        bgdata.open_player(player_root, "other")
+    networks = random_networks(1)
+    write_network(tmp_path, "cut", networks._replace(weights=networks.weights[:-1]))
+    with pytest.raises(CorruptFileError, match="expected networks that bgdata can read in network/cut/"):
+        bgdata.open_player(tmp_path, "cut")
+
+
+def test_nothing_is_copied(player_root: Path) -> None:
+    evaluator = map_player(bgdata.open_warehouse(player_root), "random").evaluator
+    assert isinstance(evaluator, NetworkPlayer)
+    arrays = [
+        value for value in (*evaluator.networks, *evaluator.tables) if isinstance(value, np.ndarray) and value.size
+    ]
+    assert len(arrays) == 3 + 1 + 3 + 3
+    for array in arrays:
+        assert is_mapped(array)
+        assert not array.flags.owndata
+        assert not array.flags.writeable
+
+
+PROGRAM = """
+import json, sys
+import bgdata
+assert "numba" not in sys.modules
+from bgdata import open_player
+before = set(sys.modules)
+player = open_player(sys.argv[1], "random", ply=1)
+at_opening = sorted({name.partition(".")[0] for name in set(sys.modules) - before} - {"bgdata"})
+found = player.evaluate("4HPwATDgc/ABMA")
+best = player.best_play("4HPwATDgc/ABMA", "31")
+print(json.dumps([found.win.hex(), found.cubeless_equity.hex(), str(best.play), at_opening, sorted(sys.modules)]))
+"""
+
+
+def test_several_processes_at_once_say_the_same_and_load_no_database(player_root: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(player_root)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    answers = [json.loads(process.communicate(timeout=600)[0]) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert answers[0][:3] == answers[1][:3]
+    player = bgdata.open_player(player_root, "random", ply=1)
+    found = player.evaluate("4HPwATDgc/ABMA")
+    assert answers[0][:3] == [
+        found.win.hex(), found.cubeless_equity.hex(), str(player.best_play("4HPwATDgc/ABMA", "31").play)
+    ]  # fmt: skip
+    for _, _, _, at_opening, loaded in answers:
+        assert set(at_opening) <= {"mmap"}, "loaded when a player is opened, not before"
+        assert {name.partition(".")[0] for name in loaded} & {"duckdb", "pyarrow", "prefect", "pandas"} == set()
+
+
+def test_open_player_is_loaded_when_it_is_named() -> None:
+    assert "open_player" in dir(bgdata)
+    with pytest.raises(AttributeError, match="module 'bgdata' has no attribute 'open_players'"):
+        _ = bgdata.open_players  # type: ignore[attr-defined]
+
+
+def test_games_that_are_over(small_root: Path) -> None:
+    player = bgdata.open_player(small_root)
+    won = Position([0] * 13 + [-15] + [0] * 12)
+    found = player.evaluate(won)
+    assert (found.win, found.win_gammon, found.win_backgammon, found.cubeless_equity) == (1, 1, 0, 2)
+    for ask in (lambda: player.rank_plays(won, "31"), lambda: player.decide_cube(won)):
+        with pytest.raises(InvalidPositionError, match="expected a game in progress"):
+            ask()
+    with pytest.raises(InvalidPositionError, match="expected a position with checkers"):
+        player.evaluate([0] * 26)
+
+
+def test_every_notation_is_answered_alike(small_root: Path) -> None:
+    player = bgdata.open_player(small_root)
+    expected = player.evaluate("start"), player.rank_plays("start", "31"), player.decide_cube("start")
+    for text in [*identify(START).values()][2:]:
+        assert (player.evaluate(text), player.rank_plays(text, "31"), player.decide_cube(text)) == expected

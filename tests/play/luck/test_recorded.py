@@ -1,0 +1,133 @@
+"""Luck and skill of recorded games: the fundamental equation, exact values, and luck that averages to zero."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.evaluation.bearoff import map_tables
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.codec import flip_boards
+from bgdata.game.dice import ORDERED_ROLLS
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.position import START
+from bgdata.play.corpus import Corpus, self_play
+from bgdata.play.luck.recorded import RecordedGame, game_luck, totals
+from tests.evaluation.networks import pips_networks, random_networks
+
+PLAYER = NetworkPlayer(pips_networks(), NO_TABLES)
+OTHER = NetworkPlayer(random_networks(0), NO_TABLES)
+
+
+def game_of(corpus: Corpus, game: int, first: int = 0) -> RecordedGame:
+    """A game of self-play, from turn `first` on."""
+    rows = slice(corpus.offsets[game] + first, corpus.offsets[game + 1])
+    turns = np.arange(first, first + rows.stop - rows.start)
+    players = ((corpus.begins[game] + turns) % 2).astype(np.int8)
+    return RecordedGame(
+        players, corpus.boards[rows], corpus.dice[rows], corpus.after_play[rows], float(corpus.outcomes[game])
+    )
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return self_play(PubEval().brain, 8, 4)
+
+
+@pytest.mark.parametrize("evaluator", [PLAYER, OTHER])
+def test_the_fundamental_equation(corpus: Corpus, evaluator: NetworkPlayer) -> None:
+    """Final - initial = net luck + net skill + net drift, to rounding; and every term from its definition."""
+    for number in range(8):
+        game = game_of(corpus, number)
+        found = game_luck(evaluator, game)
+        sums = totals(game, found)
+        assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
+        assert sums.initial == found.values.before[0] == 0  # who begins is for the dice to say
+        assert sums.hedged == pytest.approx(sums.result - sums.net_luck)
+        assert sums.net_skill == pytest.approx(sums.skill[0] - sums.skill[1])
+        assert max(sums.skill) <= 0
+        assert found.drift[0] == 0
+        assert found.drift[1:] == pytest.approx(found.values.before[1:] + found.values.after[:-1])
+        assert found.settlement == pytest.approx(0, abs=1e-6)  # played to the end
+        assert sums.net_skill != 0
+
+
+def test_without_drift_the_equation_needs_luck_and_skill_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Bearoffs that a table has solved, played at random: values are exact, and skill is what plays lose."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("luck"))
+    tables = map_tables(warehouse.build("bearoff_two_sided", TwoSidedParameters(5, 3)), None, None)
+    referee = NetworkPlayer(pips_networks(), tables)
+    generator = np.random.default_rng(3)
+    lost = 0
+    for _ in range(40):
+        game = random_bearoff(generator)
+        found = game_luck(referee, game)
+        sums = totals(game, found)
+        assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill, abs=3e-5)
+        assert np.abs(found.drift).max() < 3e-6
+        lost += min(sums.skill) < -0.01
+    assert lost > 5
+
+
+def random_bearoff(generator: np.random.Generator) -> RecordedGame:
+    """Up to three checkers a side, every play by chance."""
+    board = np.zeros(26, np.int8)
+    np.add.at(board, generator.integers(1, 6, 3), 1)
+    np.add.at(board, 25 - generator.integers(1, 6, 3), -1)
+    rows: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
+    while (board < 0).any() and (board > 0).any():
+        dice = generator.integers(1, 7, 2).astype(np.int8)
+        _, plays = batch_plays(board[None], dice[None])
+        after = plays[generator.integers(len(plays))]
+        rows.append((len(rows) % 2, board, dice, after))
+        board = flip_boards(after[None])[0]
+    players, *arrays = map(np.array, zip(*rows, strict=True))
+    return RecordedGame(players.astype(np.int8), *arrays, 1.0 - 2 * rows[-1][0])
+
+
+def test_luck_averages_to_zero(corpus: Corpus) -> None:
+    """Over the 36 rolls of a position; and over the 30 that may begin a game, with the sides that they give it to."""
+    board = corpus.boards[[corpus.offsets[3] + 20]]
+    mean = 0.0
+    for dice in ORDERED_ROLLS:
+        roll = np.array([dice], np.int8)
+        game = RecordedGame(np.zeros(1, np.int8), board, roll, batch_plays(board, roll)[1][:1], 1.0)
+        mean += float(game_luck(PLAYER, game).luck[0]) / 36
+    assert mean == pytest.approx(0, abs=1e-7)
+    start, net = np.array([START.board], np.int8), 0.0
+    for die, other in ORDERED_ROLLS:
+        if die != other:
+            roll = np.array([[die, other]], np.int8)
+            side = np.array([die < other], np.int8)
+            game = RecordedGame(side, start, roll, batch_plays(start, roll)[1][:1], 1.0)
+            net += totals(game, game_luck(PLAYER, game)).net_luck
+    assert net == pytest.approx(0, abs=1e-7)
+
+
+def test_games_that_were_not_finished(corpus: Corpus) -> None:
+    whole = game_of(corpus, 0)
+    part = RecordedGame(*(values[:5] for values in whole[:4]), float("nan"))
+    found, expected = game_luck(PLAYER, part), game_luck(PLAYER, whole)
+    assert np.array_equal(found.luck, expected.luck[:5])
+    sums = totals(part, found)
+    assert isnan(sums.result)
+    assert isnan(sums.hedged)
+    assert isnan(sums.net_drift)
+    assert not isnan(sums.net_luck)
+    nothing = RecordedGame(*(values[:0] for values in whole[:4]), 1.0)  # passed before any roll
+    sums = totals(nothing, game_luck(PLAYER, nothing))
+    assert (sums.initial, sums.net_luck, sums.net_drift, sums.hedged) == (0, 0, 1, 1)
+
+
+def test_a_game_from_another_position_begins_with_its_value(corpus: Corpus) -> None:
+    game = game_of(corpus, 1, first=9)
+    found = game_luck(PLAYER, game)
+    sums = totals(game, found)
+    assert sums.initial == (1 - 2 * game.players[0]) * found.values.before[0] != 0
+    assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)

@@ -1,0 +1,250 @@
+"""The feed: the same batches for the same seed, each row once an epoch, gone on with where it stopped."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import tracemalloc
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import MissingTableError, UsageError
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.inputs import encode
+from bgdata.game.position_hash import position_hashes
+from bgdata.kernel import threads
+from bgdata.play.splits import SPLITS, splits_of_hashes
+from bgdata.training.feed.feed import Batch, Feed, listed_rows
+from bgdata.training.feed.recipe import FeedRecipe
+from bgdata.warehouse import Warehouse
+from tests.training.labels import (
+    BOARDS,
+    CONTACT,
+    LABELS,
+    rows_of,
+    sample_boards,
+    small_blocks,
+    write_benchmark,
+    write_labels,
+)
+
+GOLDEN_ROWS = [252, 467, 4749, 4775, 263, 860, 4761, 970]
+
+
+def assert_equal(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
+    """The same batches, to the last bit."""
+    for one, other in zip(found, expected, strict=True):
+        for name, value in one._asdict().items():
+            assert np.array_equal(value, getattr(other, name)), name
+
+
+def test_an_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
+    splits = splits_of_hashes(position_hashes(BOARDS))
+    for number, split in enumerate(SPLITS):
+        feed = small_blocks(labels, split=split, epochs=2)
+        batches = list(feed)
+        expected = np.flatnonzero(splits == number).tolist()
+        assert [len(batch.rows) for batch in batches[: len(feed) - 1]] == [64] * (len(feed) - 1)
+        for epoch in (0, 1):
+            rows = rows_of(batch for batch in batches if batch.epoch == epoch)
+            assert sorted(rows) == expected
+            assert rows != expected
+        assert feed.row_count == len(expected)
+    assert np.bincount(splits).tolist() == pytest.approx([0.8 * len(BOARDS), *[0.1 * len(BOARDS)] * 2], rel=0.15)
+
+
+def test_batches_hold_what_their_rows_say(labels: Warehouse) -> None:
+    feed = small_blocks(labels, {CONTACT: 1, LABELS: 1}, features="tesauro-196")
+    tables = [labels.open(*name.split("/")) for name in feed.versions]
+    assert len(tables) == 2
+    for batch in feed:
+        for n in range(len(batch.rows)):
+            table, row = tables[batch.versions[n]], batch.rows[n]
+            assert np.array_equal(batch.boards[n], table.array("boards")[row])
+            assert np.array_equal(batch.targets[n], table.array("chances")[row])
+            assert batch.classes[n] == table.array("classes")[row]
+        assert batch.features is not None
+        assert np.array_equal(batch.features * 64, encode(Encoder.TESAURO_196, batch.boards))
+        for array in (batch.boards, batch.features, batch.targets, batch.classes):
+            assert array.flags.c_contiguous
+            assert array.flags.writeable
+        assert (batch.features.dtype, batch.targets.dtype) == (np.float32, np.float32)
+
+
+def test_rows_are_shuffled_across_blocks(labels: Warehouse) -> None:
+    """A batch is from all blocks of the pool, and pools are of blocks from anywhere."""
+    rows = [batch.rows for batch in small_blocks(labels)]
+    assert len(np.unique(rows[0] // 100)) == 3
+    pools = [frozenset((batch // 100).tolist()) for batch in rows]
+    assert any(max(pool) - min(pool) > 3 for pool in pools)
+    assert abs(np.corrcoef(np.arange(64), rows[0])[0, 1]) < 0.5
+
+
+def test_batches_follow_from_the_seed_and_the_epoch(labels: Warehouse) -> None:
+    first = list(small_blocks(labels, seed=3, epochs=2))
+    with threads(1):
+        assert_equal(small_blocks(labels, seed=3, epochs=2), first)
+    assert rows_of(first) != rows_of(small_blocks(labels, seed=4, epochs=2))
+    half = len(first) // 2
+    assert rows_of(first[:half]) != rows_of(first[half:])
+    feed = small_blocks(labels, seed=3)
+    assert_equal([feed.batch(1, 2), feed.batch(0, 1)], [first[half + 2], first[1]])  # in any order
+
+
+def test_the_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
+    """Whoever changes the order on purpose raises the format of recipes."""
+    feed = small_blocks(labels, {CONTACT: 2, LABELS: 1}, seed=3)
+    assert feed.batch(1, 2).rows[:8].tolist() == GOLDEN_ROWS
+    assert FeedRecipe.from_record(feed.recipe.record()).format == 1
+
+
+def test_nothing_depends_on_the_order_of_names(labels: Warehouse, labels_root: Path) -> None:
+    """JSON may sort them; and `some-more` comes after `some` but `some-more/` before `some/`."""
+    write_labels(labels_root, "rollout_labels/some-more", BOARDS[::3])
+    weights, strata = {CONTACT: 2, "rollout_labels": 1}, {"race": 1, "contact": 2}
+    feed = labels.batches(weights, strata=strata, batch_size=90)
+    turned = [dict(reversed(entry.items())) for entry in (weights, strata)]
+    state = json.loads(json.dumps(feed.state_after(feed.batch(0, 1)), sort_keys=True))
+    other = labels.batches(turned[0], strata=turned[1], batch_size=90, state=state)
+    assert_equal(other, list(feed)[2:])
+    seen = json.loads(json.dumps(feed.seen(feed.batch(0, 0)), sort_keys=True))
+    (listed,) = listed_rows(labels, seen)
+    batch = feed.batch(0, 0)
+    assert {name: len(rows) for name, rows in listed.items()} == {
+        name: int((batch.versions == number).sum()) for number, name in enumerate(feed.versions)
+    }
+
+
+@pytest.mark.parametrize("kind", [CONTACT, {CONTACT: 2.0, LABELS: 1.0}])
+@pytest.mark.parametrize("stop", [0, 3, -1])
+def test_resumed_batches_are_those_of_an_uninterrupted_run(labels: Warehouse, kind: Any, stop: int) -> None:
+    options = {"seed": 1, "batch_size": 200, "features": "race", "epochs": 2}
+    whole = list(labels.batches(kind, **options))
+    size = len(whole) // 2
+    last = whole[size - 1 if stop == -1 else stop]
+    state = json.loads(json.dumps(labels.batches(kind, **options).state_after(last)))
+    assert len(json.dumps(state)) < 4096
+    rest = list(labels.batches(kind, **options, state=state))
+    assert_equal(rest, whole[last.epoch * size + last.number + 1 :])
+
+
+def test_a_state_of_other_data_is_refused(labels: Warehouse, labels_root: Path) -> None:
+    feed = labels.batches(CONTACT, seed=1)
+    state = feed.state_after(next(iter(feed)))
+    with pytest.raises(UsageError, match="expected the state of a feed with seed 2, got one with 1"):
+        labels.batches(CONTACT, seed=2, state=state)
+    with pytest.raises(UsageError, match=r"with features contact@1, got one with $"):
+        labels.batches(CONTACT, seed=1, features="contact", state=state)
+    with pytest.raises(UsageError, match="expected the record of a feed in the state"):
+        labels.batches(CONTACT, state={**state, "feed": 3})
+    with pytest.raises(UsageError, match="expected a state with feed, epoch and batch, got none"):
+        labels.batches(CONTACT, state={})
+    with pytest.raises(UsageError, match="expected a batch below"):
+        labels.batches(CONTACT, seed=1, state={**state, "batch": 10**6})
+    with pytest.raises(UsageError, match="expected the numbers of an epoch and a batch, got -1 and 1"):
+        labels.batches(CONTACT, seed=1, state={**state, "epoch": -1, "batch": 1})
+    write_labels(labels_root, CONTACT, BOARDS[:-1])
+    with pytest.raises(UsageError, match=r"expected the state of a feed with sources .*r1-"):
+        labels.batches(CONTACT, seed=1, state=state)
+
+
+def test_adding_a_benchmark_changes_the_feed(labels: Warehouse, labels_root: Path) -> None:
+    feed = labels.batches(CONTACT)
+    state = feed.state_after(next(iter(feed)))
+    write_benchmark(labels_root, "contact", BOARDS[:3], BOARDS[3:5])
+    with pytest.raises(UsageError, match="expected the state of a feed with benchmarks"):
+        labels.batches(CONTACT, state=state)
+
+
+def test_workers_share_the_batches_out(labels: Warehouse) -> None:
+    whole = list(small_blocks(labels, epochs=2))
+    parts = [list(small_blocks(labels, epochs=2).part(first, 3)) for first in range(3)]
+    assert_equal([parts[n % 3][n // 3] for n in range(len(whole))], whole)
+
+
+def test_a_feed_can_be_sent_to_another_process(labels: Warehouse) -> None:
+    feed = small_blocks(labels, {CONTACT: 1, LABELS: 3}, epochs=2)
+    next(iter(feed))
+    sent = pickle.dumps(feed)
+    assert len(sent) < 20_000  # neither arrays nor pools
+    assert_equal(pickle.loads(sent), feed)
+
+
+def test_the_set_is_never_in_memory(tmp_path: Path) -> None:
+    boards = np.tile(BOARDS, (200_000 // len(BOARDS), 1))
+    write_labels(tmp_path, CONTACT, boards)
+    labels = bgdata.open_warehouse(tmp_path)
+    recipe = replace(labels.batches(CONTACT).recipe, block_rows=2000, pool_blocks=4)
+    Feed(labels, recipe).batch(0, 0)
+    set_bytes = len(boards) * (26 + 20)
+    tracemalloc.start()
+    rows = sum(len(batch.rows) for batch in Feed(labels, recipe))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert rows > 150_000
+    assert peak < set_bytes / 4
+
+
+def test_an_endless_feed_goes_on_after_an_epoch(labels: Warehouse) -> None:
+    feed = labels.batches(LABELS, batch_size=10_000, epochs=None)
+    epochs = [batch.epoch for batch, _ in zip(feed, range(5), strict=False)]
+    assert epochs == [0, 1, 2, 3, 4]
+
+
+def test_all_variants_of_a_kind_are_one_source(labels: Warehouse, labels_root: Path) -> None:
+    write_labels(labels_root, "gnubg_training/race", sample_boards(5, seed=9))
+    feed = labels.batches("gnubg_training")
+    assert [name.rpartition("/")[0] for name in feed.versions] == [CONTACT, "gnubg_training/race"]
+    seen = [(v, r) for batch in feed for v, r in zip(batch.versions.tolist(), batch.rows.tolist(), strict=True)]
+    assert len(seen) == len(set(seen)) == feed.row_count
+    assert {version for version, _ in seen} == {0, 1}
+
+
+def test_a_version_can_be_named(labels: Warehouse, labels_root: Path) -> None:
+    old = labels.batches(CONTACT).versions[0]
+    new = write_labels(labels_root, CONTACT, BOARDS[::2])
+    assert labels.batches(CONTACT).versions == (new,)
+    assert labels.batches(old).versions == (old,)
+
+
+# what a manifest says
+
+
+def test_the_rows_of_a_run_are_listed_again(labels: Warehouse, labels_root: Path) -> None:
+    feed = labels.batches({CONTACT: 2, LABELS: 1}, batch_size=100, features="race", seed=8, epochs=2)
+    batches = [batch for batch, _ in zip(feed, range(len(feed) + 3), strict=False)]
+    seen = json.loads(json.dumps(feed.seen(batches[-1])))
+    write_labels(labels_root, CONTACT, BOARDS[::2])  # another version is current by now
+    write_benchmark(labels_root, "contact", BOARDS[:100], BOARDS[:0])
+    listed = list(listed_rows(labels, seen))
+    assert len(listed) == len(batches)
+    for found, batch in zip(listed, batches, strict=True):
+        assert sum(map(len, found.values())) == len(batch.rows)
+        for number, name in enumerate(feed.versions):
+            assert np.array_equal(found[name], batch.rows[batch.versions == number])
+
+
+def test_what_is_no_record_of_rows_is_refused(labels: Warehouse) -> None:
+    feed = labels.batches(CONTACT)
+    seen = feed.seen(feed.batch(0, 0))
+    for wrong in ({}, {**seen, "feed": {}}, {**seen, "feed": {**seen["feed"], "format": 2}}):
+        with pytest.raises(UsageError, match=r"expected (a|the) record"):
+            list(listed_rows(labels, wrong))
+
+
+def test_a_version_that_is_gone_or_changed_is_named(labels: Warehouse, labels_root: Path) -> None:
+    feed = labels.batches(CONTACT)
+    seen = feed.seen(feed.batch(0, 0))
+    (version,) = feed.versions
+    wrong = json.loads(json.dumps(seen).replace(seen["feed"]["sources"][CONTACT]["versions"][version], "0" * 64))
+    with pytest.raises(UsageError, match=f"expected {version} with the digest 0000"):
+        list(listed_rows(labels, wrong))
+    (labels_root / version).rename(labels_root / "away")
+    with pytest.raises(MissingTableError, match=f"no {version} in"):
+        list(listed_rows(labels, seen))

@@ -1,0 +1,74 @@
+"""No position of a benchmark, nor its flip, is ever trained on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.game.codec import flip_boards
+from bgdata.game.position_hash import position_hashes
+from bgdata.play.splits import SPLITS
+from bgdata.training.feed.guard import Guard
+from tests.training.labels import sample_boards, write_benchmark, write_labels
+
+BOARDS = sample_boards(40)
+DECISIONS, PLAYS = BOARDS[::7], BOARDS[3::11]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A warehouse whose training data has the positions of its benchmark and their flips."""
+    write_labels(tmp_path, "gnubg_training/contact", np.concatenate([BOARDS, flip_boards(BOARDS)]))
+    write_benchmark(tmp_path, "contact", DECISIONS, PLAYS)
+    return tmp_path
+
+
+def positions(root: Path, **options: bool | str) -> list[bytes]:
+    feed = bgdata.open_warehouse(root).batches("gnubg_training", **options)
+    return [board.tobytes() for batch in feed for board in batch.boards]
+
+
+@pytest.mark.parametrize("split", ["train", "validation"])
+def test_planted_positions_never_appear(root: Path, split: str) -> None:
+    both = np.concatenate([DECISIONS, PLAYS])
+    planted = {board.tobytes() for boards in (both, flip_boards(both)) for board in boards}
+    without, found = positions(root, split=split, guard=False), positions(root, split=split)
+    assert planted & set(without)
+    assert not planted & set(found)
+    assert sorted(found) == sorted(board for board in without if board not in planted)
+    feed = bgdata.open_warehouse(root).batches("gnubg_training", split=split)
+    assert feed.guarded == len(without) - len(found) > 0
+    assert f"{feed.guarded:,} left out for benchmarks" in repr(feed)
+    assert "no benchmark to guard" in repr(
+        bgdata.open_warehouse(root).batches("gnubg_training", split=split, guard=False)
+    )
+
+
+def test_the_test_split_is_left_alone(root: Path) -> None:
+    assert positions(root, split="test") == positions(root, split="test", guard=False)
+
+
+def test_a_split_of_benchmark_positions_alone_is_empty(root: Path) -> None:
+    write_benchmark(root, "race", BOARDS, BOARDS)
+    with pytest.raises(ValueError, match=r"found none; [0-9,]+ were left out for benchmarks"):
+        positions(root)
+
+
+def test_splits_do_not_move_with_the_guard(root: Path) -> None:
+    guarded, plain = ([set(positions(root, split=name, guard=on)) for name in SPLITS] for on in (True, False))
+    assert all(some <= more for some, more in zip(guarded, plain, strict=True))
+
+
+@pytest.mark.parametrize("known", [0, 1, 2, 3, 1000])
+def test_hashes_are_found_among_the_known_ones(tmp_path: Path, known: int) -> None:
+    version = write_benchmark(tmp_path, "contact", BOARDS[:known], BOARDS[:0])
+    kind, variant, name = version.split("/")
+    guard = Guard([bgdata.open_warehouse(tmp_path).open(kind, variant, name)])
+    hashes = position_hashes(BOARDS)
+    edges = np.array([0, 1, (1 << 64) - 1, 1 << 63], np.uint64)
+    asked = np.concatenate([hashes, hashes + np.uint64(1), edges])
+    assert len(guard) == len(set(hashes[:known].tolist()))
+    assert guard.contains(asked).tolist() == [value in set(hashes[:known].tolist()) for value in asked.tolist()]

@@ -1,0 +1,64 @@
+"""Networks to start from: the same weights again, and wider ones that say the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.play.random_games import random_game_positions
+from bgdata.training.supervised.start import check_features, feature_names, started_networks
+from bgdata.training.temporal_difference.learning import rounded_networks
+from tests.evaluation.networks import random_networks
+
+SAME: tuple[tuple[int, ...], ...] = ((), (), ())
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_rounded_again_they_are_the_same(number: int) -> None:
+    networks = random_networks(number)
+    found = rounded_networks(started_networks(networks, SAME, seed=3))
+    for values, expected in zip(found, networks, strict=True):
+        assert np.array_equal(values, expected)
+
+
+def test_wider_ones_say_the_same() -> None:
+    networks = random_networks(1)  # 6-4, 16 and 5-3-4 hidden units
+    wider = started_networks(networks, ((9, 4), (), (5, 7, 30)), seed=3)
+    assert wider.shapes[:, 5:].tolist() == [[9, 4, 5, 0], [16, 5, 0, 0], [5, 7, 30, 5]]
+    boards = random_game_positions(20, seed=5).boards
+    before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(wider)))
+    assert np.array_equal(before.sources, after.sources)
+    assert np.array_equal(before.chances, after.chances)
+    first = wider.weights[: 256 * 9].reshape(256, 9)
+    assert 0 < np.abs(first[:, 6:]).max() <= 0.1  # new units look at something, so that they can learn
+    assert not np.array_equal(first[:, 6], first[:, 7])
+
+
+@pytest.mark.parametrize(
+    ("hidden", "message"),
+    [
+        (((8,), (), ()), "expected at least the 6-4 hidden units of the race network to start from, got 8"),
+        (((), (15,), ()), "expected at least the 16 hidden units of the crashed network to start from, got 15"),
+        (((), (), (5, 3, 3)), "expected at least the 5-3-4 hidden units of the contact network .*, got 5-3-3"),
+    ],
+)
+def test_narrower_ones_are_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=f"^{message}$"):
+        started_networks(random_networks(1), hidden, seed=1)
+
+
+def test_features_of_another_revision(monkeypatch: pytest.MonkeyPatch) -> None:
+    networks = random_networks(0)
+    assert feature_names(networks) == "race@1 contact@1 contact@1"
+    check_features(networks, "")
+    check_features(networks, "race@1 contact@1 contact@1")
+    monkeypatch.setattr(Encoder, "revision", 2)
+    with pytest.raises(
+        UsageError,
+        match=r"^expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2$",
+    ):
+        check_features(networks, "race@1 contact@1 contact@1")
