@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from importlib.metadata import version as version_of
 from pathlib import Path
 
 HERE = Path(__file__).parent
 os.environ["NUMBA_DISABLE_JIT"] = "1"  # kernels are read here, not run: nothing is compiled
+warnings.filterwarnings("ignore", "overflow encountered", RuntimeWarning)  # kernels count modulo 2^64
 sys.path.insert(0, str(HERE.parent))  # the folder `docs` is a package of the checkout
 
 from docs import plain_text, reference_pages  # noqa: E402
