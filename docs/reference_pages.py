@@ -49,16 +49,16 @@ def write_pages(folder: Path, pages: Pages) -> None:
 
 def __getattr__(name: str) -> click.Command:
     """A command by its name, which is where the pages tell sphinx-click to look: `docs.reference_pages:list`."""
-    try:
-        return main.commands[name]
-    except KeyError:
-        raise AttributeError(name) from None
+    command = main.get_command(click.Context(main), name)
+    if command is None:
+        raise AttributeError(name)
+    return command
 
 
 def command_pages() -> Pages:
     """A page for each section of the help, and one that lists them."""
     sections = dict(main.sections)
-    missing = set(main.commands) - {name for names in sections.values() for name in names}
+    missing = set(main.list_commands(click.Context(main))) - {name for names in sections.values() for name in names}
     assert not missing, f"expected every command in a section of the help, found {sorted(missing)} in none"
     pages = {f"{section}.rst": command_page(section, names) for section, names in sections.items()}
     return {"index.md": index_page("Commands", COMMANDS, sections), **pages}
