@@ -1,4 +1,4 @@
-"""docs/how_to/sql_questions.md is run: every query gives what the page shows, in a DuckDB client that knows nothing of bgdata."""
+"""The page of SQL questions is run: every query gives what it shows, in a DuckDB client that knows nothing of bgdata."""
 
 from __future__ import annotations
 
