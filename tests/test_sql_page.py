@@ -1,4 +1,4 @@
-"""The page of SQL questions is run: every query gives what it shows, in a DuckDB client that knows nothing of bgdata."""
+"""The page of SQL questions is run: every query gives what it shows, in a DuckDB client without bgdata."""
 
 from __future__ import annotations
 
