@@ -41,6 +41,7 @@ nitpick_ignore_regex = [(r"py:(class|obj|data|exc|attr|meth|mod)", r".*")]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "bgdata"
+html_sidebars = {"index": [], "glossary": []}  # pages without others below them
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["bgdata.css"]
