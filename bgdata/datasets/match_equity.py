@@ -25,7 +25,7 @@ from bgdata.datasets.common.match_equity import (
     table_batches,
 )
 from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller, warehouse_of
-from bgdata.equity.cube_life import check_cube_life_index
+from bgdata.equity.cube_life_index import check_cube_life_index
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.met_induction import OpeningStates, check_gammon_rate, induced_table, post_crawford_row, slopes
 from bgdata.equity.stored_met import met_names, met_of_arrays
@@ -250,10 +250,10 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
 
 def states_of(parameters: MatchEquityParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, Array]:
     """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
-    from bgdata.evaluation.lookahead_player import MappedPlayer
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.play.opening_states import first_doubles
 
-    player = MappedPlayer(open_roller(parameters, inputs, warehouse), parameters.ply)
+    player = LookaheadPlayer(open_roller(parameters, inputs, warehouse), parameters.ply)
     return dict(zip(STATES, first_doubles(player), strict=True))
 
 

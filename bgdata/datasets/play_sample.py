@@ -21,7 +21,7 @@ from bgdata.store.warehouse import Warehouse
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.rollout_decisions import Window
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
@@ -130,7 +130,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         from bgdata.game.board_kernels import position_classes
         from bgdata.play.splits import splits_of_games
 
-        corpus, brain = inputs["games"], open_roller(parameters, inputs, warehouse_of(job)).brain
+        corpus, brain = inputs["games"], open_roller(parameters, inputs, warehouse_of(job)).chooser
         boards, dice = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("dice"))
         classes = np.asarray(corpus.array("turn_classes"))
         rows = chosen_rows(boards, classes, parameters.most)
@@ -184,7 +184,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
 
         parameters = self.parameters.from_manifest(table.manifest.parameters)
         warehouse = Warehouse(table.folder.parents[2], all_kinds())
-        corpus, brain = inputs["games"], open_roller(parameters, inputs, warehouse).brain
+        corpus, brain = inputs["games"], open_roller(parameters, inputs, warehouse).chooser
         first_turns = np.asarray(corpus.array("first_turns"))
         begins = np.flatnonzero(np.asarray(table.array("ranks")) == 1)
         ends = np.append(begins[1:], len(table.array("ranks")))
@@ -201,7 +201,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         return sampled(len(chosen), len(begins), "turns")
 
 
-def plays_of(brain: Brain, boards: Array, dice: Array, window: Window) -> Rows:
+def plays_of(brain: Chooser, boards: Array, dice: Array, window: Window) -> Rows:
     """The best plays of int8[n, 26] boards with int8[n, 2] dice, as a network sees them at a glance."""
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays

@@ -96,7 +96,7 @@ class RolloutLabels(Dataset[LabelParameters]):
         from bgdata.game.board_kernels import position_classes
 
         boards = np.ascontiguousarray(inputs["source"].array("boards"))
-        brain = open_roller(parameters, inputs, warehouse_of(job)).brain
+        brain = open_roller(parameters, inputs, warehouse_of(job)).chooser
         n = len(boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
@@ -154,7 +154,7 @@ class RolloutLabels(Dataset[LabelParameters]):
         from bgdata.datasets import all_kinds
 
         parameters = LabelParameters.from_manifest(table.manifest.parameters)
-        brain = open_roller(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds())).brain
+        brain = open_roller(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds())).chooser
         boards = np.ascontiguousarray(inputs["source"].array("boards"))
         for row in generator.permutation(len(boards))[: min(rows, SAMPLE_ROWS)].tolist():
             for name, values in rolled_out(parameters, brain, boards, row, 1).items():

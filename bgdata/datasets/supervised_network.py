@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bgdata.store.job import Job
     from bgdata.store.table import Table
     from bgdata.store.warehouse import Warehouse
-    from bgdata.training.supervised.run import Teacher
+    from bgdata.training.supervised.run import SupervisedRun
 
 CLASSES = ("race", "crashed", "contact")
 
@@ -104,8 +104,8 @@ class TaughtNetwork(Dataset[TaughtParameters]):
     defaults = tuple(published_taught_networks())
     smallest = TaughtParameters(
         epochs=2,
-        batch=32,
-        rate=0.01,
+        batch_size=32,
+        learning_rate=0.01,
         hidden="12",
         name="tiny-taught",
         start=f"network/{NETWORK.slug(NETWORK.smallest)}",
@@ -147,7 +147,7 @@ class TaughtNetwork(Dataset[TaughtParameters]):
 
     def compute(self, parameters: TaughtParameters, inputs: Mapping[str, Table], job: Job) -> None:
         from bgdata.evaluation.networks.mapped import open_networks
-        from bgdata.training.temporal_difference.learning import rounded_networks
+        from bgdata.training.networks import rounded_networks
         from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
 
         start = open_networks(opened(parameters.start, inputs.get("start"), warehouse_of(job)))
@@ -229,13 +229,13 @@ def label_role(place: str) -> str:
 
 def open_teacher(
     parameters: TaughtParameters, start: Networks, inputs: Mapping[str, Table], warehouse: Warehouse
-) -> Teacher:
+) -> SupervisedRun:
     """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and the rest
     as opening a feed does."""
     from bgdata.training.feed.feed import Feed
     from bgdata.training.feed.recipe import FeedRecipe
-    from bgdata.training.supervised.run import LESSON_ROWS, Teacher
-    from bgdata.training.supervised.start import check_features, started_networks
+    from bgdata.training.networks import check_features, started_networks
+    from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
 
     check_features(start, parameters.features)
     sources = {}
@@ -244,11 +244,11 @@ def open_teacher(
         sources[source] = {"weight": weight, "versions": {table.name: table.manifest.digest for table in tables}}
     guard = {place: warehouse.open_reference(place).manifest.digest for place in parameters.guard.split()}
     feeds = [
-        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, LESSON_ROWS, "", {}, guard or None))
+        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, FEED_BATCH_ROWS, "", {}, guard or None))
         for split in ("train", "validation")
     ]
     networks = started_networks(start, parameters.layers(), parameters.seed)
-    return Teacher(parameters, networks, *feeds)
+    return SupervisedRun(parameters, networks, *feeds)
 
 
 def order_of_names() -> list[int]:

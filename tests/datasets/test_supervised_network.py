@@ -17,7 +17,7 @@ from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, 
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.player import open_player
@@ -44,7 +44,7 @@ def test_digest(small_root: Path) -> None:
     assert opened(small_root)[0].manifest.digest == DIGEST
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "cycles"])
+@pytest.mark.parametrize("schedule", ["smoothstep", "cycles"])
 def test_digest_on_one_thread_and_after_a_kill(
     untaught: Warehouse, monkeypatch: pytest.MonkeyPatch, schedule: str
 ) -> None:
@@ -74,7 +74,7 @@ def test_a_run_of_another_recipe_is_not_gone_on_with(untaught: Warehouse, monkey
 
 def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
     """At a rate that ruins: the errors of what was kept are the lowest, those of a player who is asked again."""
-    table = untaught.build(DATASET.name, TINY.with_changes({"rate": 0.1, "schedule": "constant", "epochs": 4}))
+    table = untaught.build(DATASET.name, TINY.with_changes({"learning_rate": 0.1, "schedule": "constant", "epochs": 4}))
     curve = np.asarray(table.array("curve"))
     kept = [best_epoch(curve, which) for which in range(3)]
     assert kept == curve[:, :, 3].argmin(axis=0).tolist()
@@ -222,7 +222,7 @@ def test_targets_that_are_no_chances(untaught: Warehouse) -> None:
 
 
 def test_features_of_another_revision(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Encoder, "revision", 2)
+    monkeypatch.setattr(InputSet, "revision", 2)
     message = "expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2"
     refused(untaught, UsageError, message, features="race@1 contact@1 contact@1")
 

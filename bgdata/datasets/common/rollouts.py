@@ -20,7 +20,7 @@ from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.evaluation.networks.player import NetworkPlayer
-    from bgdata.play.rollout import How, Limits
+    from bgdata.play.rollout import Limits, RolloutSettings
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
@@ -84,11 +84,11 @@ class RollerParameters(NetworkChoice):
     turns: int = 0
     with_luck: int = 1
 
-    def how(self) -> How:
+    def how(self) -> RolloutSettings:
         """How to roll out."""
-        from bgdata.play.rollout import How
+        from bgdata.play.rollout import RolloutSettings
 
-        return How(self.stop, self.turns, bool(self.with_luck))
+        return RolloutSettings(self.stop, self.turns, bool(self.with_luck))
 
     def limits(self) -> Limits:
         """How many trials. Raises InvalidParameterError for an `until` that is no number."""
@@ -100,7 +100,7 @@ class RollerParameters(NetworkChoice):
         """Raises InvalidParameterError where no rollout with dice of this seed could be made."""
         try:
             self.limits().check()
-            self.how().settings(seed)
+            self.how().for_kernels(seed)
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
         self.check_network()

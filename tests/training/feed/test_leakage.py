@@ -22,9 +22,7 @@ from bgdata.store.dataset import Column, FlatArray, Parameters
 from bgdata.store.job import Job
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
-from bgdata.training.feed.guard import open_guard
-from bgdata.training.feed.rows import LabelledRows
-from bgdata.training.feed.versions import benchmark_versions, splits_of
+from bgdata.training.feed.rows import LabelledRows, benchmark_versions, open_guard, splits_of
 from tests.store.toy import Count, Toy
 
 KEYS = "select dataset, variant, key from leakage"
@@ -69,7 +67,7 @@ def test_leakage_is_what_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Pat
         assert leaking(plain) == sorted(expected)
 
 
-class Lessons(Toy):
+class LabelledBatches(Toy):
     """A kind with labels that nobody has heard of."""
 
     name = "lessons"
@@ -97,7 +95,7 @@ class Lessons(Toy):
 
 
 def test_a_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path) -> None:
-    warehouse = Warehouse(memory_path, {**all_kinds(), "lessons": Lessons()})
+    warehouse = Warehouse(memory_path, {**all_kinds(), "lessons": LabelledBatches()})
     warehouse.build("lessons", Count(3))
     with warehouse.connect() as connection:
         assert leaking(connection) == []
