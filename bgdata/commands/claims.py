@@ -14,6 +14,7 @@ from bgdata.commands.rows import write_rows
 from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
 from bgdata.errors import MissingTableError, UsageError
 from bgdata.errors import shown as cited
+from bgdata.store.context import Computed
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 
@@ -55,7 +56,7 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
 def rows_of(table: Table) -> list[Row]:
     """The claims of a version in the order of the register, A2 before A10."""
     parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
-    (batch,) = DATASET.batches(parameters, table.arrays())
+    (batch,) = DATASET.batches(Computed(parameters, table.arrays()))
     columns = {name: batch.column(name).to_pylist() for name in ORDER}
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     places = {claim.claim: place for place, claim in enumerate(parameters.chosen())}

@@ -25,13 +25,13 @@ from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.common.sources import SPLITS_ARRAY, split_column
 from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 SOURCES = ("exact", "combined")
@@ -121,20 +121,21 @@ class BearoffLabels(Dataset[BearoffParameters]):
         rows = (parameters.pairs or layouts - 1) + (parameters.exact_pairs if parameters.two_sided else 0)
         return Estimate(rows, 100 * rows, (1 << 28) + 250 * rows + 60 * layouts)
 
-    def compute(self, parameters: BearoffParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        boards = boards_of(parameters)
-        job.progress.start(f"{self.name}/{self.slug(parameters)}", len(boards), "positions")
-        for name, values in labelled(inputs, boards).items():
+    def compute(self, build: Build[BearoffParameters]) -> None:
+        job = build.job
+        boards = boards_of(build.parameters)
+        job.progress.start(f"{self.name}/{self.slug(build.parameters)}", len(boards), "positions")
+        for name, values in labelled(build.inputs, boards).items():
             job.save(name, values)
         job.progress.advance(len(boards))
 
-    def batches(self, parameters: BearoffParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[BearoffParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.evaluation.chances import cubeless_equities
 
-        for rows in slices(len(arrays["boards"]), self.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in arrays.items()}
+        for rows in slices(len(computed.arrays["boards"]), self.row_group_rows):
+            found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
             yield pa.record_batch(
                 {
                     "row": np.arange(rows.start, rows.stop, dtype=np.int32),
@@ -147,21 +148,22 @@ class BearoffLabels(Dataset[BearoffParameters]):
                 }
             )
 
-    def statistics(self, parameters: BearoffParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
-        counts = np.bincount(arrays["sources"], minlength=len(SOURCES))
+    def statistics(self, computed: Computed[BearoffParameters]) -> Mapping[str, float]:
+        counts = np.bincount(computed.arrays["sources"], minlength=len(SOURCES))
         found = {name: float(count) for name, count in zip(SOURCES, counts, strict=True)}
-        with_gammons = np.asarray(arrays["chances"])[:, [1, 3]].any(axis=1)
-        two_sided = parameters.two_sided_parameters()
+        with_gammons = np.asarray(computed.arrays["chances"])[:, [1, 3]].any(axis=1)
+        two_sided = computed.parameters.two_sided_parameters()
         bound = {"exact_equity_error_bound": error_bound(two_sided.points, two_sided.checkers)} if two_sided else {}
         return {**found, "with_gammons": float(with_gammons.sum()), **bound}
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
         """Draw the pairs again, answer some again, and those that are combined by another way as well."""
+        table = recheck.table
         boards = boards_of(BearoffParameters.from_manifest(table.manifest.parameters))
         if len(boards) != len(table.array("boards")):
             raise CheckFailedError(f"expected {len(boards)} pairs in {table.name}, found {len(table.array('boards'))}")
-        chosen = np.sort(generator.permutation(len(boards))[:rows])
-        for name, values in labelled(inputs, boards[chosen]).items():
+        chosen = np.sort(recheck.generator.permutation(len(boards))[: recheck.rows])
+        for name, values in labelled(recheck.inputs, boards[chosen]).items():
             found = np.asarray(table.array(name))[chosen]
             for place in np.flatnonzero((found != values).reshape(len(chosen), -1).any(axis=1))[:1]:
                 raise CheckFailedError(
@@ -169,7 +171,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
                     f"{found[place].tolist()}"
                 )
         for row in chosen[table.array("sources")[chosen] == SOURCES.index("combined")].tolist():
-            check_win(table, inputs["one_sided"], row)
+            check_win(table, recheck.inputs["one_sided"], row)
         return sampled(len(chosen), len(boards))
 
 

@@ -19,6 +19,7 @@ from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
+from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from bgdata.bearoff.match_two_sided import MatchPairs
     from bgdata.equity.match_equity import MatchEquity
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
     from bgdata.store.warehouse import Warehouse
 
@@ -178,23 +178,25 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             checkpoint_bytes=count * (count + 8) * 8 * (states + 1),
         )
 
-    def compute(self, parameters: MatchBearoffParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[MatchBearoffParameters]) -> None:
         from bgdata.bearoff.match_two_sided import solve_match_total
         from bgdata.bearoff.two_sided import pairs_of_total
 
-        cube, match = started(parameters, inputs)
+        parameters = build.parameters
+        cube, match = started(parameters, build.inputs)
         totals = list(match.pairs.totals)
         sizes = [pairs_of_total(match.pairs, total) for total in totals]
         state = {"cells": match.pairs.cells, "no_double": match.no_double}
-        for total in job.steps(f"{self.name}/{self.slug(parameters)}", "pairs", totals, sizes, state):
+        for total in build.job.steps(f"{self.name}/{self.slug(parameters)}", "pairs", totals, sizes, state):
             solve_match_total(match, total)
         for name, values in finished(parameters, cube, match).items():
-            job.save(name, values)
+            build.job.save(name, values)
 
-    def batches(self, parameters: MatchBearoffParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[MatchBearoffParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        mwc = arrays["mwc"]
+        parameters = computed.parameters
+        mwc = computed.arrays["mwc"]
         count, names = len(mwc), match_columns(parameters.score(), parameters.cube_value)
         is_coded = mwc.dtype == np.uint16
         step = max(1, (ROUNDED_GROUP_ROWS if is_coded else self.row_group_rows) // count)
@@ -210,35 +212,29 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             columns: dict[str, Any] = {
                 "on_roll_index": np.repeat(rows, count),
                 "opponent_index": np.tile(np.arange(count, dtype=np.int32), len(rows)),
-                **score_columns(parameters, arrays, len(values)),
+                **score_columns(parameters, computed.arrays, len(values)),
                 **found,
                 **null_columns(self.columns, unknown, len(values)),
             }
             yield pa.record_batch(columns)
 
-    def statistics(self, parameters: MatchBearoffParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
-        won, lost = np.asarray(arrays["results"])[:, 0].tolist()
+    def statistics(self, computed: Computed[MatchBearoffParameters]) -> Mapping[str, float]:
+        won, lost = np.asarray(computed.arrays["results"])[:, 0].tolist()
         return {
-            "mwc_error_bound": error_bound(parameters.points, parameters.checkers),
+            "mwc_error_bound": error_bound(computed.parameters.points, computed.parameters.checkers),
             "double_pass_mwc": won,
             "lost_mwc": lost,
         }
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,  # noqa: ARG002
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[MatchBearoffParameters]) -> str:
         """The whole table again: a row follows from rows of other cubes, and of the score seen by the opponent."""
         from bgdata.bearoff.match_two_sided import solve_match_total
 
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
-        cube, match = started(parameters, inputs)
+        table = recheck.table
+        cube, match = started(recheck.parameters, recheck.inputs)
         for total in match.pairs.totals:
             solve_match_total(match, total)
-        for name, expected in finished(parameters, cube, match).items():
+        for name, expected in finished(recheck.parameters, cube, match).items():
             found = table.array(name)
             wrong = np.argwhere(~(np.abs(found.astype(np.float64) - expected.astype(np.float64)) <= SINGLE_ERROR))
             if len(wrong):

@@ -12,6 +12,7 @@ from bgdata.datasets.common.columns import CLASS_COLUMN, class_column, position_
 from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters, sampled
 from bgdata.store.names import is_name
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.play.benchmark import Decisions
-    from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 ROLLED_OUT = "rollout_decisions"
@@ -88,17 +87,18 @@ class BenchmarkScores(Dataset[ScoreParameters]):
     def inputs(self, parameters: ScoreParameters) -> Mapping[str, Input]:
         return {"benchmark": f"{parameters.benchmark}/{parameters.benchmark_version}"}
 
-    def estimate(self, parameters: ScoreParameters) -> Estimate:  # noqa: ARG002
+    def estimate(self, _parameters: ScoreParameters) -> Estimate:
         return Estimate(0, 0, 0)
 
-    def compute(self, parameters: ScoreParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[ScoreParameters]) -> None:
         from bgdata.evaluation.player import open_player
         from bgdata.play.benchmark import losses_of, rank_choices
 
-        table = inputs["benchmark"]
+        parameters, job = build.parameters, build.job
+        table = build.inputs["benchmark"]
         decisions = decisions_of(table)
         job.progress.start(f"{self.name}/{self.slug(parameters)}", len(decisions.boards), "decisions")
-        player = open_player(parameters.player, parameters.ply, job.warehouse)
+        player = open_player(parameters.player, parameters.ply, build.warehouse)
         chosen = player.choose_plays(decisions.boards, decisions.rolls)
         job.progress.advance(len(chosen))
         ranks = rank_choices(decisions, chosen)
@@ -107,9 +107,10 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         job.save("ranks", ranks)
         job.save("losses", losses_of(decisions, ranks))
 
-    def batches(self, parameters: ScoreParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[ScoreParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         ranks = np.asarray(arrays["ranks"])
         yield pa.record_batch(
             {
@@ -121,26 +122,27 @@ class BenchmarkScores(Dataset[ScoreParameters]):
             }
         )
 
-    def statistics(self, parameters: ScoreParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[ScoreParameters]) -> Mapping[str, float]:
         from bgdata.play.benchmark import score_of
 
-        score = score_of(np.asarray(arrays["losses"]), np.asarray(arrays["ranks"]))
+        score = score_of(np.asarray(computed.arrays["losses"]), np.asarray(computed.arrays["ranks"]))
         low, high = score.interval
         return vars(score) | {"error_rate_low": low, "error_rate_high": high}
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[ScoreParameters]) -> str:
         from bgdata.play.benchmark import losses_of, rank_choices
 
-        decisions: Decisions = decisions_of(inputs["benchmark"])
+        table = recheck.table
+        decisions: Decisions = decisions_of(recheck.inputs["benchmark"])
         ranks = rank_choices(decisions, np.asarray(table.array("chosen")))
         losses = losses_of(decisions, ranks)
-        for row in generator.permutation(len(ranks))[:rows].tolist():
+        for row in recheck.generator.permutation(len(ranks))[: recheck.rows].tolist():
             if ranks[row] != table.array("ranks")[row] or losses[row] != table.array("losses")[row]:
                 raise CheckFailedError(
                     f"expected a loss of {losses[row]} for decision {row} of {table.name}, "
                     f"found {table.array('losses')[row]}"
                 )
-        return sampled(min(rows, len(ranks)), len(ranks), "decisions")
+        return sampled(min(recheck.rows, len(ranks)), len(ranks), "decisions")
 
 
 def check_benchmark(benchmark: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from bgdata.datasets.common.columns import CHANCE_COLUMNS, chance_columns, chosen_texts
 from bgdata.datasets.common.games import slices
 from bgdata.datasets.common.imports import CHANCES_ARRAY
-from bgdata.datasets.common.rollouts import NetworkChoice, network_text, open_roller, warehouse_of
+from bgdata.datasets.common.rollouts import NetworkChoice, network_text, open_roller
 from bgdata.datasets.common.sources import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
@@ -26,16 +26,14 @@ from bgdata.datasets.common.sources import (
 )
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
-from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 STEP = 4096  # positions looked into at a time, between which a killed run goes on
 LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.Source`
@@ -108,12 +106,13 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
         source = source_input(parameters.source, parameters.source_recipe)
         return {**parameters.network_inputs(), "source": source}
 
-    def estimate(self, parameters: LookaheadParameters) -> Estimate:  # noqa: ARG002
+    def estimate(self, _parameters: LookaheadParameters) -> Estimate:
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has positions
 
-    def compute(self, parameters: LookaheadParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[LookaheadParameters]) -> None:
+        parameters, inputs, job = build.parameters, build.inputs, build.job
         places = places_of(inputs["source"])
-        player = open_roller(parameters, inputs, warehouse_of(job))
+        player = open_roller(build)
         n = len(places.boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
@@ -129,11 +128,12 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
             job.save(name, values)
         job.save("network", network_text(parameters, inputs))
 
-    def batches(self, parameters: LookaheadParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[LookaheadParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.evaluation.chances import cubeless_equities
 
+        arrays = computed.arrays
         network = pa.array([np.asarray(arrays["network"]).tobytes().decode()])
         for rows in slices(len(arrays["rows"]), self.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "network"}
@@ -150,7 +150,8 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
                 }
             )
 
-    def statistics(self, parameters: LookaheadParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[LookaheadParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
         counts = np.bincount(arrays["sources"], minlength=len(LABEL_SOURCES))
         changes = np.asarray(arrays["changes"])[np.asarray(arrays["sources"]) == LABEL_SOURCES.index("lookahead")]
         found = {name: float(count) for name, count in zip(LABEL_SOURCES, counts, strict=True)}
@@ -163,16 +164,13 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
             "largest_absolute_change": float(sizes.max()),
         }
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[LookaheadParameters]) -> str:
         """Look into some positions of the source again, and find their places."""
-        from bgdata.datasets import all_kinds
-
-        parameters = LookaheadParameters.from_manifest(table.manifest.parameters)
-        warehouse = Warehouse(table.folder.parents[2], all_kinds())
-        player = open_roller(parameters, inputs, warehouse)
+        table, inputs = recheck.table, recheck.inputs
+        player = open_roller(recheck)
         places = places_of(inputs["source"])
-        places = places.chosen(np.sort(generator.permutation(len(places.rows))[:rows]))
-        expected = labelled(parameters, places, looked_into(player, places.boards))
+        places = places.chosen(np.sort(recheck.generator.permutation(len(places.rows))[: recheck.rows]))
+        expected = labelled(recheck.parameters, places, looked_into(player, places.boards))
         where = np.flatnonzero(np.isin(table.array("rows"), places.rows))
         for name, values in expected.items():
             found = np.asarray(table.array(name))[where]

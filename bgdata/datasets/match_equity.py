@@ -24,21 +24,19 @@ from bgdata.datasets.common.match_equity import (
     score_columns,
     table_batches,
 )
-from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller, warehouse_of
+from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller
 from bgdata.equity.cube_life import check_cube_life_index
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.met_induction import OpeningStates, check_gammon_rate, induced_table, post_crawford_row, slopes
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
+from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, TableShape, sampled
-from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
 
 # mwc of the trailer, 1- to 12-away, and gammon rate: computationalbackgammon.blogspot.com, 14 March 2012, by Player 3.3
 PUBLISHED_ROW = "0.5 0.486 0.319 0.306 0.187 0.1775 0.113 0.106 0.0675 0.063 0.0405 0.0375"
@@ -177,24 +175,21 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         cells = parameters.length**2 + 2 * parameters.length - 1
         return Estimate(cells, 60 * cells + 60_000, 1 << 27)
 
-    def compute(self, parameters: MatchEquityParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[MatchEquityParameters]) -> None:
+        parameters, job = build.parameters, build.job
         job.progress.start(f"{self.name}/{self.slug(parameters)}", 1, "tables")
-        states = {} if parameters.row else states_of(parameters, inputs, warehouse_of(job))
+        states = {} if parameters.row else states_of(build)
         for name, values in built(self.slug(parameters), parameters, states).items():
             job.save(name, values)
         job.progress.advance(1)
 
-    def batches(self, parameters: MatchEquityParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        return cell_batches(arrays)
+    def batches(self, computed: Computed[MatchEquityParameters]) -> Iterator[pa.RecordBatch]:
+        return cell_batches(computed.arrays)
 
-    def side_batches(
-        self,
-        name: str,
-        parameters: MatchEquityParameters,  # noqa: ARG002
-        arrays: Mapping[str, Array],
-    ) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, name: str, computed: Computed[MatchEquityParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         if name == MATCH_EQUITY_TABLES.name:
             yield from table_batches(arrays)
         elif name == SENSITIVITIES.name:
@@ -210,7 +205,8 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
                 }
             )
 
-    def statistics(self, parameters: MatchEquityParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[MatchEquityParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
         met = met_of_arrays(arrays, met_names(arrays)[0])
         found = {"gammon_rate": float(arrays["recipes"][0, 0]), "rounding_error": met.asymmetry}
         if len(arrays["state_weights"]):
@@ -219,22 +215,14 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
             found["backgammon_rate"] = win_backgammon + lose_backgammon
         return found
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,  # noqa: ARG002
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[MatchEquityParameters]) -> str:
         """The whole table again from its states, and those from the network where it is there."""
-        from bgdata.datasets import all_kinds
-
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        table, parameters = recheck.table, recheck.parameters
         states = {name: np.asarray(table.array(name)) for name in STATES}
         gone = ""
         if not parameters.row:
             try:
-                states = states_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
+                states = states_of(recheck)
             except MissingTableError as error:
                 gone = f"the table follows from its states, but these cannot be played again: {error}"
         expected = built(self.slug(parameters), parameters, states)
@@ -248,12 +236,12 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         return sampled(table.manifest.rows, table.manifest.rows)
 
 
-def states_of(parameters: MatchEquityParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, Array]:
+def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:
     """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
     from bgdata.evaluation.lookahead_player import MappedPlayer
     from bgdata.play.opening_states import first_doubles
 
-    player = MappedPlayer(open_roller(parameters, inputs, warehouse), parameters.ply)
+    player = MappedPlayer(open_roller(context), context.parameters.ply)
     return dict(zip(STATES, first_doubles(player), strict=True))
 
 

@@ -15,6 +15,7 @@ from bgdata.datasets.common.networks import check_place, known_variant, opened
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.published import published_versions
 from bgdata.training.temporal_difference.recipe import Recipe
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from bgdata.evaluation.bearoff_kernels import BearoffArrays
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
     from bgdata.training.temporal_difference.learning import FloatNetworks
     from bgdata.training.temporal_difference.run import Trainer
@@ -147,13 +147,14 @@ class Network(Dataset[NetworkParameters]):
         weights = sum(MOST_INPUTS * units[0] + sum(map(mul, units, units[1:])) for units in parameters.layers())
         return Estimate(parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.batch * (1 << 16))
 
-    def compute(self, parameters: NetworkParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[NetworkParameters]) -> None:
         from bgdata.bearoff.tables import TwoSidedTable
         from bgdata.training.temporal_difference.learning import rounded_networks
         from bgdata.training.temporal_difference.learning_curve import COLUMNS, Tally, bearoff_sample, curve_row
         from bgdata.training.temporal_difference.run import Trainer
 
-        networks = networks_to_start(parameters, inputs.get("start"), job) if parameters.start else None
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        networks = networks_to_start(build) if parameters.start else None
         trainer, tally = Trainer(parameters, teaching_tables(inputs), networks), Tally(np.zeros(4, np.int64))
         sample = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED)
         curve = np.zeros((parameters.rows, len(COLUMNS)))
@@ -171,42 +172,36 @@ class Network(Dataset[NetworkParameters]):
             job.save(name, values)
         job.save("curve", curve)
 
-    def batches(self, parameters: NetworkParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[NetworkParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        curve = np.asarray(arrays["curve"])
+        curve = np.asarray(computed.arrays["curve"])
         columns = {column.name: curve[:, place] for place, column in enumerate(self.columns)}
         yield pa.record_batch(columns | {"games": columns["games"].astype(np.int64)})
 
-    def statistics(self, parameters: NetworkParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        last = np.asarray(arrays["curve"])[-1]
+    def statistics(self, computed: Computed[NetworkParameters]) -> Mapping[str, float]:
+        last = np.asarray(computed.arrays["curve"])[-1]
         names = [column.name for column in self.columns]
         return {name: float(value) for name, value in zip(names, last, strict=True)}
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[NetworkParameters]) -> str:
         """The last row follows from the networks: their error on the bearoff positions, and their games against
         PubEval, of which up to `rows` are played again."""
         from bgdata.bearoff.tables import TwoSidedTable
         from bgdata.evaluation.networks.mapped import open_networks
         from bgdata.training.temporal_difference.learning_curve import bearoff_sample, result_against_pubeval
 
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        table, parameters = recheck.table, recheck.parameters
         networks, curve = open_networks(table), np.asarray(table.array("curve"))
         check_schedule(parameters, curve, table.name)
         *_, points, _, bearoff_error = curve[-1].tolist()
-        found = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED).error_of(networks)
+        found = bearoff_sample(TwoSidedTable(recheck.inputs["two_sided"]), SAMPLE_SEED).error_of(networks)
         if found != bearoff_error:
             raise CheckFailedError(
                 f"expected a bearoff_error of {found} in the last row of {table.name}, found {bearoff_error}"
             )
-        count = min(max(rows, LEAST_GAMES), parameters.test_games)
-        result = result_against_pubeval(networks, teaching_tables(inputs), count)
+        count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
+        result = result_against_pubeval(networks, teaching_tables(recheck.inputs), count)
         margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
         if not abs(result.points_per_game - points) <= margin:
             raise CheckFailedError(
@@ -224,14 +219,14 @@ def teaching_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
 
 
-def networks_to_start(parameters: NetworkParameters, start: Table | None, job: Job) -> FloatNetworks:
+def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
     """The networks that learning goes on from. Raises MissingTableError, CorruptFileError, and InvalidParameterError
     for those of other inputs, or with more hidden units."""
     from bgdata.evaluation.networks.mapped import open_networks
     from bgdata.training.supervised.start import encoders_of, started_networks
 
-    assert job.warehouse is not None  # every build has one
-    networks = open_networks(opened(parameters.start, start, job.warehouse))
+    parameters = build.parameters
+    networks = open_networks(opened(parameters.start, build.inputs.get("start"), build.warehouse))
     if encoders_of(networks) != parameters.encoders():
         labels = ", ".join(encoder.label for encoder in encoders_of(networks))
         raise InvalidParameterError(

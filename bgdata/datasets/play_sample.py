@@ -10,13 +10,13 @@ import numpy as np
 
 from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_texts, class_column, position_columns
 from bgdata.datasets.common.games import slices, turn_places
-from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller, warehouse_of
+from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller
 from bgdata.datasets.position_sample import chosen_rows, corpus_of, file_classes
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
-from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bgdata.evaluation.choices import Brain
     from bgdata.play.rollout_decisions import Window
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 STEP = 8192  # turns whose plays are evaluated at a time
 MOST_PLAYS = 20  # of a turn
@@ -126,11 +124,12 @@ class PlaySample(Dataset[PlaySampleParameters]):
         rows = min(3 * parameters.most, 40 * parameters.games) * parameters.plays
         return Estimate(rows, 90 * rows, (1 << 28) + 6000 * parameters.games)
 
-    def compute(self, parameters: PlaySampleParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[PlaySampleParameters]) -> None:
         from bgdata.game.board_kernels import position_classes
         from bgdata.play.splits import splits_of_games
 
-        corpus, brain = inputs["games"], open_roller(parameters, inputs, warehouse_of(job)).brain
+        parameters, job = build.parameters, build.job
+        corpus, brain = build.inputs["games"], open_roller(build).brain
         boards, dice = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("dice"))
         classes = np.asarray(corpus.array("turn_classes"))
         rows = chosen_rows(boards, classes, parameters.most)
@@ -152,13 +151,13 @@ class PlaySample(Dataset[PlaySampleParameters]):
         job.save("losses", found.losses)
         job.save("splits", splits_of_games(parameters.seed, games[found.turns]))
 
-    def batches(self, parameters: PlaySampleParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[PlaySampleParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.play.splits import SPLITS
 
-        for rows in slices(len(arrays["games"]), self.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in arrays.items()}
+        for rows in slices(len(computed.arrays["games"]), self.row_group_rows):
+            found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
             yield pa.record_batch(
                 {
                     "game": found["games"],
@@ -171,29 +170,26 @@ class PlaySample(Dataset[PlaySampleParameters]):
                 }
             )
 
-    def statistics(self, parameters: PlaySampleParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[PlaySampleParameters]) -> Mapping[str, float]:
         from bgdata.play.splits import SPLITS
 
-        splits = np.bincount(arrays["splits"], minlength=len(SPLITS))
+        splits = np.bincount(computed.arrays["splits"], minlength=len(SPLITS))
         named = {name: float(count) for name, count in zip(SPLITS, splits, strict=True)}
-        return {**named, "turns": float((np.asarray(arrays["ranks"]) == 1).sum())}
+        return {**named, "turns": float((np.asarray(computed.arrays["ranks"]) == 1).sum())}
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[PlaySampleParameters]) -> str:
         """Rank the plays of some turns again."""
-        from bgdata.datasets import all_kinds
-
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
-        warehouse = Warehouse(table.folder.parents[2], all_kinds())
-        corpus, brain = inputs["games"], open_roller(parameters, inputs, warehouse).brain
+        table = recheck.table
+        corpus, brain = recheck.inputs["games"], open_roller(recheck).brain
         first_turns = np.asarray(corpus.array("first_turns"))
         begins = np.flatnonzero(np.asarray(table.array("ranks")) == 1)
         ends = np.append(begins[1:], len(table.array("ranks")))
-        chosen = np.sort(generator.permutation(len(begins))[:rows])
+        chosen = np.sort(recheck.generator.permutation(len(begins))[: recheck.rows])
         here = np.concatenate([np.arange(begins[turn], ends[turn]) for turn in chosen])
         first = begins[chosen]
         places = first_turns[np.asarray(table.array("games"))[first]] + np.asarray(table.array("turns"))[first]
         boards, dice = np.asarray(corpus.array("turn_boards"))[places], np.asarray(corpus.array("dice"))[places]
-        expected = plays_of(brain, boards, dice, parameters.window())
+        expected = plays_of(brain, boards, dice, recheck.parameters.window())
         for name in ("boards", "ranks", "losses"):
             found, values = np.asarray(table.array(name))[here], getattr(expected, name)
             if not np.array_equal(found, values):

@@ -12,19 +12,16 @@ import numpy as np
 from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
 from bgdata.datasets.common.measures import READERS, UNITS, Measure, measures_of
 from bgdata.datasets.common.players import check_player_name, player_slug
-from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.selfplay import DATASET as SELF_PLAY
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
+from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
-from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 VERSION = re.compile(r"([a-z_]+)/([A-Za-z0-9-]+)(/r\d+-[0-9a-f]{8})?")
 TEXTS = ("measures", "against", "units", "sources")
@@ -101,19 +98,21 @@ class Scores(Dataset[ScoresParameters]):
     def inputs(self, parameters: ScoresParameters) -> Mapping[str, tuple[str, Parameters]]:
         return {role_of(place): smallest_variant(place) for place in parameters.places() if place.count("/") == 1}
 
-    def estimate(self, parameters: ScoresParameters) -> Estimate:  # noqa: ARG002
+    def estimate(self, _parameters: ScoresParameters) -> Estimate:
         return Estimate(MOST_ROWS, 200 * MOST_ROWS, 1 << 20)
 
-    def compute(self, parameters: ScoresParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        found = list(rows_of(parameters, inputs, warehouse_of(job)))
-        job.progress.start(f"{self.name}/{self.slug(parameters)}", len(found), "measures")
+    def compute(self, build: Build[ScoresParameters]) -> None:
+        job = build.job
+        found = list(rows_of(build))
+        job.progress.start(f"{self.name}/{self.slug(build.parameters)}", len(found), "measures")
         job.progress.advance(len(found))
         for name, values in arrays_of(found).items():
             job.save(name, values)
 
-    def batches(self, parameters: ScoresParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[ScoresParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        parameters, arrays = computed.parameters, computed.arrays
         n = len(arrays["figures"])
         texts = {name: text_column(arrays, name) for name in TEXTS}
         yield pa.record_batch(
@@ -131,7 +130,8 @@ class Scores(Dataset[ScoresParameters]):
             }
         )
 
-    def statistics(self, parameters: ScoresParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[ScoresParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
         names = zip(*(text_column(arrays, name).to_pylist() for name in ("measures", "against")), strict=True)
         found: dict[str, float] = {}
         for row, (measure, against) in enumerate(names):
@@ -140,19 +140,11 @@ class Scores(Dataset[ScoresParameters]):
             found[f"{name}_standard_error"] = float(arrays["errors"][row])
         return found
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,  # noqa: ARG002
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[ScoresParameters]) -> str:
         """Read every figure again, where all its sources are still there."""
-        from bgdata.datasets import all_kinds
-
-        parameters = ScoresParameters.from_manifest(table.manifest.parameters)
+        table = recheck.table
         try:
-            expected = arrays_of(rows_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds())))
+            expected = arrays_of(rows_of(recheck))
         except MissingTableError as error:
             raise CheckSkippedError(f"a source of the figures is gone: {error}") from error
         for name, values in expected.items():
@@ -161,12 +153,13 @@ class Scores(Dataset[ScoresParameters]):
         return sampled(table.manifest.rows, table.manifest.rows, "figures")
 
 
-def rows_of(parameters: ScoresParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> list[Measure]:
+def rows_of(context: Context[ScoresParameters]) -> list[Measure]:
     """The measures of all sources, in order. Raises InvalidParameterError for one of somebody else and for two of the
     same, and MissingTableError for a version that is not there."""
     found: dict[tuple[str, str], Measure] = {}
+    parameters = context.parameters
     for place in parameters.places():
-        table = inputs.get(role_of(place)) or warehouse.open_reference(place)
+        table = context.inputs.get(role_of(place)) or context.warehouse.open_reference(place)
         for measure in measures_of(table, parameters.player, parameters.ply, parameters.version):
             key = measure.measure, measure.against
             if key in found:

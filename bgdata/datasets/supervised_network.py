@@ -11,12 +11,12 @@ import numpy as np
 
 from bgdata.datasets.common.networks import PLACE, check_place, known_variant, opened
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import DEVIATIONS, LEAST_GAMES, POINTS, teaching_tables
 from bgdata.datasets.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
+from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.published import published_versions
 from bgdata.training.supervised.recipe import SupervisedRecipe
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
     from bgdata.evaluation.networks.inference import Networks
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
-    from bgdata.store.warehouse import Warehouse
     from bgdata.training.supervised.run import Teacher
 
 CLASSES = ("race", "crashed", "contact")
@@ -145,13 +142,14 @@ class TaughtNetwork(Dataset[TaughtParameters]):
     def estimate(self, parameters: TaughtParameters) -> Estimate:
         return Estimate(3 * (parameters.epochs + 1), 1 << 20, 1 << 30)
 
-    def compute(self, parameters: TaughtParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[TaughtParameters]) -> None:
         from bgdata.evaluation.networks.mapped import open_networks
         from bgdata.training.temporal_difference.learning import rounded_networks
         from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
 
-        start = open_networks(opened(parameters.start, inputs.get("start"), warehouse_of(job)))
-        teacher = open_teacher(parameters, start, inputs, warehouse_of(job))
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        start = open_networks(opened(parameters.start, inputs.get("start"), build.warehouse))
+        teacher = open_teacher(build, start)
         for note in teacher.notes():
             job.progress.note(note)
         curve = np.zeros((parameters.epochs + 1, len(CLASSES), len(self.columns) - 2))
@@ -168,10 +166,10 @@ class TaughtNetwork(Dataset[TaughtParameters]):
         job.save("curve", curve)
         job.save("tests", np.array([[result.points_per_game, result.standard_error] for result in results]))
 
-    def batches(self, parameters: TaughtParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[TaughtParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        curve = np.asarray(arrays["curve"])
+        curve = np.asarray(computed.arrays["curve"])
         rows = curve[:, order_of_names()].reshape(-1, curve.shape[2])
         numbers = {column.name: rows[:, place] for place, column in enumerate(self.columns[2:])}
         errors = {name: pa.array(values, from_pandas=True) for name, values in numbers.items()}
@@ -185,8 +183,8 @@ class TaughtNetwork(Dataset[TaughtParameters]):
             }
         )
 
-    def statistics(self, parameters: TaughtParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        curve, tests = np.asarray(arrays["curve"]), np.asarray(arrays["tests"])
+    def statistics(self, computed: Computed[TaughtParameters]) -> Mapping[str, float]:
+        curve, tests = np.asarray(computed.arrays["curve"]), np.asarray(computed.arrays["tests"])
         found = dict(zip(("points_per_game", "standard_error"), tests[1].tolist(), strict=True))
         found |= dict(zip(("start_points_per_game", "start_standard_error"), tests[0].tolist(), strict=True))
         for which, name in enumerate(CLASSES):
@@ -198,20 +196,14 @@ class TaughtNetwork(Dataset[TaughtParameters]):
                 found[f"{name}_epoch"] = float(kept)
         return found
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[TaughtParameters]) -> str:
         """The networks play the first of their test games again, up to `rows` of them."""
         from bgdata.evaluation.networks.mapped import open_networks
         from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
 
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
-        count = min(max(rows, LEAST_GAMES), parameters.test_games)
-        result = result_against_pubeval(open_networks(table), teaching_tables(inputs), count)
+        table, parameters = recheck.table, recheck.parameters
+        count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
+        result = result_against_pubeval(open_networks(table), teaching_tables(recheck.inputs), count)
         points = float(np.asarray(table.array("tests"))[1, 0])
         margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
         if not abs(result.points_per_game - points) <= margin:
@@ -227,9 +219,7 @@ def label_role(place: str) -> str:
     return f"labels_{place.replace('/', '_')}"
 
 
-def open_teacher(
-    parameters: TaughtParameters, start: Networks, inputs: Mapping[str, Table], warehouse: Warehouse
-) -> Teacher:
+def open_teacher(build: Build[TaughtParameters], start: Networks) -> Teacher:
     """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and the rest
     as opening a feed does."""
     from bgdata.training.feed.feed import Feed
@@ -237,10 +227,11 @@ def open_teacher(
     from bgdata.training.supervised.run import LESSON_ROWS, Teacher
     from bgdata.training.supervised.start import check_features, started_networks
 
+    parameters, warehouse = build.parameters, build.warehouse
     check_features(start, parameters.features)
     sources = {}
     for source, weight in parameters.weighted_labels().items():
-        tables = [opened(place, inputs.get(label_role(place)), warehouse) for place in source.split("+")]
+        tables = [opened(place, build.inputs.get(label_role(place)), warehouse) for place in source.split("+")]
         sources[source] = {"weight": weight, "versions": {table.name: table.manifest.digest for table in tables}}
     guard = {place: warehouse.open_reference(place).manifest.digest for place in parameters.guard.split()}
     feeds = [

@@ -35,6 +35,7 @@ from bgdata.errors import (
 )
 from bgdata.process import keep, keeping
 from bgdata.store.arrays import Array, map_array, values_digest
+from bgdata.store.context import Build, Computed
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Parameters, Source
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
@@ -238,7 +239,6 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str,
         plan.files,
         strict=strict,
         recipe=plan.key,
-        warehouse=plan.warehouse,
         executor=plan.executor,
     )
     computed = load_computed(plan, progress)
@@ -248,7 +248,7 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str,
             plan.kind.check_strict(arrays_of(plan))
     else:
         start = time.perf_counter()
-        plan.kind.compute(plan.parameters, plan.inputs, job)
+        plan.kind.compute(Build(plan.parameters, plan.inputs, plan.warehouse, job))
         seconds = time.perf_counter() - start
         with storage_errors("write", plan.staging):
             for entry in plan.kind.arrays:
@@ -280,7 +280,7 @@ def arrays_of(plan: Plan) -> dict[str, Array]:
     return {entry.name: map_array(plan.staging / f"{entry.name}.npy") for entry in plan.kind.arrays}
 
 
-def finish(plan: Plan, computed: Mapping[str, Any], progress: Progress) -> Manifest:
+def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest:
     """Hash the arrays, write the Parquet file, run the SQL checks and save the manifest; returns it."""
     from bgdata.store.checks import run_sql_checks
 
@@ -288,10 +288,11 @@ def finish(plan: Plan, computed: Mapping[str, Any], progress: Progress) -> Manif
     arrays = arrays_of(plan)
     digest = values_digest(arrays)
     progress.start(f"{plan.title}: writing Parquet", kind.estimate(plan.parameters).rows, "rows")
-    rows = write_tables(kind, plan.parameters, arrays, staging, progress, digest=digest, recipe_key=plan.key)
+    computed = Computed(plan.parameters, arrays)
+    rows = write_tables(kind, computed, staging, progress, digest=digest, recipe_key=plan.key)
     run_sql_checks(kind, plan.parameters, staging)
-    statistics = dict(kind.statistics(plan.parameters, arrays))
-    manifest = describe(plan, digest, rows, statistics, computed)
+    statistics = dict(kind.statistics(computed))
+    manifest = describe(plan, digest, rows, statistics, saved)
     (staging / COMPUTED).unlink()
     manifest.save(staging)
     return manifest
@@ -299,8 +300,7 @@ def finish(plan: Plan, computed: Mapping[str, Any], progress: Progress) -> Manif
 
 def write_tables(
     kind: Dataset[Any],
-    parameters: Parameters,
-    arrays: Mapping[str, Array],
+    computed: Computed[Parameters],
     folder: Path,
     progress: Progress,
     *,
@@ -314,7 +314,7 @@ def write_tables(
     for shape in kind.tables:
         footer = {
             "dataset": kind.name,
-            "variant": kind.slug(parameters),
+            "variant": kind.slug(computed.parameters),
             "version": version_name(kind.revision, digest),
             "table": shape.name,
             "summary": shape.summary,
@@ -325,7 +325,7 @@ def write_tables(
             "recipe_key": recipe_key,
             "written_by": f"bgdata {installed_version('bgdata')}",
         }
-        batches = kind.table_batches(shape, parameters, arrays)
+        batches = kind.table_batches(shape, computed)
         rows.append(write_parquet(folder / shape.file, batches, shape, footer, progress))
     return rows[0]
 
@@ -345,7 +345,7 @@ def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], c
         digest=digest,
         inputs=input_digests(plan.inputs),
         raw_files=list(plan.raw_files),
-        warnings=plan.kind.warnings(plan.parameters, plan.raw_files),
+        warnings=plan.kind.warnings(plan.raw_files),
         rows=rows,
         files=[FileEntry(name, (plan.staging / name).stat().st_size, found) for name, found in hashes.items()],
         statistics=statistics,

@@ -21,13 +21,11 @@ from bgdata.errors import (
 from bgdata.store.manifest import unpacked_name
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
+    from bgdata.store.context import Build, Computed, Recheck
     from bgdata.store.manifest import Manifest, RawFile
-    from bgdata.store.table import Table
     from bgdata.store.warehouse import Warehouse
 
 
@@ -200,15 +198,15 @@ class Dataset(ABC, Generic[P]):
     def check_parameters(self, parameters: P) -> None:
         """Raise InvalidParameterError when no such variant can exist."""
 
-    def completed(self, parameters: P, warehouse: Warehouse) -> P:  # noqa: ARG002
+    def completed(self, parameters: P, _warehouse: Warehouse) -> P:
         """The parameters with what a user leaves out because a warehouse knows it, such as where a name is found."""
         return parameters
 
-    def inputs(self, parameters: P) -> Mapping[str, Input]:  # noqa: ARG002
+    def inputs(self, _parameters: P) -> Mapping[str, Input]:
         """Other datasets that this one is computed from, by role."""
         return {}
 
-    def published(self, parameters: P) -> Path | None:  # noqa: ARG002
+    def published(self, _parameters: P) -> Path | None:
         """Folder of a finished version of this recipe that comes with the package, where computing takes hours."""
         return None
 
@@ -217,51 +215,45 @@ class Dataset(ABC, Generic[P]):
         """Rows, bytes on disk and peak memory of a build."""
 
     @abstractmethod
-    def compute(self, parameters: P, inputs: Mapping[str, Table], job: Job) -> None:
-        """Save every declared array through `job`; the same values on any machine and thread count."""
+    def compute(self, build: Build[P]) -> None:
+        """Save every declared array through `build.job`; the same values on any machine and thread count."""
 
     @abstractmethod
-    def batches(self, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         """The rows of the main table, in key order, from the arrays: all declared columns, as SQL shows them.
 
         Numbers of few different values may come as a dictionary: they are stored as plain numbers, by dictionary.
         """
 
-    def side_batches(self, name: str, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, name: str, _computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         """The rows of a side table, in key order, from the arrays."""
         raise NotImplementedError(name)
 
-    def table_batches(self, shape: TableShape, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def table_batches(self, shape: TableShape, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         """The rows of any table of the kind, with its columns in the declared order."""
         names = [column.name for column in shape.columns]
         is_main = shape.name == self.tables[0].name
-        found = self.batches(parameters, arrays) if is_main else self.side_batches(shape.name, parameters, arrays)
+        found = self.batches(computed) if is_main else self.side_batches(shape.name, computed)
         for batch in found:
             yield batch.select(names)
 
-    def statistics(self, parameters: P, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, _computed: Computed[P]) -> Mapping[str, float]:
         """Summary figures and error bounds for the manifest."""
         return {}
 
-    def warnings(self, parameters: P, files: Sequence[RawFile]) -> list[str]:  # noqa: ARG002
+    def warnings(self, _files: Sequence[RawFile]) -> list[str]:
         """What a user of the version should know, such as that a file is not the published one."""
         return []
 
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
         """Raise CheckFailedError when rows of the files were set aside because they break a rule."""
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],  # noqa: ARG002
-        rows: int,  # noqa: ARG002
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[P]) -> str:
         """Recompute a random sample of rows from their successors, and say of how many: see `sampled`.
 
         Raises CheckFailedError naming the first bad row, and CheckSkippedError where what it takes is not here.
         """
-        raise CheckSkippedError(f"nothing that {table.name} could be recomputed from is kept")
+        raise CheckSkippedError(f"nothing that {recheck.table.name} could be recomputed from is kept")
 
 
 class Source(NamedTuple):

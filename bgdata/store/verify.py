@@ -25,6 +25,7 @@ from bgdata.errors import (
 )
 from bgdata.store.arrays import Array, ArrayWriter, values_digest
 from bgdata.store.checks import check_columns, run_sql_checks
+from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Dataset, Parameters, sampled
 from bgdata.store.job import Job, Step
 from bgdata.store.locked_sql import keep_to, open_memory
@@ -200,7 +201,7 @@ def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> N
     check_form(table, kind)
     for shape in kind.tables:
         path = table.folder / shape.file
-        row = first_difference(path, kind.table_batches(shape, parameters, table.arrays()))
+        row = first_difference(path, kind.table_batches(shape, Computed(parameters, table.arrays())))
         if row is not None:
             raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
@@ -216,10 +217,12 @@ def check_recomputed(warehouse: Warehouse, table: Table, rows: int | None, seed:
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
+    parameters = kind.recorded(table.manifest)
     if rows is None and table.manifest.rows <= kind.whole_rows:
-        kind.compute(kind.recorded(table.manifest), inputs, Comparison(table, progress, warehouse))
+        kind.compute(Build(parameters, inputs, warehouse, Comparison(table, progress)))
         return sampled(table.manifest.rows, table.manifest.rows)
-    return kind.check_sample(table, inputs, kind.sample_rows if rows is None else rows, np.random.default_rng(seed))
+    count, generator = kind.sample_rows if rows is None else rows, np.random.default_rng(seed)
+    return kind.check_sample(Recheck(parameters, inputs, warehouse, table, count, generator))
 
 
 class Comparison(Job):
@@ -228,8 +231,8 @@ class Comparison(Job):
     Raises CheckFailedError naming the first value that differs.
     """
 
-    def __init__(self, table: Table, progress: Progress, warehouse: Warehouse) -> None:
-        super().__init__(table.folder, progress, warehouse=warehouse)
+    def __init__(self, table: Table, progress: Progress) -> None:
+        super().__init__(table.folder, progress)
         self.table = table
 
     def save(self, name: str, values: Array) -> None:
@@ -249,7 +252,7 @@ class Comparison(Job):
         unit: str,
         steps: Sequence[Step],
         sizes: Sequence[int],
-        state: Mapping[str, Array],  # noqa: ARG002
+        _state: Mapping[str, Array],
     ) -> Iterator[Step]:
         """Yield all steps."""
         self.progress.start(label, sum(sizes), unit)

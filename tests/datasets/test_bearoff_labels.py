@@ -19,6 +19,7 @@ from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS, splits_of_hashes
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+from tests.rechecking import check_sample
 from tests.reference.bearoff_chances import Rolls, combined_chances
 
 SMALL = DATASET.smallest
@@ -95,26 +96,26 @@ def test_labels_do_not_depend_on_threads(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize("name", [array.name for array in DATASET.arrays])
 def test_verify_asks_again(warehouse: Warehouse, name: str) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    DATASET.check_sample(table, inputs_of(warehouse), 200, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse), 200, np.random.default_rng(0))
     values = np.load(table.folder / f"{name}.npy")
     values[5] += 1
     np.save(table.folder / f"{name}.npy", values)
     with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of bearoff_labels/"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 2000, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 2000, np.random.default_rng(0))
 
 
 def test_verify_sums_in_another_way(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bgdata.bearoff.combine.win_chance", lambda *_: 0.5)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     with pytest.raises(CheckFailedError, match=r"expected a win chance of 0\.500000 in row \d+ of bearoff_labels/"):
-        DATASET.check_sample(table, inputs_of(warehouse), 200, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs_of(warehouse), 200, np.random.default_rng(0))
 
 
 def test_verify_counts(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     np.save(table.folder / "boards.npy", np.load(table.folder / "boards.npy")[:-1])
     with pytest.raises(CheckFailedError, match=r"expected \d+ pairs in bearoff_labels/.*, found \d+"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from bgdata.store.checks import select_columns
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.conftest import sample_files
+from tests.rechecking import check_sample
 from tests.reference.bearoff import layouts
 from tests.reference.match_bearoff import MatchGame
 
@@ -131,7 +132,7 @@ def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.Mo
             "where on_roll_index = 5 and opponent_index = 8"
         ).fetchall()
     assert row == pytest.approx(found[1][0].tolist(), abs=1e-7)
-    DATASET.check_sample(rounded, warehouse.find_inputs(DATASET, DATASET.smallest) or {}, 1, np.random.default_rng(0))
+    check_sample(DATASET, rounded, warehouse.find_inputs(DATASET, DATASET.smallest) or {}, 1, np.random.default_rng(0))
 
 
 def test_digest_does_not_depend_on_the_number_of_threads(smallest: Table, memory_path: Path) -> None:
@@ -162,13 +163,13 @@ class Spoiled(Table):
 def test_a_spoiled_value_is_found(built: Warehouse, smallest: Table, name: str, place: tuple[int, ...]) -> None:
     table = Spoiled(smallest.folder)
     inputs = built.find_inputs(DATASET, DATASET.smallest) or {}
-    DATASET.check_sample(table, inputs, 1, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
     for damage in (1e-6, np.nan):
         values = np.array(smallest.array(name))
         values[place] += damage
         table.spoil(name, values)
         with pytest.raises(CheckFailedError, match=rf"expected {name} .* at \[.*\] in {table.name}, found "):
-            DATASET.check_sample(table, inputs, 1, np.random.default_rng(0))
+            check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

@@ -20,6 +20,7 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, CorruptFileError,
 from bgdata.store.reading import connect_tables, only_row
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 
 @pytest.fixture
@@ -106,11 +107,11 @@ class Spoiled(Table):
 @pytest.mark.parametrize("name", ["our_values", "tolerances", "is_erratum", "status_texts", "kind_texts"])
 def test_spoiled_values_are_found(table: Table, name: str) -> None:
     inputs = inputs_of(table)
-    DATASET.check_sample(table, inputs, 5, np.random.default_rng(1))
+    check_sample(DATASET, table, inputs, 5, np.random.default_rng(1))
     spoiled = Spoiled(table.folder)
     spoiled.spoil(name, np.array(table.array(name)) ^ 1 if name.endswith(("texts", "um")) else table.array(name) + 1)
     with pytest.raises(CheckFailedError, match="of claims/a12/"):
-        DATASET.check_sample(spoiled, inputs, 1000, np.random.default_rng(1))
+        check_sample(DATASET, spoiled, inputs, 1000, np.random.default_rng(1))
 
 
 def inputs_of(table: Table) -> Mapping[str, Table]:
@@ -215,7 +216,7 @@ def test_versions_by_other_definitions_are_not_computed_again(table: Table) -> N
         table.manifest, parameters={**table.manifest.parameters, "definitions": "0123456789ab"}
     )
     with pytest.raises(CheckSkippedError, match="the definitions of the claims are others by now"):
-        DATASET.check_sample(spoiled, {}, 1000, np.random.default_rng(1))
+        check_sample(DATASET, spoiled, {}, 1000, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulRules, cubeful_results, cubeful_self_play
 from bgdata.store.table import Table
 from tests.equity.samples import published_met
+from tests.rechecking import check_sample
 from tests.store.toy import Notes
 
 INDEX = StudyParameters(table_points=3, table_checkers=3, study="index", games=20, seed=6)
@@ -190,7 +191,7 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
 def test_verification(root: Path) -> None:
     table, found = table_of(root, MATCH), bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
     assert found
-    DATASET.check_sample(table, found, 20, np.random.default_rng(0))
+    check_sample(DATASET, table, found, 20, np.random.default_rng(0))
     path = table.folder / "sums.npy"
     values = np.load(path)
     path.chmod(0o644)
@@ -201,7 +202,7 @@ def test_verification(root: Path) -> None:
         with pytest.raises(
             CheckFailedError, match=r"^expected the (figures|errors|sums) of .* as they are computed again"
         ):
-            DATASET.check_sample(Table(table.folder), found, rows, np.random.default_rng(0))
+            check_sample(DATASET, Table(table.folder), found, rows, np.random.default_rng(0))
     np.save(path, values)
 
 

@@ -26,6 +26,7 @@ from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from tests.datasets.importing import Imports
 from tests.equity.samples import published_met
+from tests.rechecking import check_sample
 from tests.store.toy import Notes
 
 MONEY = CubefulParameters(table_points=3, table_checkers=3, cube="0.2 0.5", games=20, seed=6)
@@ -167,7 +168,7 @@ def test_verification_plays_again(warehouse_copy: Warehouse) -> None:
         table = warehouse_copy.open(DATASET.name, DATASET.slug(parameters))
         found = warehouse_copy.find_inputs(DATASET, parameters)
         assert found
-        DATASET.check_sample(table, found, 4, np.random.default_rng(0))
+        check_sample(DATASET, table, found, 4, np.random.default_rng(0))
         path = table.folder / "turns.npy"
         path.chmod(0o644)
         turns = np.load(path)
@@ -176,7 +177,7 @@ def test_verification_plays_again(warehouse_copy: Warehouse) -> None:
         with pytest.raises(
             CheckFailedError, match=r"^expected the turns of match \d of .* as it is played again, found"
         ):
-            DATASET.check_sample(Table(table.folder), found, 2, np.random.default_rng(0))
+            check_sample(DATASET, Table(table.folder), found, 2, np.random.default_rng(0))
 
 
 @pytest.fixture

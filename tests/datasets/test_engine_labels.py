@@ -29,6 +29,7 @@ from bgdata.store import job
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from tests.oracles import needs_gnubg_tool
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 SAMPLED = f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}"
@@ -113,20 +114,20 @@ def test_a_killed_run_goes_on(warehouse: Warehouse, program: Program, monkeypatc
 def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     table, inputs = warehouse.build(DATASET.name, PROGRAM), inputs_of(warehouse, PROGRAM)
     table.folder.chmod(0o755)
-    DATASET.check_sample(table, inputs, 500, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 500, np.random.default_rng(0))
     wrong = np.array(table.array("chances"))
     wrong[:, 0] += 0.01
     (table.folder / "chances.npy").chmod(0o644)
     np.save(table.folder / "chances.npy", wrong)
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row \d+ of engine_labels/"):
-        DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     monkeypatch.setattr(program, "version", "10")  # nobody is left who could tell
     with pytest.raises(CheckSkippedError, match=r"nobody can be asked: expected version 10 of gnubg, as it is here"):
-        DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     (table.folder / "games.npy").chmod(0o644)
     np.save(table.folder / "games.npy", table.array("games") + 1)
     with pytest.raises(CheckFailedError, match=r"expected games of the source in engine_labels/"):
-        DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
 
 
 def test_another_version_is_not_asked(warehouse: Warehouse, program: Program) -> None:
@@ -145,7 +146,7 @@ def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
     small = warehouse.open(DATASET.name, DATASET.slug(SMALL)).manifest.digest
     with threads(1):
         assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == small
-    DATASET.check_sample(table, inputs_of(warehouse, parameters), 500, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse, parameters), 500, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

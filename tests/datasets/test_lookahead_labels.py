@@ -26,6 +26,7 @@ from bgdata.play.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store import job
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 CORPUS = f"{SELFPLAY.name}/{SELFPLAY.slug(SELFPLAY.smallest)}"
@@ -94,7 +95,7 @@ def test_only_what_changes_is_kept(warehouse: Warehouse) -> None:
     assert none.manifest.rows == 0
     found = warehouse.find_inputs(DATASET, replace(SMALL, least_change="0.05"))
     assert found
-    DATASET.check_sample(table, found, 30, np.random.default_rng(0))
+    check_sample(DATASET, table, found, 30, np.random.default_rng(0))
 
 
 def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> None:
@@ -197,12 +198,12 @@ def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", ["chances", "static_chances", "changes", "sources", "games", "boards", "splits"])
 def test_verify_looks_again(warehouse: Warehouse, name: str) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    DATASET.check_sample(table, inputs_of(warehouse), 1000, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse), 1000, np.random.default_rng(0))
     values = np.load(table.folder / f"{name}.npy")
     values[5] += 1
     np.save(table.folder / f"{name}.npy", values)
     with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of lookahead_labels/"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
 
 
 def test_verify_misses_rows(warehouse: Warehouse) -> None:
@@ -211,7 +212,7 @@ def test_verify_misses_rows(warehouse: Warehouse) -> None:
     rows[5] = rows[4]
     np.save(table.folder / "rows.npy", rows)
     with pytest.raises(CheckFailedError, match=r"expected rows of 5 in row 5 of|expected \d+ of \d+ positions in"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
 
 
 def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from tests.datasets.test_selfplay import Changed
+from tests.rechecking import check_sample
 from tests.reference.self_play import flipped
 
 SMALL = DATASET.smallest
@@ -103,12 +104,12 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL)
     assert inputs
     table = Changed(small(small_root).folder)
-    DATASET.check_sample(table, inputs, 1000, GENERATOR)
+    check_sample(DATASET, table, inputs, 1000, GENERATOR)
     values = np.array(table.array(name))
     values[np.flatnonzero(np.asarray(table.array("ranks")) == 2)[3]] += 1
     table.change(name, values)
     with pytest.raises(CheckFailedError, match=f"expected the {name} of the best plays in {table.name}, found others"):
-        DATASET.check_sample(table, inputs, 1000, GENERATOR)
+        check_sample(DATASET, table, inputs, 1000, GENERATOR)
 
 
 @pytest.mark.parametrize(

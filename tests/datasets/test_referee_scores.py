@@ -17,6 +17,7 @@ from bgdata.game.codec import format_position_ids
 from bgdata.kernel import threads
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 
@@ -109,11 +110,11 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = Changed(warehouse.open(DATASET.name, DATASET.slug(SMALL)).folder)
     inputs = warehouse.find_inputs(DATASET, SMALL) or {}
-    DATASET.check_sample(table, inputs, 20, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 20, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[7] += 1
     table.change(name, values)
     with pytest.raises(
         CheckFailedError, match=rf"expected {name} of .* for decision 7 of referee_scores/pubeval-.*, found"
     ):
-        DATASET.check_sample(table, inputs, 20, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs, 20, np.random.default_rng(0))

@@ -30,6 +30,7 @@ from bgdata.play.splits import splits_of_games
 from bgdata.store import job
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 SLUG = DATASET.slug(SMALL)
@@ -191,11 +192,11 @@ def test_too_few_decisions(small_root: Path) -> None:
 )
 def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> None:
     table = warehouse.build(DATASET.name, replace(SMALL, decisions=1))
-    DATASET.check_sample(table, inputs_of(warehouse), 1, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse), 1, np.random.default_rng(0))
     spoil(table, name, place)
     field = name.removeprefix("plays_")
     with pytest.raises(CheckFailedError, match=rf"expected {field} of .* in decision 0 of rollout_decisions/"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 1, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 1, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_verify_asks_the_corpus(warehouse: Warehouse, name: str, place: Any) -> 
     spoil(table, name, place)
     field = name.removeprefix("decisions_")
     with pytest.raises(CheckFailedError, match=rf"expected {field} of .* in decision 1 of .*, as in its game and turn"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 3, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 3, np.random.default_rng(0))
 
 
 def spoil(table: Table, name: str, place: Any) -> None:
@@ -260,7 +261,7 @@ def test_scores(warehouse: Warehouse) -> None:
     assert decisions.first_plays.tolist() == [0, 4, 8, 12]
     assert scores.manifest.statistics["error_rate"] == pytest.approx(1000 * scores.array("losses").mean())
     kind = warehouse.kind("benchmark_scores")
-    kind.check_sample(scores, {"benchmark": table}, 3, np.random.default_rng(0))
+    check_sample(kind, scores, {"benchmark": table}, 3, np.random.default_rng(0))
     with warehouse.connect() as connection:
         assert connection.sql(
             "select benchmark, class, decisions from benchmark_summary where benchmark like 'rollout_decisions/%'"

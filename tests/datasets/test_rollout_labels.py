@@ -21,6 +21,7 @@ from bgdata.play.rollout import How, roll_out
 from bgdata.store import job
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 
@@ -94,12 +95,12 @@ def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
 
 def test_verify_rolls_out_again(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    DATASET.check_sample(table, inputs_of(warehouse), 2, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse), 2, np.random.default_rng(0))
     chances = np.load(table.folder / "chances.npy")
     chances[1, 0] += 0.01
     np.save(table.folder / "chances.npy", chances)
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row 1 of rollout_labels/"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
 
 
 def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Dataset
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 SOURCES: list[Dataset[Any]] = [
@@ -65,7 +66,7 @@ def test_rows_are_the_figures_of_the_sources(warehouse: Warehouse) -> None:
     assert statistics["points_per_game_against_random_0ply"] == games["points_per_game"]
     assert statistics["points_per_game_against_random_0ply_standard_error"] == games["standard_error"]
     assert len(statistics) == 10
-    DATASET.check_sample(table, {}, 5, np.random.default_rng(0))
+    check_sample(DATASET, table, {}, 5, np.random.default_rng(0))
 
 
 def test_hedged_results_are_a_measure_of_their_own() -> None:
@@ -167,14 +168,14 @@ class Changed(Table):
 def test_changed_figures_are_found(small_root: Path, name: str) -> None:
     table = Changed(smallest(small_root, DATASET).folder)
     inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL) or {}
-    DATASET.check_sample(table, inputs, 0, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[1] += 1
     table.change(name, values)
     with pytest.raises(
         CheckFailedError, match=f"expected the {name} of scores/pubeval-0ply/.* as its sources have them"
     ):
-        DATASET.check_sample(table, inputs, 0, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
 
 
 def test_figures_whose_source_is_gone_are_not_read_again(warehouse: Warehouse) -> None:
@@ -182,4 +183,4 @@ def test_figures_whose_source_is_gone_are_not_read_again(warehouse: Warehouse) -
     table.change("sizes", np.array(table.array("sizes")) + 1)
     shutil.rmtree(warehouse.root / "game_scores")
     with pytest.raises(CheckSkippedError, match="a source of the figures is gone: no game_scores/"):
-        DATASET.check_sample(table, {}, 1, np.random.default_rng(0))
+        check_sample(DATASET, table, {}, 1, np.random.default_rng(0))

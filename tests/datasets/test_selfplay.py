@@ -34,6 +34,7 @@ from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from tests.conftest import LUCKY
 from tests.datasets.importing import Imports
+from tests.rechecking import check_sample
 from tests.store import processes
 from tests.store.toy import Notes, whole_versions
 
@@ -141,7 +142,7 @@ def test_luck_of_players_without_networks(
     corpus = self_play(brain, 3, 4, with_luck=True, judge=judge.brain)
     check_rows(table, corpus, f"{name} {player.version}")
     assert not np.isnan(corpus.lucks).any()
-    DATASET.check_sample(table, found, 3, np.random.default_rng(0))
+    check_sample(DATASET, table, found, 3, np.random.default_rng(0))
 
 
 def test_rows_in_several_groups(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,7 +382,7 @@ def test_networks_by_name(warehouse: Warehouse) -> None:
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == "network-tiny-2-seed-5-luck"
     assert rows(table, "games")[0]["player_0"] == f"tiny {version}"
-    DATASET.check_sample(table, {}, 2, np.random.default_rng(0))
+    check_sample(DATASET, table, {}, 2, np.random.default_rng(0))
     with pytest.raises(InvalidParameterError, match=f"^expected version {version} of network/tiny, .* got 0123$"):
         warehouse.build(DATASET.name, replace(parameters, version="0123"))
 
@@ -403,12 +404,12 @@ class Changed(Table):
 )
 def test_changed_games_are_found(small_root: Path, name: str) -> None:
     table = Changed(bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).folder)
-    DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
+    check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
     values = np.array(table.array(name))
     values.reshape(-1)[3] = 7 if values.dtype.kind in "iu" else 0
     table.change(name, values)
     with pytest.raises(CheckFailedError, match=f"expected the {name} of game 0|3 of selfplay/pubeval-20-seed-3/"):
-        DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
+        check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
 
 
 def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,7 +417,7 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, mon
     table.change("dice", np.array(table.array("dice")) + 1)
     monkeypatch.setattr(PubEval, "version", "3")
     with pytest.raises(CheckSkippedError, match="again: pubeval 2 has played, pubeval 3 is here"):
-        DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
+        check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
 
 
 def test_the_record_flips_from_turn_to_turn(small_root: Path) -> None:

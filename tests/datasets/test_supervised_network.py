@@ -27,6 +27,7 @@ from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from bgdata.training.feed.feed import open_feed
 from tests.datasets.killer import Killer
+from tests.rechecking import check_sample
 
 TINY = DATASET.smallest
 DIGEST = "72bda22702f24537cf1e7f1eaa5ba602734d5f36dbb9a4b1215d8ed62937d8cf"  # of TINY, on any machine
@@ -117,7 +118,7 @@ def test_it_plays_by_name(small_root: Path) -> None:
 
 def test_sample(small_root: Path) -> None:
     for rows in (1, 1000):
-        DATASET.check_sample(*opened(small_root), rows, GENERATOR)
+        check_sample(DATASET, *opened(small_root), rows, GENERATOR)
 
 
 class Spoiled(Table):
@@ -134,9 +135,9 @@ def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> N
         values = np.array(table.array(name))
         values[place] = value
         with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
-            DATASET.check_sample(Spoiled(table, **{name: values}), inputs, 50, GENERATOR)
+            check_sample(DATASET, Spoiled(table, **{name: values}), inputs, 50, GENERATOR)
     monkeypatch.setattr(taught_network, "LEAST_GAMES", 10)
-    DATASET.check_sample(table, inputs, 1, GENERATOR)
+    check_sample(DATASET, table, inputs, 1, GENERATOR)
 
 
 def test_pinned_versions_and_weights(untaught: Warehouse) -> None:

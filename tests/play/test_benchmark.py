@@ -19,6 +19,7 @@ from bgdata.store.table import Table
 from tests.datasets.importing import Imports
 from tests.formats import samples
 from tests.oracles import needs_gnubg_tool
+from tests.rechecking import check_sample
 
 KEYS = ["JIGHPAABDAOAHDPAABDA", "OAHDOEABCBOAHDPAABDA", "OAHDOBABCEOAHDPAABDA", "OAHDMJABDAOAHDPAABDA"]
 BOARDS = [list(parse_key20(key).board) for key in KEYS]
@@ -191,14 +192,14 @@ def test_changed_scores_are_found(imports: Imports, name: str, value: float) -> 
     table = Changed(scores(imports).folder)
     kind = imports.warehouse.kind("benchmark_scores")
     inputs = {"benchmark": imports.warehouse.open("gnubg_benchmark", "contact")}
-    kind.check_sample(table, inputs, 10, np.random.default_rng(0))
+    check_sample(kind, table, inputs, 10, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[1] = value if name != "chosen" else START
     table.change(name, values)
     with pytest.raises(
         CheckFailedError, match=r"expected a loss of .* for decision 1 of benchmark_scores/pubeval-0ply-"
     ):
-        kind.check_sample(table, inputs, 10, np.random.default_rng(0))
+        check_sample(kind, table, inputs, 10, np.random.default_rng(0))
 
 
 def test_no_decisions_no_score(imports: Imports) -> None:

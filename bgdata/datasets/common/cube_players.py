@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import InvalidParameterError, UsageError, WorkerError
+from bgdata.store.context import Context
 from bgdata.store.dataset import Parameters
 from bgdata.store.table import Table
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bgdata.evaluation.choices import Brain
     from bgdata.play.cubeful_series import CubefulRules, CubeSide
     from bgdata.store.shards import Settings
-    from bgdata.store.warehouse import Warehouse
 
     Sides = tuple[CubeSide, CubeSide]
 
@@ -86,13 +85,14 @@ def met_inputs(length: int, models: str) -> dict[str, tuple[str, Parameters]]:
     return {MET: (MATCH_EQUITY.name, PUBLISHED if length <= PUBLISHED.length else longer)}
 
 
-def folders_of(parameters: NetworkChoice, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, str]:
+def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
     """Where workers find the network and the tables, by role. Raises MissingTableError."""
     from bgdata.evaluation.networks.named import KIND, find_network
 
-    tables = dict(inputs)
+    parameters, tables = context.parameters, dict(context.inputs)
     if "network" not in tables:
-        tables["network"] = find_network(f"{KIND}/{parameters.network}", warehouse, parameters.network_version or None)
+        name, version = f"{KIND}/{parameters.network}", parameters.network_version or None
+        tables["network"] = find_network(name, context.warehouse, version)
     return {role: str(table.folder.resolve()) for role, table in tables.items()}
 
 

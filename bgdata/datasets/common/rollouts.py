@@ -15,14 +15,13 @@ from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.common.sources import source_input
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.store.context import Context
 from bgdata.store.dataset import Column, FlatArray, Input, Parameters
-from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.play.rollout import How, Limits
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
@@ -139,23 +138,18 @@ def number_of(expected: str, text: str) -> float:
         raise InvalidParameterError(f"expected {expected}, got {text!r}") from None
 
 
-def open_roller(parameters: NetworkChoice, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
+def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
     """The network that is chosen, as a player. Raises MissingTableError for a version that is not there."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.evaluation.networks.named import KIND, find_network
     from bgdata.evaluation.networks.player import MappedNetwork
 
+    parameters, inputs = context.parameters, context.inputs
     table = inputs.get("network")
     if table is None:
-        table = find_network(f"{KIND}/{parameters.network}", warehouse, parameters.network_version or None)
+        table = find_network(f"{KIND}/{parameters.network}", context.warehouse, parameters.network_version or None)
     bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
     return MappedNetwork(table, bearoff)
-
-
-def warehouse_of(job: Job) -> Warehouse:
-    """Where a job runs."""
-    assert job.warehouse is not None  # every build has one
-    return job.warehouse
 
 
 def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:
