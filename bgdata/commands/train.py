@@ -28,10 +28,10 @@ RECIPE = {  # what each parameter of the recipe does; `name` is an argument
     "hidden": "Hidden units of the contact network, such as 120, or 120-60 for two layers.",
     "crashed_hidden": "Hidden units of the crashed network.",
     "race_hidden": "Hidden units of the race network.",
-    "trace": "Lambda: 0 learns from the next position, 1 from the end of the game.",
-    "rate": "Learning rate at first.",
-    "last_rate": "Learning rate at the end; it falls like 1 / (1 + c x) with the games played.",
-    "batch": "Games that are played with the same weights, and then learned from.",
+    "td_lambda": "0 learns from the next position, 1 from the end of the game.",
+    "learning_rate": "Learning rate at first.",
+    "final_learning_rate": "Learning rate at the end; it falls like 1 / (1 + c x) with the games played.",
+    "round_games": "Games that are played with the same weights, and then learned from.",
     "tables": "Let the 6-point bearoff tables play and teach their positions.",
     "row_games": "Games between two rows of the learning curve.",
     "test_games": "Games against PubEval that test a network.",
@@ -84,9 +84,10 @@ def td(
     \b
     A try of some seconds, and a player that beats PubEval after some minutes:
       bgdata train td tiny --games 800 --hidden 20 --crashed-hidden 20 --race-hidden 20 --row-games 200
-      bgdata train td small --games 40000 --hidden 40 --crashed-hidden 40 --race-hidden 40 --last-rate 0.02
+      bgdata train td small --games 40000 --hidden 40 --crashed-hidden 40 --race-hidden 40 --final-learning-rate 0.02
     On from the network that comes with bgdata, with more hidden units:
-      bgdata train td wide --start network --hidden 400 --crashed-hidden 200 --rate 0.02 --last-rate 0.001
+      bgdata train td wide --start network --hidden 400 --crashed-hidden 200 \\
+        --learning-rate 0.02 --final-learning-rate 0.001
     """
     from bgdata.evaluation.networks.named import find_network
     from bgdata.kernel import threads as run_on

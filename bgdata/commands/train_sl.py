@@ -23,10 +23,10 @@ from bgdata.training.supervised.recipe import CHOICES
 
 RECIPE = {  # what each parameter of the recipe does
     "epochs": "Times that the labels are gone through.",
-    "rows": "Positions of an epoch, 0 for all: with many labels, more frequent tests.",
-    "batch": "Positions that are learned from at once.",
-    "method": "Steps by the size that gradients had (adam), or by the gradient alone (descent).",
-    "rate": "Learning rate at most: 0.0001 to 0.001 suit adam, 0.003 to 1 descent.",
+    "epoch_rows": "Positions of an epoch, 0 for all: with many labels, more frequent tests.",
+    "batch_size": "Positions that are learned from at once.",
+    "optimizer": "Steps by the size that gradients had (adam), or by the gradient alone (sgd).",
+    "learning_rate": "Learning rate at most: 0.0001 to 0.001 suit adam, 0.003 to 1 sgd.",
     "schedule": "How the rate falls: to 0 along a wave, after going up first, by the errors and back, or not at all.",
     "loss": "What is made smaller.",
     "seed": "Seed of the dice and of all that is drawn.",
@@ -35,7 +35,7 @@ RECIPE = {  # what each parameter of the recipe does
     "race_hidden": "Hidden units of the race network.  [default: as at the start]",
     "validation_rows": "Positions at most that errors are measured on after each epoch.",
     "test_games": "Games against PubEval that test a network.",
-    "average": "Keep averages of weights: such a share of them stays after each batch, 0.999 say; 0 for none.",
+    "average_decay": "Keep averages of weights: such a share of them stays after each batch, 0.999 say; 0 for none.",
     "trainer": "Who computes: kernels on processor cores, the same anywhere, or PyTorch, for larger networks.",
     "device": "What PyTorch computes on; cuda is a GPU.",
 }
@@ -101,10 +101,10 @@ def sl(
     gnubg's training files, where they are at hand:
       bgdata import gnubg_training contact-train-data && bgdata train sl mine --labels gnubg_training
     A large network by PyTorch (pip install bgdata[torch]) on a GPU, with averages of its weights:
-      bgdata train sl large --labels rollout_labels --hidden 1024 --trainer torch --device cuda --average 0.999
+      bgdata train sl large --labels rollout_labels --hidden 1024 --trainer torch --device cuda --average-decay 0.999
     The recipe of 2012, but for batches of 16:
-      bgdata train sl cycled --labels gnubg_training --method descent --rate 1 --loss squared --schedule cycles \\
-        --batch 16 --epochs 200
+      bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
+        --schedule cycles --batch-size 16 --epochs 200
     """
     from bgdata.kernel import threads as run_on
 

@@ -39,7 +39,7 @@ class Plan:
     games: int = 10_000
     seed: int = 1  # of these games
     epochs: int = TaughtParameters.epochs
-    rate: float = TaughtParameters.rate
+    rate: float = TaughtParameters.learning_rate
     hidden: str = ""  # units of the contact network, as many as at the start if empty
     score_games: int = Amount().games
     hedged_games: int = Amount().hedged_games
@@ -71,7 +71,7 @@ def build_lookahead(warehouse: Warehouse, plan: Plan, plays: str) -> Table:
 def build_network(warehouse: Warehouse, plan: Plan, labels: str) -> Table:
     """The network that learned from a version of labels; the feed works out its features."""
     recipe = {name: getattr(TaughtParameters, name) for name in RECIPE}
-    recipe |= {"epochs": plan.epochs, "rate": plan.rate, "hidden": plan.hidden}
+    recipe |= {"epochs": plan.epochs, "learning_rate": plan.rate, "hidden": plan.hidden}
     parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
     return built(warehouse, NETWORKS.name, parameters)
 

@@ -18,7 +18,7 @@ from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
 from bgdata.store.published import published_versions
-from bgdata.training.temporal_difference.recipe import Recipe
+from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,7 @@ DEVIATIONS = 5  # standard errors that some of the test games may be away from a
 
 
 @dataclass(frozen=True)
-class NetworkParameters(Recipe, Parameters):
+class NetworkParameters(TemporalDifferenceRecipe, Parameters):
     """A recipe of temporal-difference learning, and how often its result is scored: a row of the learning curve every
     `row_games`, from `test_games` games against PubEval.
 
@@ -52,7 +52,7 @@ class NetworkParameters(Recipe, Parameters):
     @property
     def rounds_per_row(self) -> int:
         """Rounds of the recipe between two rows."""
-        return self.row_games // self.batch
+        return self.row_games // self.round_games
 
     @property
     def rows(self) -> int:
@@ -104,14 +104,14 @@ class Network(Dataset[NetworkParameters]):
     defaults = tuple(published_networks())
     smallest = NetworkParameters(
         games=400,
-        batch=100,
+        round_games=100,
         hidden="8",
         crashed_hidden="8",
         race_hidden="8-4",
         row_games=200,
         test_games=20,
         name="tiny",
-        trace=0.0,
+        td_lambda=0.0,
     )
 
     def slug(self, parameters: NetworkParameters) -> str:
@@ -122,9 +122,9 @@ class Network(Dataset[NetworkParameters]):
         name = parameters.name.replace("-", "")
         if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
             raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
-        if parameters.row_games < parameters.batch or parameters.test_games < 2:
+        if parameters.row_games < parameters.round_games or parameters.test_games < 2:
             raise InvalidParameterError(
-                f"expected at least {parameters.batch} games a row and 2 test games, "
+                f"expected at least {parameters.round_games} games a row and 2 test games, "
                 f"got {parameters.row_games} and {parameters.test_games}"
             )
         if parameters.start:
@@ -145,7 +145,9 @@ class Network(Dataset[NetworkParameters]):
 
     def estimate(self, parameters: NetworkParameters) -> Estimate:
         weights = sum(MOST_INPUTS * units[0] + sum(map(mul, units, units[1:])) for units in parameters.layers())
-        return Estimate(parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.batch * (1 << 16))
+        return Estimate(
+            parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.round_games * (1 << 16)
+        )
 
     def compute(self, build: Build[NetworkParameters]) -> None:
         from bgdata.bearoff.tables import TwoSidedTable
@@ -159,13 +161,13 @@ class Network(Dataset[NetworkParameters]):
         sample = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED)
         curve = np.zeros((parameters.rows, len(COLUMNS)))
         state: dict[str, Array] = {**weights_of(trainer), "curve": curve, "tally": tally.counts}
-        sizes = [parameters.batch] * parameters.rounds
+        sizes = [parameters.round_games] * parameters.rounds
         for number in job.steps(f"{self.name}/{self.slug(parameters)}", "games", range(len(sizes)), sizes, state):
             trainer.play_round(number)
             tally.add(trainer.record)
             done = number + 1
             if done % parameters.rounds_per_row == 0 or done == parameters.rounds:
-                row = curve_row(trainer, done * parameters.batch, tally, sample, parameters.test_games)
+                row = curve_row(trainer, done * parameters.round_games, tally, sample, parameters.test_games)
                 curve[number // parameters.rounds_per_row] = row
                 job.progress.note(described(row))
         for name, values in rounded_networks(trainer.networks)._asdict().items():
@@ -244,7 +246,7 @@ def weights_of(trainer: Trainer) -> dict[str, Array]:
 def check_schedule(parameters: NetworkParameters, curve: Array, name: str) -> None:
     """Raise CheckFailedError unless the rows of a learning curve have the games and rates of the recipe."""
     rounds = [min((row + 1) * parameters.rounds_per_row, parameters.rounds) for row in range(parameters.rows)]
-    games = [done * parameters.batch for done in rounds]
+    games = [done * parameters.round_games for done in rounds]
     expected = [[count, parameters.rate_after(count)] for count in games]
     if curve[:, :2].tolist() != expected:
         raise CheckFailedError(

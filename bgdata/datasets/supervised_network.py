@@ -101,8 +101,8 @@ class TaughtNetwork(Dataset[TaughtParameters]):
     defaults = tuple(published_taught_networks())
     smallest = TaughtParameters(
         epochs=2,
-        batch=32,
-        rate=0.01,
+        batch_size=32,
+        learning_rate=0.01,
         hidden="12",
         name="tiny-taught",
         start=f"network/{NETWORK.slug(NETWORK.smallest)}",

@@ -73,11 +73,13 @@ def bearoff_boards(count: int) -> NDArray[np.int8]:
 def learning(inputs: str, hidden: str, repeats: int) -> float:
     """Temporal-difference learning, whole games, after the first 10,000; seconds a game."""
     from bgdata.evaluation.bearoff_kernels import NO_TABLES
-    from bgdata.training.temporal_difference.recipe import Recipe
+    from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
     from bgdata.training.temporal_difference.run import Trainer
 
     race = "race" if inputs == "contact" else inputs
-    recipe = Recipe(inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden)
+    recipe = TemporalDifferenceRecipe(
+        inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden
+    )
     trainer = Trainer(recipe, NO_TABLES)
     for number in range(50):
         trainer.play_round(number)
@@ -87,7 +89,7 @@ def learning(inputs: str, hidden: str, repeats: int) -> float:
         for _ in range(10):
             trainer.play_round(next(rounds))
 
-    return best_of(repeats, ten_rounds) / (10 * recipe.batch)
+    return best_of(repeats, ten_rounds) / (10 * recipe.round_games)
 
 
 def teaching(inputs: str, hidden: str, repeats: int) -> float:
@@ -96,17 +98,19 @@ def teaching(inputs: str, hidden: str, repeats: int) -> float:
     from bgdata.training.supervised.recipe import SupervisedRecipe
     from bgdata.training.supervised.run import LESSON_ROWS, Teacher
     from bgdata.training.temporal_difference.learning import new_networks
-    from bgdata.training.temporal_difference.recipe import Recipe
+    from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
     race = "race" if inputs == "contact" else inputs
-    shape = Recipe(inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden)
+    shape = TemporalDifferenceRecipe(
+        inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden
+    )
     networks = new_networks(shape.encoders(), shape.layers(), seed=1)
     warehouse = bgdata.open_warehouse(WAREHOUSE)
     feeds = [
         warehouse.batches("selfplay_labels/network-10000-seed-1-6x9", split=split, seed=1, batch_size=LESSON_ROWS)
         for split in ("train", "validation")
     ]
-    teacher = Teacher(SupervisedRecipe(epochs=repeats + 1, batch=256), networks, *feeds)
+    teacher = Teacher(SupervisedRecipe(epochs=repeats + 1, batch_size=256), networks, *feeds)
     positions = sum(teacher.learn_epoch(0))  # compiles, and maps the labels
     epochs = iter(range(1, repeats + 1))
     return best_of(repeats, lambda: teacher.learn_epoch(next(epochs))) / positions

@@ -20,7 +20,7 @@ from bgdata.store.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 ALONE = {"meta", "circle", "line", "polyline", "polygon"}  # elements that hold nothing
-SMALL = ("--epochs", "1", "--batch", "32", "--hidden", "12", "--test-games", "4")
+SMALL = ("--epochs", "1", "--batch-size", "32", "--hidden", "12", "--test-games", "4")
 
 
 class Page(HTMLParser):
@@ -132,7 +132,7 @@ def test_a_network_that_learned_from_labels(small_root: Path, tmp_path: Path, wa
 def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
     """A network from a network from labels: all are named, and the command line finds the same version built."""
     one = ("--start", "network/tiny", "--labels", "selfplay_labels")
-    succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average", "0.5", "--no-guard")
+    succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
     two = ("--start", "network/one", "--labels", "selfplay_labels:2", "--labels", "bearoff_labels")
     succeeds(warehouse.root, "train", "sl", "two", *two, *SMALL)
     tables = {name: warehouse.open(TAUGHT.name, name) for name in ("one", "two")}

@@ -25,7 +25,7 @@ CHOSEN = {
     "features",
     "platform",
 }  # parameters that follow from what the warehouse holds
-SMALL = ("--epochs", "2", "--batch", "32", "--rate", "0.01", "--hidden", "12", "--test-games", "20")
+SMALL = ("--epochs", "2", "--batch-size", "32", "--learning-rate", "0.01", "--hidden", "12", "--test-games", "20")
 TINY = ("train", "sl", "mine", "--start", "network/tiny", *SMALL, "--no-guard")
 
 
@@ -99,16 +99,20 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
             "expected network, network/NAME or network/NAME/VERSION, got pubeval",
         ),
         (["--labels", "selfplay_labels", "--start", "network/none"], 1, "no network/none in "),
-        (["--labels", "selfplay_labels", "--rate", "2"], 2, "expected a rate above 0, up to 0.1 for adam, got 2.0"),
+        (
+            ["--labels", "selfplay_labels", "--learning-rate", "2"],
+            2,
+            "expected a learning_rate above 0, up to 0.1 for adam, got 2.0",
+        ),
         (
             ["--labels", "selfplay_labels", "--device", "cuda"],
             2,
             "expected the trainer torch for the device cuda, got ",
         ),
         (
-            ["--labels", "selfplay_labels", "--average", "1"],
+            ["--labels", "selfplay_labels", "--average-decay", "1"],
             2,
-            "expected an average of 0, or more and below 1, got 1.0",
+            "expected an average_decay of 0, or more and below 1, got 1.0",
         ),
         (["tiny", "--labels", "selfplay_labels"], 2, "expected a name that no network has that learned by self-play"),
     ],

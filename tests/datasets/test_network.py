@@ -60,7 +60,7 @@ class Killer(Silence):
         self.left, self.notes = rounds, list[str]()
 
     def advance(self, count: int) -> None:
-        if count == TINY.batch:
+        if count == TINY.round_games:
             if self.left == 0:
                 raise KeyboardInterrupt
             self.left -= 1
@@ -106,7 +106,7 @@ def test_networks_are_as_the_parameters_say(small_root: Path) -> None:
 
 def test_rows_and_rounds() -> None:
     def rows(games: int, batch: int, row_games: int) -> tuple[int, int, int]:
-        parameters = NetworkParameters(games=games, batch=batch, row_games=row_games)
+        parameters = NetworkParameters(games=games, round_games=batch, row_games=row_games)
         DATASET.check_parameters(parameters)
         assert DATASET.estimate(parameters).rows == parameters.rows
         return parameters.rounds, parameters.rounds_per_row, parameters.rows
@@ -203,7 +203,7 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
         ({"inputs": "none"}, UnknownEncoderError, "expected inputs among .*, got none"),
         ({"hidden": "0"}, InvalidParameterError, "expected units such as 120 or 120-60, .*, got '0'"),
         ({"games": 0}, InvalidParameterError, "expected games of at least 1, got 0"),
-        ({"batch": 0}, InvalidParameterError, "expected batch of at least 1, got 0"),
+        ({"round_games": 0}, InvalidParameterError, "expected round_games of at least 1, got 0"),
         # of the kind
         ({"row_games": 99}, InvalidParameterError, "expected at least 100 games a row and 2 test games, got 99 and 20"),
         ({"test_games": 1}, InvalidParameterError, "expected at least 100 games a row and 2 test games, got 200 and 1"),

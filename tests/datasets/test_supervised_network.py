@@ -45,7 +45,7 @@ def test_digest(small_root: Path) -> None:
     assert opened(small_root)[0].manifest.digest == DIGEST
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "cycles"])
+@pytest.mark.parametrize("schedule", ["smoothstep", "cycles"])
 def test_digest_on_one_thread_and_after_a_kill(
     untaught: Warehouse, monkeypatch: pytest.MonkeyPatch, schedule: str
 ) -> None:
@@ -75,7 +75,7 @@ def test_a_run_of_another_recipe_is_not_gone_on_with(untaught: Warehouse, monkey
 
 def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
     """At a rate that ruins: the errors of what was kept are the lowest, those of a player who is asked again."""
-    table = untaught.build(DATASET.name, TINY.with_changes({"rate": 0.1, "schedule": "constant", "epochs": 4}))
+    table = untaught.build(DATASET.name, TINY.with_changes({"learning_rate": 0.1, "schedule": "constant", "epochs": 4}))
     curve = np.asarray(table.array("curve"))
     kept = [best_epoch(curve, which) for which in range(3)]
     assert kept == curve[:, :, 3].argmin(axis=0).tolist()

@@ -33,7 +33,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from bgdata.store.table import Table
-from tests.evaluation.networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks
+from tests.evaluation.sample_networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks
 from tests.reference.networks import answer, equity, limited, logistic, unpacked
 
 GAMES = random_game_positions(40, seed=81)

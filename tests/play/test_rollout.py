@@ -28,7 +28,7 @@ from bgdata.play.random_games import random_game_positions
 from bgdata.play.rollout import How, RolloutResult, roll_out
 from bgdata.play.rollout_kernels import BLOCK, SUPERBLOCK, fill_blocks, fill_order
 from bgdata.store.table import Table
-from tests.evaluation.networks import pips_networks, random_networks
+from tests.evaluation.sample_networks import pips_networks, random_networks
 from tests.reference.games import splitmix
 from tests.reference.pubeval import integer_weights
 from tests.reference.rollouts import Evaluator, Twin

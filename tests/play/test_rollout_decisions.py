@@ -18,7 +18,7 @@ from bgdata.play.random_games import random_game_positions
 from bgdata.play.rollout import How, Limits, equities_of, roll_out, rolled_blocks
 from bgdata.play.rollout_decisions import Window, roll_out_decision, roll_out_decisions
 from bgdata.play.rollout_kernels import BLOCK
-from tests.evaluation.networks import pips_networks, random_networks
+from tests.evaluation.sample_networks import pips_networks, random_networks
 
 BRAIN = NetworkPlayer(pips_networks(), NO_TABLES).brain
 SHORT = How("end", 4)

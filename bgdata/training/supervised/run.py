@@ -36,14 +36,14 @@ class Teacher:
         recipe.check()
         self.recipe, self.networks, self.lessons = recipe, networks, lessons
         self.best = copied(networks)
-        self.tested = copied(networks) if recipe.average else networks  # the averages
+        self.tested = copied(networks) if recipe.average_decay else networks  # the averages
         self.cycles = Cycles(NETWORKS)
         self.validation = read_examples(validation, recipe.validation_rows)
         self.training = read_examples(lessons, recipe.validation_rows)
-        self._pupils = open_pupils(networks, recipe, self.tested if recipe.average else None)
+        self._pupils = open_pupils(networks, recipe, self.tested if recipe.average_decay else None)
         self._lowest = np.full(NETWORKS, np.inf)
         self._is_shared = False  # whether all threads learn with one network
-        self.lessons_per_epoch = len(lessons) if not recipe.rows else max(-(-recipe.rows // LESSON_ROWS), 1)
+        self.lessons_per_epoch = len(lessons) if not recipe.epoch_rows else max(-(-recipe.epoch_rows // LESSON_ROWS), 1)
 
     @property
     def learns(self) -> list[bool]:
@@ -63,7 +63,7 @@ class Teacher:
             "cycles": self.cycles.state,
             "lowest": self._lowest,
         }
-        if self.recipe.average:
+        if self.recipe.average_decay:
             found |= {"average_weights": self.tested.weights, "average_biases": self.tested.biases}
         for which, pupil in enumerate(self._pupils):
             found |= {f"{name}_{which}": values for name, values in pupil.state().items()}
@@ -72,7 +72,7 @@ class Teacher:
     @property
     def positions(self) -> int:
         """Of an epoch, of all networks, or somewhat fewer."""
-        return self.lessons.row_count if not self.recipe.rows else self.lessons_per_epoch * LESSON_ROWS
+        return self.lessons.row_count if not self.recipe.epoch_rows else self.lessons_per_epoch * LESSON_ROWS
 
     def notes(self) -> list[str]:
         """What a user should know before it begins."""
@@ -118,7 +118,7 @@ class Teacher:
         if not (np.isfinite(self.networks.weights).all() and np.isfinite(self.networks.biases).all()):
             raise CheckFailedError(
                 f"expected finite weights after epoch {epoch + 1}, found others; "
-                f"try a learning rate below {self.recipe.rate}"
+                f"try a learning rate below {self.recipe.learning_rate}"
             )
         learned: list[int] = (seen * self.learns).tolist()
         return learned

@@ -105,7 +105,7 @@ class TorchPupil(Pupil):
             (self._means, [self.means]),
             (self._squares, [self.squares]),
         ]
-        return [*found, (self._averages, list(self.averages))] if self.recipe.average else found
+        return [*found, (self._averages, list(self.averages))] if self.recipe.average_decay else found
 
     def prepared(self, examples: Examples, is_shared: bool) -> Homework:  # noqa: ARG002
         count = len(examples.boards)
@@ -117,7 +117,7 @@ class TorchPupil(Pupil):
 
     def learn(self, homework: Homework, ends: list[float], is_shared: bool) -> None:  # noqa: ARG002
         rates, takes = (values.tolist() for values in self.steps(len(homework.examples.boards), *ends))
-        batches = zip(*(values.split(self.recipe.batch) for values in homework.inputs), strict=True)
+        batches = zip(*(values.split(self.recipe.batch_size) for values in homework.inputs), strict=True)
         for batch, rate, take in zip(batches, rates, takes, strict=True):
             self._fill_gradient(Batches(*batch))
             self._change(len(batch[0]), rate)
@@ -143,7 +143,7 @@ class TorchPupil(Pupil):
 
     def _change(self, size: int, rate: float) -> None:
         """Go along the gradient of so many positions by the rule, within the limits."""
-        if self.recipe.method == "adam":
+        if self.recipe.optimizer == "adam":
             self._gradient.div_(size)
             self._means.lerp_(self._gradient, 1 - FIRST_DECAY)
             self._squares.mul_(SECOND_DECAY).addcmul_(self._gradient, self._gradient, value=1 - SECOND_DECAY)

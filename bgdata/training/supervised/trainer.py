@@ -73,17 +73,17 @@ class Pupil(ABC):
 
     def steps(self, positions: int, first_rate: float, last_rate: float) -> Steps:
         """How far to go with each batch of so many positions; these count as learned."""
-        batches = -(-positions // self.recipe.batch)
+        batches = -(-positions // self.recipe.batch_size)
         found = Steps(np.empty(batches, np.float32), np.zeros(batches, np.float32))
         for number in range(batches):
             rate = first_rate + (last_rate - first_rate) * number / batches
-            if self.recipe.method == "adam":
+            if self.recipe.optimizer == "adam":
                 self._decays *= (FIRST_DECAY, SECOND_DECAY)
                 rate *= (1 - self._decays[1]) ** 0.5 / (1 - self._decays[0])
             found.rates[number] = rate
-            if self.recipe.average:
+            if self.recipe.average_decay:
                 self._steps += 1
-                found.takes[number] = max(1 - self.recipe.average, 1 / self._steps[0])
+                found.takes[number] = max(1 - self.recipe.average_decay, 1 / self._steps[0])
         return found
 
 
@@ -96,14 +96,14 @@ class KernelPupil(Pupil):
         self, networks: FloatNetworks, which: int, recipe: SupervisedRecipe, averages: FloatNetworks | None = None
     ) -> None:
         super().__init__(networks, which, recipe, averages)
-        values, deltas = np.zeros((2, self.shape[4], recipe.batch, self.shape[5:].max()), np.float32)
+        values, deltas = np.zeros((2, self.shape[4], recipe.batch_size, self.shape[5:].max()), np.float32)
         learned, remembered = (self.weights, self.biases), (self.means, self.squares)
         self._learner = Learner(self.shape, *learned, *remembered, values, deltas, *self.averages)
         decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, LEAST))
-        self._rule = Rule(recipe.method == "adam", recipe.loss == "squared", *decays)
+        self._rule = Rule(recipe.optimizer == "adam", recipe.loss == "squared", *decays)
 
     def prepared(self, examples: Examples, is_shared: bool) -> Homework:
-        encoder, batch = Encoder(int(self.shape[0])), self.recipe.batch
+        encoder, batch = Encoder(int(self.shape[0])), self.recipe.batch_size
         sparse = new_sparse(encoder, int(self.shape[1]), len(examples.boards), batch)
         fill = fill_sparse if is_shared else fill_sparse_alone
         fill(int(encoder), examples.boards, batch, sparse)
@@ -113,7 +113,7 @@ class KernelPupil(Pupil):
         examples, sparse = homework
         learn = learn_batches if is_shared else learn_batches_alone
         steps = self.steps(len(examples.boards), *ends)
-        learn(self._learner, *examples, sparse, self.recipe.batch, *steps, self._rule)
+        learn(self._learner, *examples, sparse, self.recipe.batch_size, *steps, self._rule)
 
 
 def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:

@@ -97,9 +97,9 @@ def fill_game(
     return turn, (outcome if turn % 2 else -outcome)
 
 
-def targets_of(record: Record, trace: float, targets: Chances) -> None:
+def targets_of(record: Record, td_lambda: float, targets: Chances) -> None:
     """Fills targets[game, turn, 0:5] with the lambda-returns of every position of a record: see `fill_targets`."""
-    fill_targets(record.chances, record.sources, record.turns, np.float32(trace), targets)
+    fill_targets(record.chances, record.sources, record.turns, np.float32(td_lambda), targets)
 
 
 @kernel(parallel=True)
@@ -107,12 +107,12 @@ def fill_targets(
     chances: Chances,
     sources: NDArray[np.int8],
     turns: NDArray[np.int32],
-    trace: np.float32,
+    td_lambda: np.float32,
     targets: Chances,
 ) -> None:
     """Fills targets[game, turn, 0:5] with what the position before a turn should be worth to the player on roll there:
-    what a table says, else the value of the next position mixed with the target there, in shares 1 - trace and trace;
-    before the last turn the outcome, or the last value where the game was cut."""
+    what a table says, else the value of the next position mixed with the target there, in shares 1 - td_lambda and
+    td_lambda; before the last turn the outcome, or the last value where the game was cut."""
     for game in prange(len(turns)):
         later = np.empty(5, np.float32)
         last = turns[game] - 1
@@ -123,5 +123,5 @@ def fill_targets(
                 for item in range(5):
                     value = chances[game, turn + 1, item]  # of a finished game, its outcome
                     longer = targets[game, turn + 1, item] if turn < last else value
-                    later[item] = value + trace * (longer - value)
+                    later[item] = value + td_lambda * (longer - value)
                 fill_turned(later, targets[game, turn])

@@ -30,7 +30,7 @@ from bgdata.evaluation.networks.inference import (
 from bgdata.evaluation.networks.inputs import MOST_EXTRAS, encode
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
-from tests.evaluation.networks import SHAPES, pips_networks, random_networks
+from tests.evaluation.sample_networks import SHAPES, pips_networks, random_networks
 from tests.reference.networks import answer, first_sums, logistic, tangent, unpacked
 
 GAMES = random_game_positions(20, seed=71)

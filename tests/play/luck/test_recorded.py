@@ -19,7 +19,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.play.corpus import Corpus, self_play
 from bgdata.play.luck.recorded import RecordedGame, game_luck, totals
-from tests.evaluation.networks import pips_networks, random_networks
+from tests.evaluation.sample_networks import pips_networks, random_networks
 
 PLAYER = NetworkPlayer(pips_networks(), NO_TABLES)
 OTHER = NetworkPlayer(random_networks(0), NO_TABLES)

@@ -21,7 +21,7 @@ from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
 from bgdata.training.supervised.trainer import KernelPupil
 from bgdata.training.temporal_difference.learning import FloatNetworks
-from tests.evaluation.networks import random_floats
+from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
 from tests.reference.supervised import gradients, matrices, taught, taught_averages, total_loss
 
@@ -44,7 +44,7 @@ def teach(
 ) -> KernelPupil:
     """Let one network learn the examples once, at the rate of the recipe."""
     pupil = KernelPupil(networks, which, recipe)
-    pupil.learn(pupil.prepared(given, shared), [recipe.rate, recipe.rate], shared)
+    pupil.learn(pupil.prepared(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
     return pupil
 
 
@@ -113,19 +113,19 @@ def test_the_slopes_of_the_twin_are_those_of_finite_differences(number: int, squ
             assert slope[index] == pytest.approx(expected, rel=5e-3, abs=2e-4)  # squashing is a fraction there
 
 
-@pytest.mark.parametrize("method", ["descent", "adam"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("loss", ["cross-entropy", "squared"])
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
-def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, method: str) -> None:
-    rate = 0.001 if method == "adam" else 0.05
-    recipe = SupervisedRecipe(batch=9, method=method, loss=loss, rate=rate)
+def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimizer: str) -> None:
+    rate = 0.001 if optimizer == "adam" else 0.05
+    recipe = SupervisedRecipe(batch_size=9, optimizer=optimizer, loss=loss, learning_rate=rate)
     for which in range(3):
         before, networks = random_floats(number, size=3), random_floats(number, size=3)
         given = examples(which, 40)  # the last batch is shorter
         teach(networks, which, given, recipe)
         wanted = taught(
             unpacked(before, which), given.boards.tolist(), given.targets.tolist(), 9, rate,
-            adam=method == "adam", squared=loss == "squared",
+            adam=optimizer == "adam", squared=loss == "squared",
         )  # fmt: skip
         found, old = matrices(unpacked(networks, which)), matrices(unpacked(before, which))
         for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
@@ -133,7 +133,7 @@ def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, method: 
             assert largest > 1e-5
             # Adam divides by the root of a mean square, which is steep where slopes are next to nothing
             is_steep = np.abs(number_found - number_wanted) > 0.02 * largest + 1e-6
-            assert is_steep.mean() <= (0.01 if method == "adam" else 0)
+            assert is_steep.mean() <= (0.01 if optimizer == "adam" else 0)
         for other in {0, 1, 2} - {which}:
             assert unpacked(networks, other) == unpacked(before, other)
 
@@ -141,7 +141,7 @@ def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, method: 
 @pytest.mark.parametrize("keep", [0.5, 0.9])
 def test_averages_of_weights(keep: float) -> None:
     """Six batches: the plain mean of the first two or all of them, and no other weights than without averages."""
-    recipe = SupervisedRecipe(batch=7, method="descent", rate=0.05, average=keep)
+    recipe = SupervisedRecipe(batch_size=7, optimizer="sgd", learning_rate=0.05, average_decay=keep)
     for which in range(3):
         before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
         given = examples(which, 40)
@@ -154,17 +154,17 @@ def test_averages_of_weights(keep: float) -> None:
         old = matrices(unpacked(before, which))
         for start, found, expected in zip(old, matrices(unpacked(averages, which)), wanted, strict=True):
             assert np.abs(found - expected).max() <= 0.02 * np.abs(expected - start).max() + 1e-6
-        teach(plain, which, given, recipe=SupervisedRecipe(batch=7, method="descent", rate=0.05))
+        teach(plain, which, given, recipe=SupervisedRecipe(batch_size=7, optimizer="sgd", learning_rate=0.05))
         assert np.array_equal(plain.weights, networks.weights)
         assert not np.array_equal(averages.weights, networks.weights)
         for other in {0, 1, 2} - {which}:
             assert unpacked(averages, other) == unpacked(before, other)
 
 
-@pytest.mark.parametrize("method", ["descent", "adam"])
-def test_any_number_of_threads(method: str) -> None:
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_any_number_of_threads(optimizer: str) -> None:
     """Shared among all threads or on one, the same to the last bit, what Adam remembers too; units beyond a block."""
-    recipe = SupervisedRecipe(batch=16, method=method, rate=0.01)
+    recipe = SupervisedRecipe(batch_size=16, optimizer=optimizer, learning_rate=0.01)
     results = []
     for shared, count in ((True, 1), (True, 2), (False, 1)):
         networks = random_floats(2)  # 33 units
@@ -180,7 +180,7 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
     given = examples(2, 40)
     for _ in range(30):
         teach(networks, 2, Examples(given.boards, (given.targets > 0.5).astype(np.float32)), SupervisedRecipe(
-            batch=4, method="descent", rate=10.0))  # fmt: skip
+            batch_size=4, optimizer="sgd", learning_rate=10.0))  # fmt: skip
     first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
     assert first <= FIRST_LIMIT
     assert later <= LATER_LIMIT

@@ -12,7 +12,7 @@ from bgdata.evaluation.networks.encoder import Encoder
 from bgdata.play.random_games import random_game_positions
 from bgdata.training.supervised.start import check_features, feature_names, started_networks
 from bgdata.training.temporal_difference.learning import rounded_networks
-from tests.evaluation.networks import random_networks
+from tests.evaluation.sample_networks import random_networks
 
 SAME: tuple[tuple[int, ...], ...] = ((), (), ())
 

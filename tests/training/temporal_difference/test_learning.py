@@ -22,7 +22,7 @@ from bgdata.training.temporal_difference.learning import (
     rounded_networks,
     weigh_floats,
 )
-from tests.evaluation.networks import SHAPES, random_floats
+from tests.evaluation.sample_networks import SHAPES, random_floats
 from tests.reference.games import stream_bits
 from tests.reference.learning import learned, numbers, outputs
 from tests.reference.networks import unpacked
