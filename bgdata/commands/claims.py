@@ -49,7 +49,7 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
     """Versions of all parts by the definitions that are here."""
     for table in warehouse.versions(DATASET.name):
         recipe = table.manifest.parameters
-        if (recipe.get("parts"), recipe.get("definitions")) == (WHOLE.parts, WHOLE.definitions):
+        if (recipe.get("parts"), recipe.get("definitions")) == ([*WHOLE.parts], WHOLE.definitions):
             yield table
 
 

@@ -35,7 +35,7 @@ def make_decisions(
         position_class=position_class,
         decisions=count,
         sample_seed=options["seed"],
-        within=str(options["within"]),
+        within=options["within"],
         most_plays=options["plays"],
     )
     DECISIONS.check_parameters(parameters)

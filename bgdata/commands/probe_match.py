@@ -88,7 +88,7 @@ def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearof
         MatchBearoffParameters(
             away=stakes.score.away,
             opponent_away=stakes.score.opponent_away,
-            is_crawford=int(stakes.score.is_crawford),
+            is_crawford=stakes.score.is_crawford,
             cube_value=stakes.cube.value,
             met=met or default_met(warehouse),
         ),

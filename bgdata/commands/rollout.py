@@ -100,11 +100,11 @@ def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, 
     return {
         **network_parameters(warehouse, network),
         "trials": options["trials"],
-        "until": str(options["until"] or ""),
+        "until": options["until"] or None,
         "most_trials": options["most_trials"] if options["until"] else 0,
         "stop": options["stop"],
         "turns": options["truncate"],
-        "with_luck": int(not options["no_luck"]),
+        "with_luck": not options["no_luck"],
     }
 
 

@@ -46,7 +46,7 @@ def run_study(
     found = network_of(warehouse, player)
     count = games if games is not None else HEDGED_GAMES if luck else GAMES
     parameters = StudyParameters(
-        found.network, found.network_version, study=study, games=count, seed=seed, with_luck=int(luck)
+        found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck
     )
     DATASET.check_parameters(parameters)
     with open_executor(executor) as workers, progress_bars() as progress:

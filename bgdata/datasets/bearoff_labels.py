@@ -26,7 +26,8 @@ from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.common.sources import SPLITS_ARRAY, split_column
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,22 +44,21 @@ WIN_ERROR = 2e-6  # of chances stored as float32, against sums in double precisi
 @dataclass(frozen=True)
 class BearoffParameters(Parameters):
     """How many pairs are taken from the one-sided table of `points`, 0 for each of its layouts once on roll, and how
-    many more from the two-sided table of a size such as 6x9, empty for none. `seed` decides who meets whom."""
+    many more from the two-sided table of `table_points` and `table_checkers`, 0 for none. `seed` decides who meets
+    whom."""
 
     points: int = 10
-    two_sided: str = "6x9"
+    table_points: int = 6
+    table_checkers: int = 9
     pairs: int = 400_000
     exact_pairs: int = 100_000
     seed: int = 1
 
     def two_sided_parameters(self) -> TwoSidedParameters | None:
-        """The two-sided table. Raises InvalidParameterError for a name of none."""
-        if not self.two_sided:
+        """The two-sided table."""
+        if not self.table_points and not self.table_checkers:
             return None
-        points, _, checkers = self.two_sided.partition("x")
-        if not (points.isdecimal() and checkers.isdecimal()):
-            raise InvalidParameterError(f"expected a size such as 6x9, got {self.two_sided!r}")
-        return TwoSidedParameters(int(points), int(checkers))
+        return TwoSidedParameters(self.table_points, self.table_checkers)
 
 
 class BearoffLabels(Dataset[BearoffParameters]):
@@ -86,10 +86,11 @@ class BearoffLabels(Dataset[BearoffParameters]):
     )
     parameters = BearoffParameters
     defaults = ()
-    smallest = BearoffParameters(3, "3x3", 0, 100, 1)
+    smallest = BearoffParameters(3, 3, 3, 0, 100, 1)
 
     def slug(self, parameters: BearoffParameters) -> str:
-        exact = f"-and-{parameters.exact_pairs}-of-{parameters.two_sided}" if parameters.two_sided else ""
+        two_sided = parameters.two_sided_parameters()
+        exact = f"-and-{parameters.exact_pairs}-of-{TWO_SIDED.slug(two_sided)}" if two_sided else ""
         return f"{parameters.points}x15-{parameters.pairs or 'all'}{exact}-seed-{parameters.seed}"
 
     def check_parameters(self, parameters: BearoffParameters) -> None:
@@ -99,7 +100,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
         if two_sided:
             TWO_SIDED.check_parameters(two_sided)
             if two_sided.points > MOST_POINTS:
-                raise InvalidParameterError(f"expected 1 to {MOST_POINTS} points, got {parameters.two_sided}")
+                raise InvalidParameterError(f"expected 1 to {MOST_POINTS} points, got {two_sided.points}")
         for name, count in (("pairs", parameters.pairs), ("exact pairs", parameters.exact_pairs)):
             if not 0 <= count <= MOST_PAIRS:
                 raise InvalidParameterError(f"expected 0 to {MOST_PAIRS:,} {name}, got {count}")
@@ -118,7 +119,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
         from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 
         layouts = layout_count(parameters.points, MAX_CHECKERS)
-        rows = (parameters.pairs or layouts - 1) + (parameters.exact_pairs if parameters.two_sided else 0)
+        rows = (parameters.pairs or layouts - 1) + (parameters.exact_pairs if parameters.two_sided_parameters() else 0)
         return Estimate(rows, 100 * rows, (1 << 28) + 250 * rows + 60 * layouts)
 
     def compute(self, build: Build[BearoffParameters]) -> None:

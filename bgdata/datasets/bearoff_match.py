@@ -20,7 +20,8 @@ from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +43,7 @@ DEFAULT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.defaults[0])
 @dataclass(frozen=True)
 class MatchBearoffParameters(Parameters):
     """Both sides have up to `checkers` on points 1 to `points`; the player on roll needs `away` points, and
-    `is_crawford` is 1 in the Crawford game.
+    `is_crawford` tells the Crawford game.
 
     `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, match_equity/MET where
     not given, and `met_recipe` what `_sources.variant_input` needs to know of that.
@@ -52,19 +53,19 @@ class MatchBearoffParameters(Parameters):
     checkers: int = 6
     away: int = 5
     opponent_away: int = 5
-    is_crawford: int = 0
+    is_crawford: bool = False
     cube_value: int = 1
     met: str = DEFAULT_MET
-    met_source: str = ""
-    met_recipe: str = ""
+    met_source: VersionRef | None = None
+    met_recipe: Given = NONE_GIVEN
 
     def score(self) -> MatchScore:
         """The score. Raises InvalidScoreError."""
-        return MatchScore(self.away, self.opponent_away, bool(self.is_crawford))
+        return MatchScore(self.away, self.opponent_away, self.is_crawford)
 
-    def source(self) -> str:
-        """kind/variant that holds the match equity table."""
-        return self.met_source or f"{KINDS[0]}/{self.met}"
+    def source(self) -> VersionRef:
+        """The variant that holds the match equity table."""
+        return self.met_source or VersionRef(KINDS[0], self.met)
 
 
 class BearoffMatch(Dataset[MatchBearoffParameters]):
@@ -127,8 +128,6 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             )
         if not re.fullmatch(r"[a-z0-9-]+", parameters.met):
             raise InvalidParameterError(f"expected the name of a match equity table, got {parameters.met!r}")
-        if parameters.is_crawford not in (0, 1):
-            raise InvalidParameterError(f"expected 1 for the crawford game or 0, got {parameters.is_crawford}")
         if not 1 <= parameters.cube_value < 4 * MOST_AWAY:
             raise InvalidParameterError(f"expected a cube value of 1 to {2 * MOST_AWAY}, got {parameters.cube_value}")
         try:
@@ -147,7 +146,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             for table in warehouse.current(name):
                 names = met_names(table.arrays())
                 if parameters.met in names:
-                    source, recipe = f"{name}/{table.manifest.variant}", variant_recipe(warehouse, table)
+                    source, recipe = VersionRef(name, table.manifest.variant), variant_recipe(warehouse, table)
                     return replace(parameters, met_source=source, met_recipe=recipe)
                 have += names
         raise MissingTableError(
@@ -157,13 +156,11 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
     def inputs(self, parameters: MatchBearoffParameters) -> Mapping[str, tuple[str, Parameters]]:
         from bgdata.datasets import all_kinds
 
-        name, _, variant = parameters.source().partition("/")
-        kind = all_kinds().get(name)
-        if kind is None or name not in KINDS or not variant:
-            raise InvalidParameterError(
-                f"expected a table of match equities, such as match_equity/NAME, got {parameters.source()}"
-            )
-        return {"met": variant_input(kind, variant, parameters.met_recipe)}
+        source = parameters.source()
+        kind = all_kinds().get(source.kind)
+        if kind is None or source.kind not in KINDS:
+            raise InvalidParameterError(f"expected a table of match equities, such as match_equity/NAME, got {source}")
+        return {"met": variant_input(kind, source.variant, parameters.met_recipe)}
 
     def estimate(self, parameters: MatchBearoffParameters) -> Estimate:
         count = layout_count(parameters.points, parameters.checkers)
@@ -274,7 +271,7 @@ def score_columns(parameters: MatchBearoffParameters, arrays: Mapping[str, Array
     numbers = {name: getattr(parameters, name) for name in ("away", "opponent_away", "cube_value")}
     return {
         **{name: constant(value, "INTEGER", count) for name, value in numbers.items()},
-        "is_crawford": np.full(count, bool(parameters.is_crawford)),
+        "is_crawford": np.full(count, parameters.is_crawford),
         "met": constant(parameters.met, "VARCHAR", count),
         "double_pass_mwc": constant(won, "FLOAT", count),
         "lost_mwc": constant(lost, "FLOAT", count),

@@ -13,8 +13,9 @@ from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters, sampled
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
 from bgdata.store.names import is_name
+from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,24 +26,25 @@ if TYPE_CHECKING:
 ROLLED_OUT = "rollout_decisions"
 
 
+CONTACT = VersionRef(IMPORTED.name, "contact")
+
+
 @dataclass(frozen=True)
 class ScoreParameters(Parameters):
     """Who plays, how far it looks ahead, and on which benchmark.
 
-    `version` of the player as it says it; `benchmark` is KIND/VARIANT, and `benchmark_version` names its version.
+    `version` is that of the player as it says it.
     """
 
     player: str = "pubeval"
     ply: int = 0
-    benchmark: str = f"{IMPORTED.name}/contact"
+    benchmark: VersionRef = CONTACT
     version: str = "2"
-    benchmark_version: str = ""
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, version: str) -> Self:
         """A player, as it says its version, on a version of a benchmark."""
-        benchmark, _, benchmark_version = table.name.rpartition("/")
-        return cls(player, ply, benchmark, version, benchmark_version)
+        return cls(player, ply, VersionRef.parse(table.name), version)
 
 
 class BenchmarkScores(Dataset[ScoreParameters]):
@@ -70,22 +72,24 @@ class BenchmarkScores(Dataset[ScoreParameters]):
     )
     parameters = ScoreParameters
     defaults = ()
-    smallest = ScoreParameters(benchmark_version="r3-90047df0")  # of the sample that gnubg_benchmark writes
+    smallest = ScoreParameters(
+        benchmark=VersionRef(IMPORTED.name, "contact", "r3-90047df0")
+    )  # of the sample that gnubg_benchmark writes
 
     def slug(self, parameters: ScoreParameters) -> str:
-        kind, _, variant = parameters.benchmark.partition("/")
-        imported = "imported-" if kind == IMPORTED.name else ""  # a file may be called like a set made here
-        return f"{player_slug(parameters.player, parameters.ply)}-{imported}{variant}"
+        benchmark = parameters.benchmark
+        imported = "imported-" if benchmark.kind == IMPORTED.name else ""  # a file may be called like a set made here
+        return f"{player_slug(parameters.player, parameters.ply)}-{imported}{benchmark.variant}"
 
     def check_parameters(self, parameters: ScoreParameters) -> None:
-        check_benchmark(parameters.benchmark)
-        if not is_name("version", parameters.benchmark_version):
-            got = parameters.benchmark_version or "none"
-            raise InvalidParameterError(f"expected the version of {parameters.benchmark}, got {got}")
+        check_benchmark(parameters.benchmark.title)
+        if not is_name("version", parameters.benchmark.version):
+            got = parameters.benchmark.version or "none"
+            raise InvalidParameterError(f"expected the version of {parameters.benchmark.title}, got {got}")
         check_player_name(parameters.player)
 
     def inputs(self, parameters: ScoreParameters) -> Mapping[str, Input]:
-        return {"benchmark": f"{parameters.benchmark}/{parameters.benchmark_version}"}
+        return {"benchmark": parameters.benchmark}
 
     def estimate(self, _parameters: ScoreParameters) -> Estimate:
         return Estimate(0, 0, 0)

@@ -30,7 +30,8 @@ from bgdata.errors import (
     MissingTableError,
 )
 from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -102,9 +103,9 @@ class ClaimsParameters(Parameters):
     have or not (`KIND/VARIANT/VERSION` with a space between, in order), which some claims want. Those that come by
     default are inputs, and none of these."""
 
-    parts: str = ""
+    parts: tuple[str, ...] = ()
     definitions: str = definitions_digest()
-    sources: str = ""
+    sources: tuple[VersionRef, ...] = ()
 
     def chosen(self) -> list[Claim]:
         """The claims of these parts. Raises InvalidParameterError, and CorruptFileError for a damaged definition."""
@@ -112,9 +113,11 @@ class ClaimsParameters(Parameters):
             raise InvalidParameterError(
                 f"expected the definitions that are here ({definitions_digest()}), got {self.definitions}"
             )
-        parts = self.parts.split()
-        if self.parts != " ".join(part for part in part_names() if part in parts):
-            raise InvalidParameterError(f"expected parts among {' '.join(part_names())}, in order, got {self.parts!r}")
+        parts = self.parts
+        if parts != tuple(part for part in part_names() if part in parts):
+            raise InvalidParameterError(
+                f"expected parts among {' '.join(part_names())}, in order, got {' '.join(parts)!r}"
+            )
         return [claim for claim in read_definitions() if not parts or claim.part in parts]
 
 
@@ -141,17 +144,17 @@ class Claims(Dataset[ClaimsParameters]):
     )
     parameters = ClaimsParameters
     defaults = (ClaimsParameters(),)
-    smallest = ClaimsParameters(parts="A12")
+    smallest = ClaimsParameters(parts=("A12",))
 
     def slug(self, parameters: ClaimsParameters) -> str:
-        parts = parameters.parts.lower().replace(" ", "-") or "all"
+        parts = "-".join(parameters.parts).lower() or "all"
         if not parameters.sources:
             return parts
-        return f"{parts}-with-{hashlib.sha256(parameters.sources.encode()).hexdigest()[:8]}"
+        return f"{parts}-with-{hashlib.sha256(value_text(parameters.sources).encode()).hexdigest()[:8]}"
 
     def check_parameters(self, parameters: ClaimsParameters) -> None:
         parameters.chosen()
-        sources_of(parameters)
+        check_sources(parameters)
         self.inputs(parameters)
 
     def completed(self, parameters: ClaimsParameters, warehouse: Warehouse) -> ClaimsParameters:
@@ -167,7 +170,7 @@ class Claims(Dataset[ClaimsParameters]):
             and any(fnmatchcase(variant, pattern) for pattern in wants)
             and can_be_read(warehouse, table)
         }
-        return replace(parameters, sources=" ".join(sorted(names)))
+        return replace(parameters, sources=tuple(map(VersionRef.parse, sorted(names))))
 
     def inputs(self, parameters: ClaimsParameters) -> Mapping[str, tuple[str, Parameters]]:
         """The default variants that claims need, and those that they want as far as there are any."""
@@ -250,25 +253,23 @@ def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -
     from bgdata.claims.register import judge
     from bgdata.store.reading import connect_tables, only_row
 
-    sources = [context.warehouse.open_reference(place) for place in sources_of(context.parameters)]
+    sources = [context.warehouse.open_reference(place) for place in context.parameters.sources]
     tables = {variant_of(table): table for table in [*context.inputs.values(), *sources]}
     with connect_tables(context.warehouse.kinds, tables.values()) as connection:
         yield from judge(claims, tables, lambda query: only_row(connection, query))
 
 
-def sources_of(parameters: ClaimsParameters) -> list[str]:
-    """The sources one by one. Raises InvalidParameterError for what no claim wants, and for another order."""
-    found = parameters.sources.split()
+def check_sources(parameters: ClaimsParameters) -> None:
+    """Raise InvalidParameterError for sources that no claim wants, and for another order."""
+    found = parameters.sources
     wants = {pattern for claim in parameters.chosen() for pattern in claim.wants}
     for place in found:
-        parts = place.split("/")
-        if len(parts) != 3 or not any(fnmatchcase("/".join(parts[:2]), pattern) for pattern in wants):
+        if not place.version or not any(fnmatchcase(place.title, pattern) for pattern in wants):
             raise InvalidParameterError(
-                f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(wants)) or 'nothing'}, got {place!r}"
+                f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(wants)) or 'nothing'}, got '{place}'"
             )
-    if parameters.sources != " ".join(sorted(set(found))):
-        raise InvalidParameterError(f"expected sources in order, each once, got {parameters.sources!r}")
-    return found
+    if list(found) != sorted(set(found), key=str):
+        raise InvalidParameterError(f"expected sources in order, each once, got {value_text(found)!r}")
 
 
 def variant_of(table: Table) -> str:

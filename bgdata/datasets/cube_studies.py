@@ -15,7 +15,8 @@ from bgdata.datasets.common.cube_arms import CUBES, ENDINGS, Arm, arms_of
 from bgdata.datasets.common.cube_players import CubePlayerParameters, folders_of, met_inputs, open_played, sides_of
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.parameters import Parameters
 from bgdata.store.published import published_versions
 from bgdata.store.shards import Settings, Work, compute_shards
 
@@ -58,7 +59,7 @@ class StudyParameters(CubePlayerParameters):
     study: str = "statistics"
     games: int = 100_000
     seed: int = 1
-    with_luck: int = 0
+    with_luck: bool = False
 
     def arms(self) -> tuple[Arm, ...]:
         """Its series. Raises InvalidParameterError."""
@@ -110,7 +111,7 @@ class CubeStudies(Dataset[StudyParameters]):
     )
     parameters = StudyParameters
     defaults = tuple(published_studies())
-    smallest = StudyParameters("tiny", "", 3, 3, "index", 4, 3, 1)
+    smallest = StudyParameters("tiny", "", 3, 3, "index", 4, 3, True)
 
     def slug(self, parameters: StudyParameters) -> str:
         how = "-luck" if parameters.with_luck else ""
@@ -121,8 +122,6 @@ class CubeStudies(Dataset[StudyParameters]):
         parameters.arms()
         if parameters.games % 2 or parameters.games < 4:
             raise InvalidParameterError(f"expected an even number of at least 4 games, got {parameters.games}")
-        if parameters.with_luck not in (0, 1):
-            raise InvalidParameterError(f"expected with_luck 0 or 1, got {parameters.with_luck}")
 
     def inputs(self, parameters: StudyParameters) -> Mapping[str, tuple[str, Parameters]]:
         longest = max(parameters.arms(), key=lambda arm: arm.length)
@@ -215,7 +214,8 @@ def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """`sums` of the items of one arm, a row a measure. Raises WorkerError where other kernels would play."""
     from bgdata.play.cubeful_series import cubeful_results
 
-    games, seed, with_luck = (int(settings[name]) for name in ("games", "seed", "with_luck"))
+    games, seed = int(settings["games"]), int(settings["seed"])
+    with_luck = bool(settings["with_luck"])
     parameters = StudyParameters(study=str(settings["study"]), games=games, seed=seed, with_luck=with_luck)
     arm, first = parameters.arms()[begin // parameters.games], begin % parameters.games
     brain, rules = open_played({**settings, "length": arm.length, "jacoby": 0})
@@ -227,7 +227,7 @@ def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
         parameters.seed,
         first,
         is_paired=arm.is_paired,
-        is_hedged=bool(parameters.with_luck),
+        is_hedged=parameters.with_luck,
     )
     by_measure = match_values(found) if arm.length else game_values(found, is_paired=arm.is_paired)
     values = np.stack([by_measure[measure] for measure in measures_of(parameters, arm)], axis=1)

@@ -32,7 +32,8 @@ from bgdata.datasets.common.games import (
 from bgdata.datasets.selfplay import SESSION_GAMES, opened, play_texts
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape, sampled
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape, sampled
+from bgdata.store.parameters import Parameters
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class CubefulParameters(CubePlayerParameters):
     games: int = 10_000
     seed: int = 1
     length: int = 0
-    jacoby: int = 0
+    jacoby: bool = False
 
 
 class CubefulSelfPlay(Dataset[CubefulParameters]):

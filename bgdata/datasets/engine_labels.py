@@ -23,6 +23,7 @@ from bgdata.datasets.common.sources import (
     PLACE_COLUMNS,
     SPLIT_COLUMN,
     SPLITS_ARRAY,
+    UNNAMED,
     place_columns,
     places_of,
     source_input,
@@ -31,7 +32,8 @@ from bgdata.datasets.common.sources import (
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters, sampled
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
+from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +56,7 @@ class EngineParameters(Parameters):
     `source_recipe` is what `_sources.source_input` needs to know of the source.
     """
 
-    source: str = "positions/unnamed"
+    source: VersionRef = UNNAMED
     engine: str = "gnubg"
     ply: int = 0
     version: str = ""
@@ -62,7 +64,7 @@ class EngineParameters(Parameters):
     network_version: str = ""
     table_points: int = 6
     table_checkers: int = 6
-    source_recipe: str = ""
+    source_recipe: Given = NONE_GIVEN
 
     def choice(self) -> NetworkChoice:
         """The network and its tables; that of the package where none is named."""
@@ -100,10 +102,12 @@ class EngineLabels(Dataset[EngineParameters]):
     )
     parameters = EngineParameters
     defaults = ()
-    smallest = EngineParameters("positions/sample", "network", 0, network="tiny", table_points=3, table_checkers=3)
+    smallest = EngineParameters(
+        VersionRef("positions", "sample"), "network", 0, network="tiny", table_points=3, table_checkers=3
+    )
 
     def slug(self, parameters: EngineParameters) -> str:
-        source = re.sub(r"[^a-z0-9]+", "-", parameters.source)
+        source = re.sub(r"[^a-z0-9]+", "-", str(parameters.source))
         engine = parameters.choice().network if parameters.engine == "network" else parameters.engine
         return f"{source}-by-{engine}-{parameters.ply}ply"
 

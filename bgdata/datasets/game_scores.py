@@ -13,7 +13,8 @@ from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.selfplay import TABLES
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.parameters import Parameters
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class GameParameters(Parameters):
     opponent_version: str = "1"
     games: int = 40
     seed: int = 2
-    luck: int = 0
+    luck: bool = False
 
 
 class GameScores(Dataset[GameParameters]):
@@ -85,8 +86,6 @@ class GameScores(Dataset[GameParameters]):
             raise InvalidParameterError(f"expected an even number of at least {FEWEST} games, got {parameters.games}")
         if not 0 <= parameters.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
-        if parameters.luck not in (0, 1):
-            raise InvalidParameterError(f"expected luck 0 or 1, got {parameters.luck}")
 
     def inputs(self, parameters: GameParameters) -> Mapping[str, tuple[str, Parameters]]:
         return {"network": default_network(), **TABLES} if parameters.luck else {}

@@ -18,6 +18,7 @@ from bgdata.datasets.common.sources import (
     PLACE_COLUMNS,
     SPLIT_COLUMN,
     SPLITS_ARRAY,
+    UNNAMED,
     Places,
     place_columns,
     places_of,
@@ -28,6 +29,7 @@ from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
+from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef, number_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,19 +49,9 @@ class LookaheadParameters(NetworkChoice):
     than `least_change` points, a number as text, are left out; empty keeps all.
     """
 
-    source: str = "positions/unnamed"
-    source_recipe: str = ""
-    least_change: str = ""
-
-    def smallest_change(self) -> float:
-        """`least_change` as a number. Raises InvalidParameterError."""
-        try:
-            change = float(self.least_change or 0)
-        except ValueError:
-            change = -1.0
-        if not 0 <= change <= 6:
-            raise InvalidParameterError(f"expected a least change of 0 to 6 points, got {self.least_change!r}")
-        return change
+    source: VersionRef = UNNAMED
+    source_recipe: Given = NONE_GIVEN
+    least_change: float = 0.0
 
 
 class LookaheadLabels(Dataset[LookaheadParameters]):
@@ -91,15 +83,17 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
     )
     parameters = LookaheadParameters
     defaults = ()
-    smallest = LookaheadParameters("tiny", "", 3, 3, f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}")
+    smallest = LookaheadParameters("tiny", "", 3, 3, VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest)))
 
     def slug(self, parameters: LookaheadParameters) -> str:
-        source, change = (re.sub(r"[^a-z0-9]+", "-", text) for text in (parameters.source, parameters.least_change))
+        change = number_text(parameters.least_change) if parameters.least_change else ""
+        source, change = (re.sub(r"[^a-z0-9]+", "-", text) for text in (str(parameters.source), change))
         return f"{source}-by-{parameters.network}-1ply" + (f"-change-{change}" if change else "")
 
     def check_parameters(self, parameters: LookaheadParameters) -> None:
         parameters.check_network()
-        parameters.smallest_change()
+        if not 0 <= parameters.least_change <= 6:
+            raise InvalidParameterError(f"expected a least change of 0 to 6 points, got {parameters.least_change}")
         source_input(parameters.source, parameters.source_recipe)
 
     def inputs(self, parameters: LookaheadParameters) -> Mapping[str, Input]:
@@ -201,7 +195,7 @@ def labelled(parameters: LookaheadParameters, places: Places, looked: Mapping[st
     from bgdata.evaluation.chances import cubeless_equities
 
     changes = cubeless_equities(looked["chances"]) - cubeless_equities(looked["static_chances"])
-    which = np.abs(changes) >= parameters.smallest_change()
+    which = np.abs(changes) >= parameters.least_change
     found = {**places._asdict(), **looked, "changes": changes}
     return {name: values[which] for name, values in found.items()}
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.common.networks import check_place, known_variant, opened
+from bgdata.datasets.common.networks import known_variant, opened
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.published import published_versions
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
@@ -41,11 +42,11 @@ class NetworkParameters(TemporalDifferenceRecipe, Parameters):
     """A recipe of temporal-difference learning, and how often its result is scored: a row of the learning curve every
     `row_games`, from `test_games` games against PubEval.
 
-    `start` is `network/NAME/VERSION`, or `network/NAME` for one that comes with bgdata; empty for new networks.
+    `start` is a version of a network, or the variant of one that comes with bgdata; none for new networks.
     """
 
     name: str = "td"
-    start: str = ""
+    start: VersionRef | None = None
     row_games: int = 20_000
     test_games: int = 4_000
 
@@ -127,16 +128,14 @@ class Network(Dataset[NetworkParameters]):
                 f"expected at least {parameters.round_games} games a row and 2 test games, "
                 f"got {parameters.row_games} and {parameters.test_games}"
             )
-        if parameters.start:
-            check_place(parameters.start)
-            self.inputs(parameters)
+        self.inputs(parameters)
 
     def inputs(self, parameters: NetworkParameters) -> Mapping[str, tuple[str, Parameters]]:
         tables: dict[str, tuple[str, Parameters]] = {"two_sided": ("bearoff_two_sided", TwoSidedParameters(POINTS, 6))}
         if parameters.tables:
             race = RaceParameters(POINTS)
             tables |= {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
-        if parameters.start.count("/") == 1:
+        if parameters.start and not parameters.start.version:
             tables["start"] = known_variant(parameters.start)
         return tables
 
@@ -228,6 +227,7 @@ def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
     from bgdata.training.supervised.start import encoders_of, started_networks
 
     parameters = build.parameters
+    assert parameters.start
     networks = open_networks(opened(parameters.start, build.inputs.get("start"), build.warehouse))
     if encoders_of(networks) != parameters.encoders():
         labels = ", ".join(encoder.label for encoder in encoders_of(networks))

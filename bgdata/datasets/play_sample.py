@@ -10,13 +10,14 @@ import numpy as np
 
 from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_texts, class_column, position_columns
 from bgdata.datasets.common.games import slices, turn_places
-from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller
+from bgdata.datasets.common.rollouts import NetworkChoice, open_roller
 from bgdata.datasets.position_sample import chosen_rows, corpus_of, file_classes
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.parameters import Parameters, number_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,30 +34,31 @@ CLASSES = ("contact", "crashed", "race")  # bearoffs are races here
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     """A corpus, of which classes how many turns each are taken from it at most, how many of the best plays of each, how
-    many points they may lose at a glance, as text, and which network says so."""
+    many points they may lose at 0-ply, and which network says so."""
 
-    classes: str = "contact crashed race"
+    classes: tuple[str, ...] = CLASSES
     most: int = 2000
     plays: int = 4
-    within: str = "6"
+    within: float = 6.0
 
     def numbers(self) -> list[int]:
         """The classes as files number them. Raises InvalidParameterError."""
         from bgdata.game.classes import PositionClass
 
-        names = self.classes.split()
-        if not names or self.classes != " ".join(name for name in CLASSES if name in names):
-            raise InvalidParameterError(f"expected some of {' '.join(CLASSES)} in this order, got {self.classes!r}")
+        names = self.classes
+        if not names or names != tuple(name for name in CLASSES if name in names):
+            raise InvalidParameterError(
+                f"expected some of {' '.join(CLASSES)} in this order, got {' '.join(names) or 'none'}"
+            )
         return [int(PositionClass[name.upper()]) for name in names]
 
     def window(self) -> Window:
         """Which plays are taken. Raises InvalidParameterError."""
         from bgdata.play.rollout_decisions import Window
 
-        within = number_of("a loss in points that plays may have", self.within)
-        if not 0 <= within <= 6:
+        if not 0 <= self.within <= 6:
             raise InvalidParameterError(f"expected plays within 0 to 6 points, got {self.within}")
-        return Window(within=within, least_plays=1, most_plays=self.plays)
+        return Window(within=self.within, least_plays=1, most_plays=self.plays)
 
 
 class Rows(NamedTuple):
@@ -97,12 +99,12 @@ class PlaySample(Dataset[PlaySampleParameters]):
     parameters = PlaySampleParameters
     defaults = ()
     smallest = PlaySampleParameters(
-        **vars(SELFPLAY.smallest), most=20, within="0.16", network="tiny", table_points=3, table_checkers=3
+        **vars(SELFPLAY.smallest), most=20, within=0.16, network="tiny", table_points=3, table_checkers=3
     )
 
     def slug(self, parameters: PlaySampleParameters) -> str:
-        corpus, within = SELFPLAY.slug(corpus_of(parameters)), parameters.within.replace(".", "-")
-        classes = "" if parameters.classes == " ".join(CLASSES) else f"{parameters.classes.replace(' ', '-')}-of-"
+        corpus, within = SELFPLAY.slug(corpus_of(parameters)), number_text(parameters.within).replace(".", "-")
+        classes = "" if parameters.classes == CLASSES else f"{'-'.join(parameters.classes)}-of-"
         return (
             f"{classes}{corpus}-most-{parameters.most}-plays-{parameters.plays}-within-{within}-by-{parameters.network}"
         )

@@ -13,7 +13,8 @@ from bgdata.datasets.common.columns import POSITION_COLUMNS, position_columns
 from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,13 +30,13 @@ QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_
 
 @dataclass(frozen=True)
 class RefereeParameters(Parameters):
-    """Who plays, how far it looks ahead, its version as it says it; 0 tables: a network without any; the table that
-    judges; how many decisions of which seed."""
+    """Who plays, how far it looks ahead, its version as it says it; whether a network has its bearoff tables; the table
+    that judges; how many decisions of which seed."""
 
     player: str = "pubeval"
     ply: int = 0
     version: str = "2"
-    tables: int = 1
+    tables: bool = True
     points: int = 3
     checkers: int = 3
     decisions: int = 20
@@ -85,8 +86,6 @@ class RefereeScores(Dataset[RefereeParameters]):
             raise InvalidParameterError(f"expected {FEWEST} to {MOST:,} decisions, got {parameters.decisions}")
         if not 0 <= parameters.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
-        if parameters.tables not in (0, 1):
-            raise InvalidParameterError(f"expected 0 or 1 for tables, got {parameters.tables}")
 
     def inputs(self, parameters: RefereeParameters) -> Mapping[str, tuple[str, Parameters]]:
         return {"table": ("bearoff_two_sided", TwoSidedParameters(parameters.points, parameters.checkers))}
@@ -99,7 +98,7 @@ class RefereeScores(Dataset[RefereeParameters]):
         from bgdata.play.referee import exact_decisions
 
         parameters, job = build.parameters, build.job
-        player = open_player(parameters.player, parameters.ply, build.warehouse, tables=bool(parameters.tables))
+        player = open_player(parameters.player, parameters.ply, build.warehouse, tables=parameters.tables)
         if player.version != parameters.version:
             raise InvalidParameterError(
                 f"expected version {player.version} of {parameters.player}, as it plays here, got {parameters.version}"

@@ -24,7 +24,6 @@ from bgdata.datasets.common.rollouts import (
     NETWORK_ARRAY,
     RollerParameters,
     network_text,
-    number_of,
     open_roller,
 )
 from bgdata.datasets.position_sample import corpus_of
@@ -32,7 +31,8 @@ from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
+from bgdata.store.parameters import Parameters
 from bgdata.store.published import published_versions
 
 if TYPE_CHECKING:
@@ -59,24 +59,23 @@ PLAY_DTYPES = {  # what a play has, in arrays `plays_...`, but for its board
 class DecisionParameters(SelfPlayParameters, RollerParameters):
     """A corpus, how many decisions of which class are taken from it, which of their plays are rolled out, and how.
 
-    `sample_seed` chooses the decisions, and with each of them the dice of its rollouts; `within` is in points, as text.
+    `sample_seed` chooses the decisions, and with each of them the dice of its rollouts; `within` is in points.
     """
 
-    until: str = "0.005"
+    until: float | None = 0.005
     most_trials: int = 46_656
     position_class: str = "contact"
     decisions: int = 40
     sample_seed: int = 0
-    within: str = "0.16"
+    within: float = 0.16
     least_plays: int = 2
     most_plays: int = 5
 
     def window(self) -> Window:
-        """Which plays are rolled out. Raises InvalidParameterError."""
+        """Which plays are rolled out."""
         from bgdata.play.rollout_decisions import Window
 
-        within = number_of("within to be a number of points", self.within)
-        return Window(within, self.least_plays, self.most_plays)
+        return Window(self.within, self.least_plays, self.most_plays)
 
 
 def published_decisions() -> dict[DecisionParameters, Path]:
@@ -119,7 +118,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
     parameters = DecisionParameters
     defaults = tuple(published_decisions())
     smallest = DecisionParameters(
-        "tiny", "", 3, 3, 72, "0.02", 144, turns=2, **vars(SELFPLAY.smallest), decisions=3, most_plays=4
+        "tiny", "", 3, 3, 72, 0.02, 144, turns=2, **vars(SELFPLAY.smallest), decisions=3, most_plays=4
     )
 
     @property

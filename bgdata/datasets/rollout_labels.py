@@ -30,6 +30,7 @@ from bgdata.datasets.common.rollouts import (
 from bgdata.errors import CheckFailedError
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
+from bgdata.store.parameters import VersionRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +76,7 @@ class RolloutLabels(Dataset[LabelParameters]):
     )
     parameters = LabelParameters
     defaults = ()
-    smallest = LabelParameters("tiny", "", 3, 3, 72, "0.02", 144, turns=2, source="positions/sample")
+    smallest = LabelParameters("tiny", "", 3, 3, 72, 0.02, 144, turns=2, source=VersionRef("positions", "sample"))
 
     def slug(self, parameters: LabelParameters) -> str:
         return parameters.slug

@@ -16,7 +16,8 @@ from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.selfplay import DATASET as SELF_PLAY
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
 from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.parameters import Parameters, VersionRef, value_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +30,12 @@ NUMBERS = {"figures": "float64", "errors": "float64", "sizes": "int64"}
 MOST_ROWS = 64  # of a player, or somewhat more: for estimates
 
 
+SMALLEST = (
+    VersionRef(GAMES.name, GAMES.slug(GAMES.smallest)),
+    VersionRef(SELF_PLAY.name, SELF_PLAY.slug(SELF_PLAY.smallest)),
+)
+
+
 @dataclass(frozen=True)
 class ScoresParameters(Parameters):
     """Who, how far it looks ahead, its version as it says it, and the versions that its figures are from:
@@ -37,20 +44,17 @@ class ScoresParameters(Parameters):
     player: str = "pubeval"
     ply: int = 0
     version: str = "2"
-    sources: str = f"{GAMES.name}/{GAMES.slug(GAMES.smallest)} {SELF_PLAY.name}/{SELF_PLAY.slug(SELF_PLAY.smallest)}"
+    sources: tuple[VersionRef, ...] = SMALLEST
 
-    def places(self) -> list[str]:
-        """The sources one by one. Raises InvalidParameterError for what cannot be one, and for another order."""
-        found = self.sources.split()
-        for place in found:
-            named = VERSION.fullmatch(place)
-            if not named or named[1] not in READERS:
+    def check_sources(self) -> None:
+        """Raise InvalidParameterError for what cannot be one, and for another order."""
+        for place in self.sources:
+            if place.kind not in READERS:
                 raise InvalidParameterError(
-                    f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(READERS))}, got {place!r}"
+                    f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(READERS))}, got '{place}'"
                 )
-        if not found or self.sources != " ".join(sorted(set(found))):
-            raise InvalidParameterError(f"expected sources in order, each once, a space between, got {self.sources!r}")
-        return found
+        if not self.sources or list(self.sources) != sorted(set(self.sources), key=str):
+            raise InvalidParameterError(f"expected sources in order, each once, got {value_text(self.sources)!r}")
 
 
 class Scores(Dataset[ScoresParameters]):
@@ -93,10 +97,11 @@ class Scores(Dataset[ScoresParameters]):
 
     def check_parameters(self, parameters: ScoresParameters) -> None:
         check_player_name(parameters.player)
+        parameters.check_sources()
         self.inputs(parameters)
 
     def inputs(self, parameters: ScoresParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {role_of(place): smallest_variant(place) for place in parameters.places() if place.count("/") == 1}
+        return {role_of(place): smallest_variant(place) for place in parameters.sources if not place.version}
 
     def estimate(self, _parameters: ScoresParameters) -> Estimate:
         return Estimate(MOST_ROWS, 200 * MOST_ROWS, 1 << 20)
@@ -158,7 +163,7 @@ def rows_of(context: Context[ScoresParameters]) -> list[Measure]:
     same, and MissingTableError for a version that is not there."""
     found: dict[tuple[str, str], Measure] = {}
     parameters = context.parameters
-    for place in parameters.places():
+    for place in parameters.sources:
         table = context.inputs.get(role_of(place)) or context.warehouse.open_reference(place)
         for measure in measures_of(table, parameters.player, parameters.ply, parameters.version):
             key = measure.measure, measure.against
@@ -183,21 +188,20 @@ def arrays_of(rows: list[Measure]) -> dict[str, Array]:
     return found
 
 
-def role_of(place: str) -> str:
+def role_of(place: VersionRef) -> str:
     """Role of a source among the inputs."""
-    return place.replace("/", "_").replace("-", "_")
+    return str(place).replace("/", "_").replace("-", "_")
 
 
-def smallest_variant(place: str) -> tuple[str, Parameters]:
+def smallest_variant(place: VersionRef) -> tuple[str, Parameters]:
     """(kind, parameters) of the smallest variant of a kind. Raises InvalidParameterError for another variant."""
     from bgdata.datasets import all_kinds
 
-    name, _, variant = place.partition("/")
-    kind = all_kinds()[name]
-    if kind.slug(kind.smallest) != variant:
+    kind = all_kinds()[place.kind]
+    if kind.slug(kind.smallest) != place.variant:
         raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, got {place}")
     smallest: Parameters = kind.smallest
-    return name, smallest
+    return place.kind, smallest
 
 
 DATASET = Scores()

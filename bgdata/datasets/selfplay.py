@@ -17,7 +17,8 @@ from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError, WorkerError
 from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape, sampled
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape, sampled
+from bgdata.store.parameters import Parameters
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 from bgdata.store.warehouse import VERSION, Warehouse
@@ -54,7 +55,7 @@ class SelfPlayParameters(Parameters):
     version: str = ""
     games: int = 10_000
     seed: int = 1
-    luck: int = 0
+    luck: bool = False
 
 
 class SelfPlay(Dataset[SelfPlayParameters]):
@@ -82,7 +83,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
     )
     parameters = SelfPlayParameters
     # luck for 10,000 games would take minutes: as many without it, and others with it, take seconds each
-    defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=1))
+    defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=True))
     smallest = SelfPlayParameters("pubeval", "2", 20, 3)
 
     @property
@@ -102,8 +103,6 @@ class SelfPlay(Dataset[SelfPlayParameters]):
             raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {parameters.games}")
         if not 0 <= parameters.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
-        if parameters.luck not in (0, 1):
-            raise InvalidParameterError(f"expected luck 0 or 1, got {parameters.luck}")
         if parameters.player == "network" and parameters.version:
             raise InvalidParameterError(f"expected no version of network, got {parameters.version!r}")
 
@@ -125,7 +124,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
                 f"got {parameters.version or 'none'}"
             )
         label = f"{self.name}/{self.slug(parameters)}"
-        parts = ranges(parameters.games, SHARD_GAMES[bool(parameters.luck)])
+        parts = ranges(parameters.games, SHARD_GAMES[parameters.luck])
         work = Work(f"{__name__}:played", seat.settings(parameters))
         shards = list(compute_shards(job, label, "games", work, parts))
         for name in (*GAME_PARTS, *TURN_PARTS):
@@ -221,7 +220,11 @@ class Seat:
         """What `played` needs in a worker."""
         from bgdata.kernel import kernel_fingerprint
 
-        wanted: dict[str, str | int] = {"player": parameters.player, "seed": parameters.seed, "luck": parameters.luck}
+        wanted: dict[str, str | int] = {
+            "player": parameters.player,
+            "seed": parameters.seed,
+            "luck": int(parameters.luck),
+        }
         return {**self.folders, **wanted, "kernels": kernel_fingerprint()}
 
 

@@ -36,10 +36,11 @@ from bgdata.errors import (
 from bgdata.process import keep, keeping
 from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.context import Build, Computed
-from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Parameters, Source
+from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Source
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name, version_name
+from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.published import install, published_version
 from bgdata.store.storage import (
@@ -77,7 +78,7 @@ class Plan:
     @property
     def key(self) -> str:
         """The recipe key."""
-        recipe = (self.kind.name, self.kind.revision, vars(self.parameters), input_digests(self.inputs))
+        recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
         return recipe_key(*recipe, self.raw_files)
 
     @property
@@ -115,6 +116,7 @@ def build(
     What was asked for becomes current, and so does whatever had to be made for it; inputs that are there stay as they
     are.
     """
+    parameters.check_types()
     kind.check_parameters(parameters)
     if inputs is None:
         inputs = {
@@ -140,7 +142,7 @@ def input_table(warehouse: Warehouse, wanted: Input, progress: Progress, executo
     found = warehouse.find_input(wanted)
     if found is not None:
         return found
-    if isinstance(wanted, str):
+    if isinstance(wanted, VersionRef):
         return warehouse.open_reference(wanted)  # raises
     kind, parameters = wanted
     return warehouse.build(kind, parameters, progress=progress, executor=executor)
@@ -340,7 +342,7 @@ def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], c
         dataset=plan.kind.name,
         variant=plan.kind.slug(plan.parameters),
         revision=plan.kind.revision,
-        parameters=vars(plan.parameters),
+        parameters=plan.parameters.to_json(),
         recipe_key=plan.key,
         digest=digest,
         inputs=input_digests(plan.inputs),

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgdata.errors import CheckFailedError, CorruptFileError, OlderTableError
-from bgdata.store.dataset import Dataset, Parameters, TableShape
+from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.names import identifier, quoted
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import duckdb

@@ -6,19 +6,19 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from bgdata.errors import (
     CheckSkippedError,
-    InvalidParameterError,
     ManifestFormatError,
     MissingTableError,
     UsageError,
     shown,
 )
 from bgdata.store.manifest import unpacked_name
+from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,37 +100,8 @@ def sampled(count: int, total: int, unit: str = "rows") -> str:
     return f"{count:,} of {total:,} {unit}: finds 1 bad one in {finds:,} with {CONFIDENCE:.0%}"
 
 
-@dataclass(frozen=True)
-class Parameters:
-    """Base of every kind's parameters: a frozen dataclass of integers and strings with defaults."""
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Names of the parameters, in order."""
-        return tuple(field.name for field in fields(cls))
-
-    def with_changes(self, changes: Mapping[str, Any]) -> Self:
-        """A copy with some parameters changed. Raises InvalidParameterError for a name that is none of them."""
-        for name in changes:
-            if name not in self.names():
-                raise InvalidParameterError(f"expected a parameter among {', '.join(self.names())}, got {name}")
-        return replace(self, **changes)
-
-    @classmethod
-    def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters that a manifest records. Raises ManifestFormatError when they are those of another recipe, or
-        of other types than declared."""
-        if set(values) != set(cls.names()):
-            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {shown(dict(values))}")
-        for name, declared in get_type_hints(cls).items():
-            wanted = (int, float) if declared is float else (declared,)
-            if name in values and type(values[name]) not in wanted:
-                raise ManifestFormatError(f"expected {name} of type {declared.__name__}, found {shown(values[name])}")
-        return cls(**values)
-
-
-# an input: (kind, parameters), or a version by name, `kind/variant/version`
-Input: TypeAlias = "tuple[str, Parameters] | str"
+# an input: (kind, parameters), or a version by name
+Input: TypeAlias = "tuple[str, Parameters] | VersionRef"
 P = TypeVar("P", bound=Parameters)
 
 

@@ -208,8 +208,10 @@ def is_text(value: object) -> bool:
 
 
 def is_parameter(value: object) -> bool:
-    """Whether a value can be a parameter: a number or a text."""
-    return is_number(value) or is_text(value)
+    """Whether a value can be a parameter: a number, a text, true, false or null, or a list or an object of these."""
+    if isinstance(value, list):
+        return all(map(is_parameter, value))
+    return value is None or isinstance(value, bool | str) or is_number(value) or is_mapping(value, is_parameter, "kind")
 
 
 def is_input(value: object) -> bool:
@@ -258,7 +260,7 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # of a manifest: what 
     "dataset": ("the name of a kind", lambda value: is_name("kind", value)),
     "variant": ("the name of a variant", lambda value: is_name("variant", value)),
     "revision": ("a number", is_count),
-    "parameters": ("numbers and texts by name", lambda value: is_mapping(value, is_parameter, "kind")),
+    "parameters": ("values by name", lambda value: is_mapping(value, is_parameter, "kind")),
     "recipe_key": ("64 hex digits", lambda value: is_name("digest", value)),
     "digest": ("64 hex digits", lambda value: is_name("digest", value)),
     "inputs": ("kind/variant@digest by role", lambda value: is_mapping(value, is_input, "role")),

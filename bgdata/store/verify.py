@@ -26,10 +26,11 @@ from bgdata.errors import (
 from bgdata.store.arrays import Array, ArrayWriter, values_digest
 from bgdata.store.checks import check_columns, run_sql_checks
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Parameters, sampled
+from bgdata.store.dataset import Dataset, sampled
 from bgdata.store.job import Job, Step
 from bgdata.store.locked_sql import keep_to, open_memory
 from bgdata.store.lockfile import read_lock
+from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file

@@ -28,12 +28,13 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
-from bgdata.store.dataset import Dataset, Input, Parameters
+from bgdata.store.dataset import Dataset, Input
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
 from bgdata.store.names import VERSION as VERSION_NAME
 from bgdata.store.names import is_name
+from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress, Silence
 from bgdata.store.storage import open_regular, storage_errors, write_file
 from bgdata.store.table import Table
@@ -152,9 +153,9 @@ class Warehouse:
         name = f"{kind}/{variant}" + (f"/{version}" if version else "")
         raise MissingTableError(f"no {name} in {self.root} (have: {have}); try: bgdata {step}")
 
-    def open_reference(self, reference: str) -> Table:
+    def open_reference(self, reference: VersionRef | str) -> Table:
         """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError, and as `open`."""
-        parts = reference.split("/")
+        parts = str(reference).split("/")
         if len(parts) not in (2, 3) or not all(parts):
             raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {shown(reference)}")
         return self.open(*parts)
@@ -226,7 +227,7 @@ class Warehouse:
         inputs = self.find_inputs(kind, parameters)
         if inputs is None:
             return None
-        return recipe_key(kind.name, kind.revision, vars(parameters), input_digests(inputs), raw_files)
+        return recipe_key(kind.name, kind.revision, parameters.to_json(), input_digests(inputs), raw_files)
 
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
         """The tables that a variant is computed from, by role, or None while one is missing."""
@@ -240,8 +241,10 @@ class Warehouse:
 
     def find_input(self, wanted: Input) -> Table | None:
         """The table of an input, or None where it is not built."""
-        if isinstance(wanted, str):
-            return next((table for table in self.versions(*wanted.split("/")[:2]) if table.name == wanted), None)
+        if isinstance(wanted, VersionRef):
+            return next(
+                (table for table in self.versions(wanted.kind, wanted.variant) if table.name == str(wanted)), None
+            )
         return self.find(self.kind(wanted[0]), wanted[1])
 
     def made_from(self, table: Table) -> dict[str, Table]:

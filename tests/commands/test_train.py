@@ -168,5 +168,5 @@ def test_plot_without_matplotlib(small_root: Path, tmp_path: Path, monkeypatch: 
 
 
 def test_plot_of_nothing(small_root: Path) -> None:
-    message = f"no network/none in {small_root} (have: tiny, tiny-taught); try: bgdata train td none"
+    message = f"no network/none in {small_root} (have: tiny, tiny-supervised); try: bgdata train td none"
     assert error_of(run(small_root, "train", "plot", "none"), 1) == message

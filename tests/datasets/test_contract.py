@@ -28,7 +28,8 @@ from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.store.build import folder_bytes
 from bgdata.store.checks import run_sql_checks, select_columns
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import RECOMPUTED, Status, check_hashes, check_recomputed, finding_of, verify

@@ -15,7 +15,7 @@ from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.network import DATASET, published_networks
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
-from bgdata.datasets.supervised_network import published_taught_networks
+from bgdata.datasets.supervised_network import published_supervised_networks
 from bgdata.errors import BgdataError
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.shipped import SHIPPED
@@ -34,7 +34,7 @@ LOCK = Path(__file__).parents[2] / "warehouse" / "warehouse.lock"
 
 KINDS = {
     "network": (DATASET, SHIPPED),
-    "taught_network": (TAUGHT, SHIPPED),
+    "supervised_network": (TAUGHT, SHIPPED),
     "rollout_decisions": (DECISIONS, rollout_decisions.PUBLISHED),
 }
 each_kind = pytest.mark.parametrize(("kind", "package"), KINDS.values(), ids=KINDS)
@@ -54,7 +54,7 @@ def test_what_comes_with_bgdata_is_whole_and_small(kind: Dataset[Any], package: 
 
 
 def test_networks_that_come_with_bgdata_can_be_opened() -> None:
-    for folder in (*published_networks().values(), *published_taught_networks().values()):
+    for folder in (*published_networks().values(), *published_supervised_networks().values()):
         open_networks(Table(folder))
     assert default_network()[0] in KINDS
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets import supervised_network as taught_network
-from bgdata.datasets.supervised_network import CLASSES, DATASET, TaughtParameters, best_epoch
+from bgdata.datasets import supervised_network as supervised_network
+from bgdata.datasets.supervised_network import CLASSES, DATASET, SupervisedParameters, best_epoch
 from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, MissingTableError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
@@ -58,7 +58,7 @@ def test_digest_on_one_thread_and_after_a_kill(
             untaught.build(DATASET.name, recipe, progress=Killer(epochs=3))
         progress = Killer(epochs=99)
         assert untaught.build(DATASET.name, recipe, progress=progress).manifest.digest == expected
-    assert "going on with taught_network/tiny-taught after step 3 of 5" in progress.notes
+    assert "going on with supervised_network/tiny-supervised after step 3 of 5" in progress.notes
     assert [note.partition(",")[0] for note in progress.notes if note.startswith("epoch")] == ["epoch 3", "epoch 4"]
     assert untaught.build(DATASET.name, recipe.with_changes({"seed": 9})).manifest.digest != expected
 
@@ -68,7 +68,7 @@ def test_a_run_of_another_recipe_is_not_gone_on_with(untaught: Warehouse, monkey
     progress = Killer(epochs=99)
     with pytest.raises(KeyboardInterrupt):
         untaught.build(DATASET.name, TINY.with_changes({"seed": 2}), progress=Killer(epochs=2))
-    assert len(list(untaught.staging.glob("taught_network-*/checkpoint-*"))) == 1
+    assert len(list(untaught.staging.glob("supervised_network-*/checkpoint-*"))) == 1
     assert untaught.build(DATASET.name, TINY, progress=progress).manifest.digest == DIGEST
     assert [note for note in progress.notes if note.startswith("going on")] == []
 
@@ -105,15 +105,15 @@ def test_curve_is_shown_as_it_is(small_root: Path) -> None:
 def test_it_plays_by_name(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table, _ = opened(small_root)
-    assert find_network("network/tiny-taught", warehouse).folder == table.folder
-    assert find_network("network/tiny-taught", warehouse, table.folder.name).folder == table.folder
-    player = open_player("network/tiny-taught", 0, warehouse)
-    assert player.label == "tiny-taught"
+    assert find_network("network/tiny-supervised", warehouse).folder == table.folder
+    assert find_network("network/tiny-supervised", warehouse, table.folder.name).folder == table.folder
+    player = open_player("network/tiny-supervised", 0, warehouse)
+    assert player.label == "tiny-supervised"
     evaluation = player.evaluate_many(np.zeros((0, 26), np.int8))  # type: ignore[attr-defined]
     assert len(evaluation.chances) == 0
     assert open_networks(table).shapes[2, 5] == 12
-    with pytest.raises(MissingTableError, match="tiny-taught/r1-00000000"):
-        find_network("network/tiny-taught", warehouse, "r1-00000000")
+    with pytest.raises(MissingTableError, match="tiny-supervised/r1-00000000"):
+        find_network("network/tiny-supervised", warehouse, "r1-00000000")
 
 
 def test_sample(small_root: Path) -> None:
@@ -136,7 +136,7 @@ def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> N
         values[place] = value
         with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
             check_sample(DATASET, Spoiled(table, **{name: values}), inputs, 50, GENERATOR)
-    monkeypatch.setattr(taught_network, "LEAST_GAMES", 10)
+    monkeypatch.setattr(supervised_network, "LEAST_GAMES", 10)
     check_sample(DATASET, table, inputs, 1, GENERATOR)
 
 
@@ -152,7 +152,7 @@ def test_pinned_versions_and_weights(untaught: Warehouse) -> None:
     assert set(DATASET.inputs(pinned)) == {"one_sided", "gammon"}
     table = untaught.build(DATASET.name, pinned)
     assert table.manifest.digest == DIGEST
-    assert TaughtParameters(labels="a/b+a/c:2 d/e").weighted_labels() == {"a/b+a/c": 2.0, "d/e": 1.0}
+    assert SupervisedParameters(labels="a/b+a/c:2 d/e").weighted_labels() == {"a/b+a/c": 2.0, "d/e": 1.0}
 
 
 def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_narrower_layers(untaught: Warehouse) -> None:
 
 
 def test_a_rate_that_is_too_high(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TaughtParameters, "rate_after", lambda *_: float("nan"))
+    monkeypatch.setattr(SupervisedParameters, "rate_after", lambda *_: float("nan"))
     refused(
         untaught, CheckFailedError, "expected finite weights after epoch 1, found others; try a learning rate below"
     )

@@ -24,11 +24,11 @@ from bgdata.errors import WorkerError
 from bgdata.store import job
 from bgdata.store.catalog import write_catalog
 from bgdata.store.context import Build
-from bgdata.store.dataset import Parameters
 from bgdata.store.executors import open_executor
 from bgdata.store.housekeeping import rubbish, sweep
 from bgdata.store.lockfile import read_lock, save_lock
 from bgdata.store.manifest import FILE_NAME
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.shards import compute_shards, ranges
 from bgdata.store.storage import sha256_file

@@ -17,7 +17,7 @@ import pytest
 import bgdata
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.store.dataset import Parameters
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.warehouse import Warehouse
 from tests.store import processes

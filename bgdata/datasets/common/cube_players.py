@@ -15,7 +15,7 @@ from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import InvalidParameterError, UsageError, WorkerError
 from bgdata.store.context import Context
-from bgdata.store.dataset import Parameters
+from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -62,15 +62,13 @@ def sides_of(text: str) -> Sides:
     return side_of(words[0]), side_of(words[-1])
 
 
-def check_rules(length: int, is_jacoby: int, sides: Sides) -> None:
+def check_rules(length: int, is_jacoby: bool, sides: Sides) -> None:
     """Raise InvalidParameterError for rules that cannot be; the table of a match comes with the inputs."""
     from bgdata.play.cubeful_series import CubefulRules
 
-    if is_jacoby not in (0, 1):
-        raise InvalidParameterError(f"expected jacoby 0 or 1, got {is_jacoby}")
     even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MOST_AWAY else np.full((1, 1), 0.5)
     try:
-        CubefulRules(length, bool(is_jacoby), MatchEquity.of("any", even, even[0])).check(sides)
+        CubefulRules(length, is_jacoby, MatchEquity.of("any", even, even[0])).check(sides)
     except UsageError as error:
         raise InvalidParameterError(str(error)) from None
 

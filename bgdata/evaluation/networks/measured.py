@@ -63,7 +63,13 @@ def figures_of(
 ) -> Iterator[tuple[str, str, float, float]]:
     """(measure, against, value, standard error) of one version."""
     if kind == DECISIONS:
-        yield "error_rate", recipe["benchmark"], figures["error_rate"], figures["standard_error"]
+        benchmark = recipe["benchmark"]
+        yield (
+            "error_rate",
+            f"{benchmark['kind']}/{benchmark['variant']}",
+            figures["error_rate"],
+            figures["standard_error"],
+        )
     elif (recipe["opponent"], recipe["opponent_ply"]) == (PUBEVAL, 0) and not recipe["luck"]:
         yield "points_per_game", PUBEVAL, figures["points_per_game"], figures["standard_error"]
 
