@@ -124,12 +124,18 @@ class Parameters:
                 ) from None
         return cls(**found)
 
+    def with_texts(self, changes: Mapping[str, str]) -> Self:
+        """A copy with some parameters changed to what a user writes. Raises InvalidParameterError."""
+        return self.with_changes({name: self.parse(name, text) for name, text in changes.items()})
+
     @classmethod
     def parse(cls, name: str, text: str) -> Any:
         """The value of a parameter that a user writes; tuples have spaces between. Raises InvalidParameterError."""
         declared = get_type_hints(cls).get(name, str)
         try:
             return from_text(declared, text)
+        except InvalidParameterError:
+            raise
         except ValueError:
             raise InvalidParameterError(f"expected {type_text(declared)} for {name}, got {shown(text)}") from None
 

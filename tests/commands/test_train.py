@@ -51,7 +51,7 @@ def test_it_trains_and_says_how_well(small_root: Path, memory_path: Path) -> Non
     assert result.exit_code == 0
     table = bgdata.open_warehouse(memory_path).open("network", "tiny")
     assert table.manifest.digest == expected.manifest.digest
-    assert table.manifest.parameters == vars(DATASET.smallest)
+    assert table.manifest.parameters == DATASET.smallest.to_json()
     first, last = (described(row) for row in table.array("curve").tolist())
     assert result.stdout == f"{table.folder}\n{last}\n"
     notes = [re.sub(" in .* s", "", line) for line in result.stderr.splitlines()]

@@ -81,7 +81,7 @@ def test_rows(small_root: Path) -> None:
 
 
 def test_without_a_two_sided_table(warehouse: Warehouse) -> None:
-    table = warehouse.build(DATASET.name, replace(SMALL, two_sided="", pairs=50))
+    table = warehouse.build(DATASET.name, replace(SMALL, table_points=0, table_checkers=0, pairs=50))
     assert table.folder.parent.name == "3x15-50-seed-1"
     assert (table.manifest.rows, table.manifest.statistics["exact"]) == (50, 0)
 
@@ -123,10 +123,10 @@ def test_verify_counts(warehouse: Warehouse) -> None:
     [
         ({"points": 0}, "expected 1 to 12 points, got 0"),
         ({"points": 13}, "expected 1 to 12 points, got 13"),
-        ({"two_sided": "large"}, "expected a size such as 6x9, got 'large'"),
-        ({"two_sided": "6x"}, "expected a size such as 6x9, got '6x'"),
-        ({"two_sided": "13x1"}, "expected 1 to 12 points, got 13x1"),
-        ({"two_sided": "6x16"}, "expected .* 1 to 15 checkers"),
+        ({"table_points": 0}, "expected 1 to .* points and 1 to 15 checkers, got 0 points and 3 checkers"),
+        ({"table_checkers": 0}, "expected 1 to .* points and 1 to 15 checkers, got 3 points and 0 checkers"),
+        ({"table_points": 13}, "expected 1 to 12 points, got 13"),
+        ({"table_checkers": 16}, "expected .* 1 to 15 checkers"),
         ({"pairs": -1}, "expected 0 to 268,435,456 pairs, got -1"),
         ({"exact_pairs": 1 << 29}, "expected 0 to 268,435,456 exact pairs, got 536870912"),
         ({"seed": -1}, "expected a seed from 0"),

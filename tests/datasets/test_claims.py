@@ -17,6 +17,8 @@ from bgdata.datasets.claims import DATASET, ClaimsParameters, default_variant, j
 from bgdata.datasets.common.columns import text_column
 from bgdata.datasets.cube_studies import DATASET as STUDIES
 from bgdata.errors import CheckFailedError, CheckSkippedError, CorruptFileError, InvalidParameterError, QueryError
+from bgdata.store.context import Context
+from bgdata.store.parameters import VersionRef
 from bgdata.store.reading import connect_tables, only_row
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
@@ -121,14 +123,14 @@ def inputs_of(table: Table) -> Mapping[str, Table]:
 
 def test_inputs_follow_from_the_parts() -> None:
     assert [name for name, _ in DATASET.inputs(DATASET.smallest).values()] == ["published_luck"]
-    kinds = {name for name, _ in DATASET.inputs(ClaimsParameters("A2 A8")).values()}
+    kinds = {name for name, _ in DATASET.inputs(ClaimsParameters(("A2", "A8"))).values()}
     assert kinds == {"bearoff_error", "bearoff_one_sided", "bearoff_two_sided", "match_equity"}
 
 
 def test_completed_names_what_is_wanted(warehouse: Warehouse) -> None:
-    found = DATASET.completed(ClaimsParameters("A8"), warehouse)
+    found = DATASET.completed(ClaimsParameters(("A8",)), warehouse)
     (mets,) = warehouse.versions("met_xml")
-    assert found.sources == mets.name
+    assert found.sources == (VersionRef.parse(mets.name),)
     assert DATASET.completed(found, warehouse) == found
     assert DATASET.slug(found).startswith("a8-with-")
     DATASET.check_parameters(found)
@@ -140,9 +142,9 @@ def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypat
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(register, "COARSEST", 1e6)
     (study,) = warehouse.versions("cube_studies")
-    parameters = DATASET.completed(ClaimsParameters("A6"), warehouse)
-    assert (parameters.sources, DATASET.inputs(parameters)) == (study.name, {})
-    found = {each.claim.claim: each for each in judged_claims(parameters, parameters.chosen(), {}, warehouse)}
+    parameters = DATASET.completed(ClaimsParameters(("A6",)), warehouse)
+    assert (parameters.sources, DATASET.inputs(parameters)) == ((VersionRef.parse(study.name),), {})
+    found = {each.claim.claim: each for each in judged_claims(Context(parameters, {}, warehouse), parameters.chosen())}
     measures = text_column(study.arrays(), "measures").to_pylist()
     places = [place for place, measure in enumerate(measures) if measure == "win_share"]
     for place, index in zip(places, ("0", "0.25", "0.50", "0.75", "1"), strict=True):
@@ -156,15 +158,15 @@ def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypat
         )
     monkeypatch.undo()
     monkeypatch.setattr(STUDIES, "defaults", ())
-    (few,) = judged_claims(parameters, [claim.claim], {}, warehouse)
+    (few,) = judged_claims(Context(parameters, {}, warehouse), [claim.claim])
     assert (few.answer, few.status) == (None, "open")
     assert few.explanation.endswith("; 4 games of ours are too few beside what was published")
 
 
 def test_wanted_variants_that_come_by_default_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(STUDIES, "defaults", (STUDIES.smallest, replace(STUDIES.smallest, study="jump")))
-    assert list(DATASET.inputs(ClaimsParameters("A6")).values()) == [("cube_studies", STUDIES.smallest)]
-    assert DATASET.completed(ClaimsParameters("A6"), warehouse).sources == ""
+    assert list(DATASET.inputs(ClaimsParameters(("A6",))).values()) == [("cube_studies", STUDIES.smallest)]
+    assert DATASET.completed(ClaimsParameters(("A6",)), warehouse).sources == ()
 
 
 def test_versions_of_recipes_that_nobody_knows_are_no_sources(
@@ -172,7 +174,7 @@ def test_versions_of_recipes_that_nobody_knows_are_no_sources(
 ) -> None:
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(STUDIES, "parameters", ClaimsParameters)
-    assert DATASET.completed(ClaimsParameters("A6"), warehouse).sources == ""
+    assert DATASET.completed(ClaimsParameters(("A6",)), warehouse).sources == ()
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ def test_versions_of_recipes_that_nobody_knows_are_no_sources(
 )
 def test_parameters_that_cannot_be(change: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        DATASET.check_parameters(replace(DATASET.smallest, **change))
+        DATASET.check_parameters(DATASET.smallest.with_texts(change))
 
 
 def test_needs_that_are_no_default_variant() -> None:

@@ -275,7 +275,7 @@ def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
     for field in dataclasses.fields(manifest):
         assert getattr(manifest, field.name) or field.name in may_be_empty, field.name
     assert (manifest.dataset, manifest.variant) == (kind.name, kind.slug(kind.smallest))
-    assert manifest.parameters == vars(kind.smallest)
+    assert manifest.parameters == kind.smallest.to_json()
     assert set(manifest.inputs) == set(kind.inputs(kind.smallest))
     assert {entry.name for entry in manifest.files} == {"table.parquet", *(f"{a.name}.npy" for a in kind.arrays)}
     assert any("error" in name for name in manifest.statistics), "no error bound is stated"

@@ -31,7 +31,7 @@ from tests.store.toy import Notes
 
 MONEY = CubefulParameters(table_points=3, table_checkers=3, cube="0.2 0.5", games=20, seed=6)
 MATCH = replace(MONEY, cube="0.4 money:0.3", games=10, length=5)
-JACOBY = replace(MONEY, cube="0", jacoby=1)
+JACOBY = replace(MONEY, cube="0", jacoby=True)
 ACTIONS = {0: "play", 1: "double", 2: "take", 3: "pass"}
 
 
@@ -195,8 +195,7 @@ WRONG = [
     (replace(MONEY, cube="0.7  0.7"), "expected one cube model, or two with a space between, got '0.7  0.7'"),
     (replace(MONEY, length=65), "expected a match length of 1 to 64 points, or 0 for money, got 65"),
     (replace(MONEY, length=-1), "expected a match length of 1 to 64 points, or 0 for money, got -1"),
-    (replace(MATCH, jacoby=1), "expected the jacoby rule in money play only, got it in a match to 5"),
-    (replace(MONEY, jacoby=2), "expected jacoby 0 or 1, got 2"),
+    (replace(MATCH, jacoby=True), "expected the jacoby rule in money play only, got it in a match to 5"),
     (replace(MATCH, cube="jump:0.1"), "expected the janowski model by the score of a match, got jump"),
     (replace(MONEY, games=0), "expected 1 to 1,073,741,824 games, got 0"),
     (replace(MONEY, seed=-1), r"expected a seed from 0 to 2\^63 - 1, got -1"),

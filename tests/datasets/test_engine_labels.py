@@ -26,6 +26,8 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.store import job
+from bgdata.store.context import Context
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from tests.oracles import needs_gnubg_tool
@@ -158,7 +160,7 @@ def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
         ({"version": "1"}, "expected a version of a program, and none of a network, got '1' of network"),
         ({"engine": "gnubg"}, "expected a version of a program, and none of a network, got '' of gnubg"),
         ({"network": "../x"}, "expected the name of a network"),
-        ({"source": "positions"}, "expected a table of positions"),
+        ({"source": VersionRef("network", "tiny")}, "expected a table of positions"),
     ],
 )
 def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
@@ -169,8 +171,9 @@ def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
 @needs_gnubg_tool("gnubg")
 def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
     source = bgdata.open_warehouse(small_root).open("positions", "sample").array("boards")
-    parameters = EngineParameters("positions/sample", "gnubg", 0, gnubg_version())
-    found = asked(engine_labels.open_engine(parameters, {}, Warehouse(memory_path, {})), parameters, source)
+    parameters = EngineParameters(VersionRef("positions", "sample"), "gnubg", 0, gnubg_version())
+    context = Context(parameters, {}, Warehouse(memory_path, {}))
+    found = asked(engine_labels.open_engine(context), parameters, source)
     assert found[source.tolist().index(list(START.board)), 0] == pytest.approx(0.52, abs=0.01)
 
 

@@ -33,7 +33,7 @@ from bgdata.store.warehouse import Warehouse
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
-JUDGED = replace(SMALL, games=4, luck=1)
+JUDGED = replace(SMALL, games=4, luck=True)
 
 
 def network_parameters(warehouse: Warehouse) -> GameParameters:
@@ -91,7 +91,7 @@ def arrays_of(outcomes: list[int], lucks: Any = np.nan) -> dict[str, Any]:
 
 def test_hedged_results_by_hand() -> None:
     """Pairs of 0.5 and 1 points a game."""
-    found = DATASET.statistics(Computed(replace(SMALL, luck=1), arrays_of([1, -1, 3, 1], [0.5, -1.5, 1, 1])))
+    found = DATASET.statistics(Computed(replace(SMALL, luck=True), arrays_of([1, -1, 3, 1], [0.5, -1.5, 1, 1])))
     assert found["hedged_points_per_game"] == 0.75
     assert found["hedged_standard_error"] == pytest.approx(0.25)
     assert not [name for name in DATASET.statistics(Computed(SMALL, arrays_of([1, -1, 3, 1]))) if "hedged" in name]
@@ -162,7 +162,7 @@ def test_games_do_not_depend_on_threads_or_steps(memory_path: Path, monkeypatch:
     [
         ({"games": 2}, "expected an even number of at least 4 games, got 2"),
         ({"games": 41}, "expected an even number of at least 4 games, got 41"),
-        ({"luck": 2}, "expected luck 0 or 1, got 2"),
+        ({"luck": 2}, "expected luck of type bool, got 2"),
         ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),
         ({"player": "a/b"}, "expected the name of a player, got 'a/b'"),
         ({"opponent": ""}, "expected the name of a player, got ''"),

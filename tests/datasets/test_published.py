@@ -79,7 +79,7 @@ def test_what_comes_with_bgdata_has_the_recipe_of_this_code(kind: Dataset[Any], 
             inputs[role] = f"{title}@{locked[title].digest}"
         manifest, entry = load_manifest(folder), locked[f"{kind.name}/{kind.slug(parameters)}"]
         assert manifest.inputs == inputs
-        assert manifest.recipe_key == recipe_key(kind.name, kind.revision, vars(parameters), inputs)
+        assert manifest.recipe_key == recipe_key(kind.name, kind.revision, parameters.to_json(), inputs)
         assert (entry.recipe_key, entry.digest) == (manifest.recipe_key, manifest.digest)
 
 

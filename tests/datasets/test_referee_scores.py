@@ -76,7 +76,7 @@ def test_it_does_not_depend_on_threads(small_root: Path, memory_path: Path) -> N
     [
         ({"decisions": 1}, "expected 2 to 16,777,216 decisions, got 1"),
         ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),
-        ({"tables": 2}, "expected 0 or 1 for tables, got 2"),
+        ({"tables": 2}, "expected tables of type bool, got 2"),
         ({"player": "a/b"}, "expected the name of a player, got 'a/b'"),
         ({"version": "1"}, "expected version 2 of pubeval, as it plays here, got 1"),
     ],
@@ -93,7 +93,7 @@ def test_wrong_players(memory_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"^expected a network to play without tables, got pubeval, who plays as he is$"
     ):
-        warehouse.build(DATASET.name, replace(SMALL, tables=0))
+        warehouse.build(DATASET.name, replace(SMALL, tables=False))
     with pytest.raises(MissingTableError, match=r"no network/x in .*; try: bgdata train td x"):
         warehouse.build(DATASET.name, replace(SMALL, player="network/x"))
 

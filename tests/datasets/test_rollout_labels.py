@@ -19,6 +19,7 @@ from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.kernel import threads
 from bgdata.play.rollout import How, roll_out
 from bgdata.store import job
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from tests.rechecking import check_sample
@@ -123,12 +124,13 @@ def test_a_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"source": "positions"}, "expected a table of positions, such as positions/NAME, got positions"),
-        ({"source": "nothing/x"}, "expected a table of positions"),
-        ({"source": "bearoff_error/3x3"}, "expected a table of positions"),
+        (
+            {"source": VersionRef("nothing", "x")},
+            "expected a table of positions, such as positions/NAME, got nothing/x",
+        ),
+        ({"source": VersionRef("bearoff_error", "3x3")}, "expected a table of positions"),
         ({"trials": 100}, "expected a multiple of 36 trials"),
-        ({"until": "soon"}, "expected until to be a standard error, got 'soon'"),
-        ({"until": "-1"}, "expected a standard error above 0"),
+        ({"until": -1.0}, "expected a standard error above 0"),
         ({"most_trials": 100}, "expected most trials to be a multiple of 72"),
         ({"stop": "never"}, "expected a rollout to stop at one of"),
         ({"turns": -1}, "expected 0 turns"),
@@ -142,5 +144,5 @@ def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
 
 
 def test_the_default_network_comes_with_the_package() -> None:
-    assert "network" in LabelParameters(source="positions/x").inputs()
-    assert "network" not in LabelParameters("mine", "r1-00000000", source="positions/x").inputs()
+    assert "network" in LabelParameters(source=VersionRef("positions", "x")).inputs()
+    assert "network" not in LabelParameters("mine", "r1-00000000", source=VersionRef("positions", "x")).inputs()

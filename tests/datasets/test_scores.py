@@ -18,6 +18,7 @@ from bgdata.datasets.scores import DATASET, ScoresParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from tests.rechecking import check_sample
@@ -37,7 +38,9 @@ def smallest(root: Path, kind: Dataset[Any]) -> Table:
 
 def of_versions(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
     """The scores of PubEval from the smallest versions of some kinds."""
-    return ScoresParameters(sources=" ".join(sorted(smallest(root, kind).name for kind in kinds)))
+    return ScoresParameters(
+        sources=tuple(VersionRef.parse(name) for name in sorted(smallest(root, kind).name for kind in kinds))
+    )
 
 
 def test_rows_are_the_figures_of_the_sources(warehouse: Warehouse) -> None:
@@ -147,12 +150,12 @@ def test_one_source_a_measure(warehouse: Warehouse) -> None:
         "expected one source for points_per_game against random-0ply, got game_scores/.*-4-.* and game_scores/.*-6-"
     )
     with pytest.raises(InvalidParameterError, match=message):
-        warehouse.build(DATASET.name, ScoresParameters(sources=" ".join(names)))
+        warehouse.build(DATASET.name, ScoresParameters(sources=tuple(map(VersionRef.parse, names))))
 
 
 def test_sources_that_are_not_there(warehouse: Warehouse) -> None:
     with pytest.raises(MissingTableError, match="no selfplay/x/r1-01234567 in "):
-        warehouse.build(DATASET.name, replace(SMALL, sources="selfplay/x/r1-01234567"))
+        warehouse.build(DATASET.name, SMALL.with_texts({"sources": "selfplay/x/r1-01234567"}))
     with pytest.raises(InvalidParameterError, match="expected the name of a player, got 'a b'"):
         warehouse.build(DATASET.name, replace(SMALL, player="a b"))
 

@@ -366,7 +366,7 @@ def test_workers_with_other_kernels_play_nothing() -> None:
         ({"player": "network/../x"}, "expected the player network, .*, got 'network/../x'"),
         ({"version": "1"}, "expected version 2 of pubeval, as it plays here, got 1"),
         ({"version": ""}, "expected version 2 of pubeval, as it plays here, got none"),
-        ({"luck": 2}, "expected luck 0 or 1, got 2"),
+        ({"luck": 2}, "expected luck of type bool, got 2"),
         ({"player": "network"}, "expected no version of network, got '2'"),
     ],
 )

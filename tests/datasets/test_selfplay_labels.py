@@ -231,5 +231,5 @@ def test_the_defaults_are_of_the_default_corpora_by_a_default_table() -> None:
     kinds = bgdata.all_kinds()
     assert [DATASET.inputs(each)["games"][1] for each in DATASET.defaults] == list(SELFPLAY.defaults)
     assert DATASET.inputs(LabelParameters())["two_sided"][1] in kinds["bearoff_two_sided"].defaults
-    slugs = {DATASET.slug(each) for each in (SMALL, EXACT, *DATASET.defaults, replace(SMALL, luck=1))}
+    slugs = {DATASET.slug(each) for each in (SMALL, EXACT, *DATASET.defaults, replace(SMALL, luck=True))}
     assert len(slugs) == 3 + len(DATASET.defaults)

@@ -12,7 +12,7 @@ import pytest
 
 import bgdata
 from bgdata.datasets import supervised_network as supervised_network
-from bgdata.datasets.supervised_network import CLASSES, DATASET, SupervisedParameters, best_epoch
+from bgdata.datasets.supervised_network import CLASSES, DATASET, SupervisedParameters, WeightedLabels, best_epoch
 from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, MissingTableError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
@@ -23,6 +23,7 @@ from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.player import open_player
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
 from bgdata.training.feed.feed import open_feed
@@ -80,7 +81,7 @@ def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
     kept = [best_epoch(curve, which) for which in range(3)]
     assert kept == curve[:, :, 3].argmin(axis=0).tolist()
     assert kept != [4, 4, 4]
-    validation = open_feed(untaught, TINY.labels, split="validation", seed=TINY.seed).batch(0, 0)
+    validation = open_feed(untaught, TINY.labels[0].name, split="validation", seed=TINY.seed).batch(0, 0)
     found = evaluations(open_networks(table), NO_TABLES, validation.boards)
     for which, name in enumerate(CLASSES):
         rows = found.sources == 3 + which
@@ -148,11 +149,13 @@ def test_pinned_versions_and_weights(untaught: Warehouse) -> None:
         "labels": f"{names['selfplay_labels']}:0.5",
         "features": "race@1 contact@1 contact@1",
     }
-    pinned = TINY.with_changes(changes)
+    pinned = TINY.with_texts(changes)
     assert set(DATASET.inputs(pinned)) == {"one_sided", "gammon"}
     table = untaught.build(DATASET.name, pinned)
     assert table.manifest.digest == DIGEST
-    assert SupervisedParameters(labels="a/b+a/c:2 d/e").weighted_labels() == {"a/b+a/c": 2.0, "d/e": 1.0}
+    two, one = SupervisedParameters.parse("labels", "a/b+a/c:2 d/e")
+    assert two == WeightedLabels((VersionRef("a", "b"), VersionRef("a", "c")), 2.0)
+    assert (str(two), str(one), one.weight) == ("a/b+a/c:2", "d/e:1", 1.0)
 
 
 def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
@@ -166,7 +169,7 @@ def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
     untaught.build("gnubg_training", bgdata.all_kinds()["gnubg_training"].smallest, files=[path])
     progress = Killer(epochs=99)
     table = untaught.build(
-        DATASET.name, TINY.with_changes({"labels": "gnubg_training/contact-train-data"}), progress=progress
+        DATASET.name, TINY.with_texts({"labels": "gnubg_training/contact-train-data"}), progress=progress
     )
     start, found = open_networks(next(untaught.versions("network"))), open_networks(table)
     ends = start.shapes[2, 2]
@@ -191,22 +194,28 @@ def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
         ({"labels": "a/b:-1"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'a/b:-1'"),
         ({"labels": "../b"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got '../b'"),
         ({"labels": "none/b"}, "expected a version, such as none/b/r1-0123abcd, or a default variant, got none/b"),
-        ({"start": "td"}, "expected KIND/VARIANT/VERSION, got 'td'"),
-        ({"guard": "x"}, "expected KIND/VARIANT/VERSION, got 'x'"),
+        ({"start": "td"}, "expected KIND/VARIANT/VERSION, got td"),
+        ({"guard": "x"}, "expected KIND/VARIANT/VERSION, got x"),
     ],
 )
 def test_wrong_parameters(memory_path: Path, change: dict[str, Any], message: str) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises(InvalidParameterError) as error:
-        warehouse.build(DATASET.name, TINY.with_changes(change))
+        warehouse.build(DATASET.name, changed(change))
     assert str(error.value) == message
     assert not warehouse.root.exists()
+
+
+def changed(change: dict[str, Any]) -> SupervisedParameters:
+    """The smallest recipe with some parameters changed, texts as users write them."""
+    texts = {name: value for name, value in change.items() if isinstance(value, str)}
+    return TINY.with_changes(change).with_texts(texts)
 
 
 def refused(warehouse: Warehouse, error: type[BgdataError], message: str, **change: Any) -> None:
     """A build that fails with this message, and leaves nothing."""
     with pytest.raises(error, match=message):
-        warehouse.build(DATASET.name, TINY.with_changes(change))
+        warehouse.build(DATASET.name, changed(change))
     assert list(warehouse.versions(DATASET.name)) == []
 
 

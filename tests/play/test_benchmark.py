@@ -119,7 +119,7 @@ def test_scores_of_pubeval(imports: Imports) -> None:
     table = scores(imports)
     benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
     assert table.folder.parent.name == "pubeval-0ply-imported-contact"
-    assert table.manifest.parameters["benchmark_version"] == benchmark.folder.name
+    assert table.manifest.parameters["benchmark"]["version"] == benchmark.folder.name
     assert table.manifest.inputs == {"benchmark": f"gnubg_benchmark/contact@{benchmark.manifest.digest}"}
     chosen = table.array("chosen")
     with imports.warehouse.connect() as connection:
@@ -167,7 +167,7 @@ def test_another_benchmark_gives_other_scores(imports: Imports) -> None:
     imports.text("gnubg_benchmark", BENCHMARK + b"# more\n" + BENCHMARK, "contact.bm")
     second = scores(imports)
     assert [table.manifest.statistics["decisions"] for table in (first, second)] == [2, 4]
-    versions = {table.manifest.parameters["benchmark_version"] for table in (first, second)}
+    versions = {table.manifest.parameters["benchmark"]["version"] for table in (first, second)}
     assert versions == {table.folder.name for table in imports.warehouse.versions("gnubg_benchmark", "contact")}
     with imports.warehouse.connect() as connection:
         assert connection.sql("select decisions from benchmark_summary").fetchall() == [(4,)]

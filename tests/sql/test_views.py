@@ -250,10 +250,11 @@ def test_lineage_of_a_network_that_names_versions(warehouse: Warehouse) -> None:
     """Its start and labels are no inputs of the recipe, but they are of the lineage."""
     kind = warehouse.kinds["supervised_network"]
     start = warehouse.open("network", "tiny")
-    labels = warehouse.open("selfplay_labels", kind.smallest.labels.partition("/")[2])
+    labels = warehouse.open("selfplay_labels", kind.smallest.labels[0].versions[0].variant)
     gone = "lookahead_labels/of-another-machine/r1-01234567"
     table = warehouse.open(kind.name, kind.slug(kind.smallest))
-    parameters = {**table.manifest.parameters, "start": start.name, "labels": f"{labels.name}:2 {gone}:1"}
+    texts = {"start": start.name, "labels": f"{labels.name}:2 {gone}:1"}
+    parameters = kind.recorded(table.manifest).with_texts(texts).to_json()
     replace(table.manifest, parameters=parameters, inputs={}).save(table.folder)
     write_catalog(warehouse)
     found = rows_of(warehouse.root, "from lineage where dataset = 'supervised_network' order by role, input_dataset")
