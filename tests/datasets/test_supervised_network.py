@@ -194,8 +194,8 @@ def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
         ({"labels": "a/b:-1"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'a/b:-1'"),
         ({"labels": "../b"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got '../b'"),
         ({"labels": "none/b"}, "expected a version, such as none/b/r1-0123abcd, or a default variant, got none/b"),
-        ({"start": "td"}, "expected KIND/VARIANT/VERSION, got td"),
-        ({"guard": "x"}, "expected KIND/VARIANT/VERSION, got x"),
+        ({"start": "td"}, "expected KIND/VARIANT/VERSION, got 'td'"),
+        ({"guard": "x"}, "expected KIND/VARIANT/VERSION, got 'x'"),
     ],
 )
 def test_wrong_parameters(memory_path: Path, change: dict[str, Any], message: str) -> None:

@@ -91,14 +91,14 @@ def test_other_types_are_refused(name: str, value: Any, type_: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("count", "many", "expected int for count, got many"),
-        ("share", "half", "expected float for share, got half"),
-        ("is_on", "maybe", "expected bool for is_on, got maybe"),
-        ("sizes", "1 x", "expected tuple of int for sizes, got 1 x"),
-        ("start", "tiny", "expected KIND/VARIANT/VERSION, got tiny"),
-        ("guard", "a/b ../c", "expected KIND/VARIANT/VERSION, got ../c"),
-        ("recipe", "{", "expected parameters as JSON, got {"),
-        ("recipe", "[]", r"expected parameters as JSON, got \[\]"),
+        ("count", "many", "expected int for count, got 'many'"),
+        ("share", "half", "expected float for share, got 'half'"),
+        ("is_on", "maybe", "expected bool for is_on, got 'maybe'"),
+        ("sizes", "1 x", "expected tuple of int for sizes, got '1 x'"),
+        ("start", "tiny", "expected KIND/VARIANT/VERSION, got 'tiny'"),
+        ("guard", "a/b ../c", "expected KIND/VARIANT/VERSION, got '../c'"),
+        ("recipe", "{", "expected parameters as JSON, got '{'"),
+        ("recipe", "[]", r"expected parameters as JSON, got '\[\]'"),
         ("colour", "red", "expected a parameter among count, .*, got colour"),
     ],
 )
