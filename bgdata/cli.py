@@ -35,7 +35,7 @@ from bgdata.datasets import all_kinds
 from bgdata.errors import UsageError, shown
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollouts", "position-list", "mat"]
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]

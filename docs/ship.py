@@ -36,7 +36,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes, verify
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 LOCK = Path(__file__).parents[1] / "warehouse" / "warehouse.lock"
 FOLDERS = {  # of the package, by kind

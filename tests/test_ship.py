@@ -19,7 +19,7 @@ from bgdata.store.lockfile import load_lock
 from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from docs import ship as shipping
 from docs.ship import FOLDERS, LOCK, ship, write_tables_anew
 

@@ -22,7 +22,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.store.names import quoted
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 SUMMARY = """
 select parameters->>'player' as player, (parameters->>'ply')::integer as ply,

@@ -16,7 +16,7 @@ from bgdata.errors import MissingTableError, UsageError
 from bgdata.errors import shown as cited
 from bgdata.store.context import Computed
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 Row = dict[str, Any]
 WHOLE = DATASET.defaults[0]  # what the command shows

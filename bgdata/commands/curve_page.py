@@ -22,11 +22,11 @@ from bgdata.datasets.supervised_network import CLASSES, best_epoch
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
 from bgdata.store.arrays import Array
 from bgdata.store.context import Computed
-from bgdata.store.dataset import Column
+from bgdata.store.declaration import Column
 from bgdata.store.manifest import Manifest
 from bgdata.store.storage import write_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1d2129; --soft: #5b6270; --rule: #d9dde5;

@@ -10,7 +10,7 @@ from bgdata.commands.rescore import found_corpus
 from bgdata.commands.rollout import describe_missed, roller_parameters
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 UNTIL = 0.005  # points
 

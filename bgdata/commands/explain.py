@@ -13,12 +13,12 @@ import click
 from bgdata.commands.rows import Row, write_rows
 from bgdata.errors import UsageError, shown
 from bgdata.store.build import estimate_text
-from bgdata.store.catalog import connect, fill_catalog
-from bgdata.store.checks import sql_checks
+from bgdata.store.catalog import fill_catalog
 from bgdata.store.dataset import Dataset, Input
 from bgdata.store.locked_sql import open_memory
 from bgdata.store.parameters import Parameters, VersionRef, value_text
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.scripts import sql_checks
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import duckdb
@@ -124,7 +124,7 @@ def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:
 def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
     """The catalog of a warehouse; where there is none, of one without versions."""
     if warehouse.root.is_dir():
-        return connect(warehouse)
+        return warehouse.connect()
     connection = open_memory()
     fill_catalog(connection, warehouse, [], is_file=False)
     return connection

@@ -23,7 +23,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 # options of the command line that an engine takes beside those that all take
 OPTIONS = {

@@ -13,7 +13,7 @@ from bgdata.evaluation.networks.shipped import KINDS
 from bgdata.store.manifest import Manifest
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 NOT_HERE = "not in this warehouse"
 

@@ -19,7 +19,7 @@ from bgdata.errors import NotCoveredError, UsageError
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
 from bgdata.game.position import Position
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 def match_stakes(text: str, options: Mapping[str, Any]) -> Stakes | None:

@@ -19,7 +19,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.store.names import quoted
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 KIND = "bearoff_two_sided"
 SUMMARY = """

@@ -18,7 +18,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

@@ -29,7 +29,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.play.rollout import How, Limits, RolloutResult, Values, result_of, roll_out
 from bgdata.play.rollout_decisions import Decision, Window, own_blocks, roll_out_decision
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form: str, options: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ from bgdata.store.names import quoted
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 PUBEVAL = ("pubeval", 0)
 PROGRAMS = (("gnubg", 0), ("bgsage", 0))  # opponents where they are installed

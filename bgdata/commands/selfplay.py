@@ -14,7 +14,7 @@ from bgdata.errors import UsageError, shown
 from bgdata.evaluation.networks.named import KIND, find_network
 from bgdata.evaluation.player import open_player
 from bgdata.store.executors import open_executor
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 def play_corpus(

@@ -18,7 +18,7 @@ from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.datasets.cube_studies import DATASET, HEDGED, StudyParameters
 from bgdata.store.executors import open_executor
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 POINTS = ("points_per_game", "points_per_match", *HEDGED)
 GAMES, HEDGED_GAMES = 100_000, 1000  # by default, without and with luck

@@ -18,7 +18,7 @@ from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters, described
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
 from bgdata.errors import UsageError, shown
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 RECIPE = {  # what each parameter of the recipe does; `name` is an argument
     "games": "Games to play.",

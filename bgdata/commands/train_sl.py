@@ -19,8 +19,8 @@ from bgdata.errors import UsageError, shown
 from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
 from bgdata.training.supervised.recipe import CHOICES
+from bgdata.warehouse import Warehouse
 
 RECIPE = {  # what each parameter of the recipe does
     "epochs": "Times that the labels are gone through.",

@@ -23,7 +23,7 @@ from bgdata.evaluation.networks.named import find_network, network_name
 from bgdata.evaluation.player import open_player
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 ALL = (1 << 31) - 1  # turns of each class
 TAUGHT = ("contact", "crashed")  # classes: races are better learned from tables

@@ -26,7 +26,8 @@ from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.common.sources import SPLITS_ARRAY, split_column
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:

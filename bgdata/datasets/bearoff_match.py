@@ -20,7 +20,8 @@ from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from bgdata.equity.match_equity import MatchEquity
     from bgdata.store.arrays import Array
     from bgdata.store.table import Table
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.versions import Versions
 
 MOST_CHECKERS = 14  # with 15 a gammon is possible
 MOST_AWAY = 64  # of match equity tables
@@ -136,7 +137,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             raise InvalidParameterError(str(error)) from None
         self.inputs(parameters)
 
-    def completed(self, parameters: MatchBearoffParameters, warehouse: Warehouse) -> MatchBearoffParameters:
+    def completed(self, parameters: MatchBearoffParameters, warehouse: Versions) -> MatchBearoffParameters:
         """With the variant that has the match equity table. Raises MissingTableError."""
         known = [MATCH_EQUITY.slug(each) for each in (*MATCH_EQUITY.defaults, MATCH_EQUITY.smallest)]
         if parameters.met_source or parameters.met in known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bgdata.datasets.common.race import POSITION_COLUMNS, RaceDataset, RaceParameters
-from bgdata.store.dataset import Column
+from bgdata.store.declaration import Column
 
 
 class BearoffOneSided(RaceDataset):

@@ -13,7 +13,8 @@ from bgdata.bearoff.tables import TwoSidedTable, equity_limit
 from bgdata.datasets.common.columns import decoded
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:

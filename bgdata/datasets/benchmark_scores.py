@@ -13,7 +13,8 @@ from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
+from bgdata.store.dataset import Dataset, Estimate, Input, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters, VersionRef
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bgdata.datasets.common.imports import PositionImport
-from bgdata.store.dataset import Column, FlatArray, Source
-from bgdata.store.manifest import unpacked_name
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.manifest import Source, unpacked_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -30,9 +30,10 @@ from bgdata.errors import (
     MissingTableError,
 )
 from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, value_text
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,7 +158,7 @@ class Claims(Dataset[ClaimsParameters]):
         check_sources(parameters)
         self.inputs(parameters)
 
-    def completed(self, parameters: ClaimsParameters, warehouse: Warehouse) -> ClaimsParameters:
+    def completed(self, parameters: ClaimsParameters, warehouse: Versions) -> ClaimsParameters:
         """With the current versions of everything that claims want and the warehouse has."""
         if parameters.sources:
             return parameters
@@ -277,7 +278,7 @@ def variant_of(table: Table) -> str:
     return "/".join(table.folder.parts[-3:-1])
 
 
-def can_be_read(warehouse: Warehouse, table: Table) -> bool:
+def can_be_read(warehouse: Versions, table: Table) -> bool:
     """Whether a version is whole, and one of a recipe that is known here."""
     try:
         warehouse.kinds[table.manifest.dataset].parameters.from_manifest(table.manifest.parameters)

@@ -15,7 +15,8 @@ from bgdata.datasets.common.cube_arms import CUBES, ENDINGS, Arm, arms_of
 from bgdata.datasets.common.cube_players import CubePlayerParameters, folders_of, met_inputs, open_played, sides_of
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.published import published_versions
 from bgdata.store.shards import Settings, Work, compute_shards

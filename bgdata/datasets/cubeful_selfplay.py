@@ -32,7 +32,8 @@ from bgdata.datasets.common.games import (
 from bgdata.datasets.selfplay import SESSION_GAMES, opened, play_texts
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
 

@@ -32,7 +32,8 @@ from bgdata.datasets.common.sources import (
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
+from bgdata.store.dataset import Dataset, Estimate, Input, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 if TYPE_CHECKING:

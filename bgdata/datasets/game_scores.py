@@ -13,9 +13,10 @@ from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.selfplay import TABLES
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -198,7 +199,7 @@ def open_judge(inputs: Mapping[str, Table]) -> Brain | None:
     return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).brain if tables else None
 
 
-def open_players(parameters: GameParameters, warehouse: Warehouse | None) -> tuple[Player, Player]:
+def open_players(parameters: GameParameters, warehouse: Versions | None) -> tuple[Player, Player]:
     """The two players. Raises UnknownPlayerError, MissingTableError, and InvalidParameterError for another version."""
     from bgdata.evaluation.player import open_player
 

@@ -34,8 +34,8 @@ from bgdata.datasets.common.columns import (
 from bgdata.datasets.common.imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters, are_over
 from bgdata.errors import UsageError
 from bgdata.store.context import Computed
-from bgdata.store.dataset import Column, FlatArray, Source, TableShape
-from bgdata.store.manifest import RawFile
+from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.manifest import RawFile, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,8 @@ import numpy as np
 
 from bgdata.datasets.common.columns import chosen_texts, text_arrays, text_column, text_declarations
 from bgdata.datasets.common.imports import ImportParameters, PositionImport, are_over
-from bgdata.store.dataset import Column, FlatArray, Source
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.manifest import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -28,7 +28,8 @@ from bgdata.datasets.common.sources import (
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
+from bgdata.store.dataset import Dataset, Estimate, Input, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef, number_text
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ from bgdata.equity.met_induction import OpeningStates, check_gammon_rate, induce
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
 from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray, TableShape
 from bgdata.store.parameters import Parameters, number_text, value_text
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from bgdata.datasets.common.games import (
 )
 from bgdata.datasets.common.imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters
 from bgdata.store.context import Computed
-from bgdata.store.dataset import Source, TableShape
-from bgdata.store.manifest import unpacked_name
+from bgdata.store.declaration import TableShape
+from bgdata.store.manifest import Source, unpacked_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,7 +24,8 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
 from bgdata.formats.met_xml import MetFile, MetTable, parse_met
 from bgdata.store.context import Computed
-from bgdata.store.dataset import Source, TableShape
+from bgdata.store.declaration import TableShape
+from bgdata.store.manifest import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

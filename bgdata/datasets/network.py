@@ -16,7 +16,8 @@ from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.published import published_versions
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe

@@ -14,7 +14,8 @@ from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from bgdata.datasets.common.imports import (
 
 if TYPE_CHECKING:
     from bgdata.formats.position_list import PositionList
-    from bgdata.store.dataset import Source
+    from bgdata.store.manifest import Source
 
 SAMPLE = """position_id
 4HPwATDgc/ABMA

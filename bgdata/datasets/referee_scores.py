@@ -13,7 +13,8 @@ from bgdata.datasets.common.columns import POSITION_COLUMNS, position_columns
 from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.store.published import published_versions
 

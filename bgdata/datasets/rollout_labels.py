@@ -29,7 +29,8 @@ from bgdata.datasets.common.rollouts import (
 )
 from bgdata.errors import CheckFailedError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
+from bgdata.store.dataset import Dataset, Estimate, Input, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import VersionRef
 
 if TYPE_CHECKING:

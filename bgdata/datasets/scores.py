@@ -16,7 +16,8 @@ from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.selfplay import DATASET as SELF_PLAY
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
 from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 
 if TYPE_CHECKING:

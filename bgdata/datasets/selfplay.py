@@ -17,11 +17,12 @@ from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError, WorkerError
 from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
-from bgdata.store.warehouse import VERSION, Warehouse
+from bgdata.store.versions import VERSION, Versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -228,7 +229,7 @@ class Seat:
         return {**self.folders, **wanted, "kernels": kernel_fingerprint()}
 
 
-def tables_of(name: str, warehouse: Warehouse) -> dict[str, Table]:
+def tables_of(name: str, warehouse: Versions) -> dict[str, Table]:
     """The network of this name and the best bearoff tables of its warehouse, by role. Raises MissingTableError."""
     from bgdata.evaluation.bearoff import open_bearoff
     from bgdata.evaluation.networks.named import find_network

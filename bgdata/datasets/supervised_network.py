@@ -17,7 +17,8 @@ from bgdata.datasets.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, number_text
 from bgdata.store.published import published_versions
 from bgdata.training.supervised.recipe import SupervisedRecipe

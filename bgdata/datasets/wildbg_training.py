@@ -9,7 +9,7 @@ from bgdata.datasets.common.imports import PositionImport
 
 if TYPE_CHECKING:
     from bgdata.formats.wildbg_csv import WildbgData
-    from bgdata.store.dataset import Source
+    from bgdata.store.manifest import Source
 
 SAMPLE = """position_id,win,win_g,win_bg,lose_g,lose_bg
 4HPwATDgc/ABMA,0.525,0.154,0.007,0.125,0.005

@@ -36,10 +36,10 @@ from bgdata.errors import (
 from bgdata.process import keep, keeping
 from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.context import Build, Computed
-from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Source
+from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
-from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name, version_name
+from bgdata.store.manifest import FileEntry, Manifest, RawFile, Source, recipe_key, unpacked_name, version_name
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.published import install, published_version
@@ -54,7 +54,7 @@ from bgdata.store.storage import (
     write_file,
 )
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse, input_digests
+from bgdata.store.versions import Versions, input_digests
 
 COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and how long that took
 
@@ -63,7 +63,7 @@ COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and h
 class Plan:
     """One version to build: everything that its recipe names."""
 
-    warehouse: Warehouse
+    warehouse: Versions
     kind: Dataset[Any]
     parameters: Parameters
     inputs: Mapping[str, Table]
@@ -100,18 +100,18 @@ class Plan:
 
 
 def build(
-    warehouse: Warehouse,
+    warehouse: Versions,
     kind: Dataset[Any],
     parameters: Parameters,
     progress: Progress,
     *,
-    files: Iterable[Path],
-    strict: bool,
-    force: bool,
+    files: Iterable[Path] = (),
+    strict: bool = False,
+    force: bool = False,
     executor: Executor | None = None,
     inputs: Mapping[str, Table] | None = None,
 ) -> Table:
-    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build.
+    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Versions.build.
 
     What was asked for becomes current, and so does whatever had to be made for it; inputs that are there stay as they
     are.
@@ -137,15 +137,20 @@ def build(
     return found
 
 
-def input_table(warehouse: Warehouse, wanted: Input, progress: Progress, executor: Executor | None) -> Table:
+def input_table(warehouse: Versions, wanted: Input, progress: Progress, executor: Executor | None) -> Table:
     """A version that another is computed from: the one there is, or a new one."""
     found = warehouse.find_input(wanted)
     if found is not None:
         return found
     if isinstance(wanted, VersionRef):
         return warehouse.open_reference(wanted)  # raises
-    kind, parameters = wanted
-    return warehouse.build(kind, parameters, progress=progress, executor=executor)
+    name, parameters = wanted
+    kind = warehouse.kind(name)
+    if kind.takes_files:  # imported before, if at all
+        found = warehouse.find(kind, parameters)
+        if found is not None:
+            return found
+    return build(warehouse, kind, parameters, progress, executor=executor)
 
 
 def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
@@ -406,7 +411,7 @@ def readable_bytes(count: float) -> str:
     return f"{count:,.3g} TB"
 
 
-def refresh_catalog(warehouse: Warehouse) -> None:
+def refresh_catalog(warehouse: Versions) -> None:
     """Rebuild the catalog from the manifests."""
     from bgdata.store.catalog import write_catalog
 

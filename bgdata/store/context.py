@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bgdata.store.arrays import Array
     from bgdata.store.job import Job
     from bgdata.store.table import Table
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.versions import Versions
 
 P_co = TypeVar("P_co", bound="Any", covariant=True)
 
@@ -23,7 +23,7 @@ class Context(Generic[P_co]):
 
     parameters: P_co
     inputs: Mapping[str, Table]  # by role
-    warehouse: Warehouse  # where players are found by name; what values depend on is in inputs or parameters
+    warehouse: Versions  # where players are found by name; what values depend on is in inputs or parameters
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -17,7 +16,8 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
-from bgdata.store.manifest import unpacked_name
+from bgdata.store.declaration import PARQUET, Column, FlatArray, TableShape
+from bgdata.store.manifest import Source, unpacked_name
 from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:
@@ -26,56 +26,12 @@ if TYPE_CHECKING:
     from bgdata.store.arrays import Array
     from bgdata.store.context import Build, Computed, Recheck
     from bgdata.store.manifest import Manifest, RawFile
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.versions import Versions
 
 
 CONFIDENCE = 0.99  # with which a sample finds as many bad rows as it says
-PARQUET = "table.parquet"  # file of the main table
 LABELLED = {"boards", "chances", "classes"}  # arrays of every kind that can be trained on
 DECISIONS = {"decisions_boards", "plays_boards"}  # and of every kind that players are scored on
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column as SQL shows it: its DuckDB type, unit and meaning in one sentence."""
-
-    name: str
-    type: str
-    unit: str
-    meaning: str
-
-    @property
-    def comment(self) -> str:
-        """Text of the column's comment in the catalog."""
-        return f"{self.meaning} [{self.unit}]" if self.unit else self.meaning
-
-
-@dataclass(frozen=True)
-class TableShape:
-    """One Parquet file of a version, and the SQL view over it. A table that several kinds declare is `shared`: one
-    view over all of them, with a column that names the dataset."""
-
-    name: str
-    file: str
-    summary: str
-    columns: tuple[Column, ...]  # as SQL shows them, `variant` not included
-    key: tuple[str, ...]  # columns that name a row; the table is sorted by them
-    shared: bool = False
-
-    @property
-    def row(self) -> str:
-        """What a row is, in one sentence."""
-        return f"One row for each {' and '.join(self.key)}, in this order."
-
-
-@dataclass(frozen=True)
-class FlatArray:
-    """An array that the player maps: its dtype, the meaning of its axes, and what it holds."""
-
-    name: str
-    dtype: str
-    axes: str
-    meaning: str
 
 
 class Estimate(NamedTuple):
@@ -169,7 +125,7 @@ class Dataset(ABC, Generic[P]):
     def check_parameters(self, parameters: P) -> None:
         """Raise InvalidParameterError when no such variant can exist."""
 
-    def completed(self, parameters: P, _warehouse: Warehouse) -> P:
+    def completed(self, parameters: P, _warehouse: Versions) -> P:
         """The parameters with what a user leaves out because a warehouse knows it, such as where a name is found."""
         return parameters
 
@@ -225,13 +181,6 @@ class Dataset(ABC, Generic[P]):
         Raises CheckFailedError naming the first bad row, and CheckSkippedError where what it takes is not here.
         """
         raise CheckSkippedError(f"nothing that {recheck.table.name} could be recomputed from is kept")
-
-
-class Source(NamedTuple):
-    """A file to import, read once: what it is and where it comes from, and its content, unpacked."""
-
-    file: RawFile
-    content: bytes
 
 
 class ImportedDataset(Dataset[P]):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.store.checks import check_columns, select_columns
-from bgdata.store.dataset import Column, Dataset
+from bgdata.store.dataset import Dataset
+from bgdata.store.declaration import Column
 from bgdata.store.names import identifier, quoted
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table

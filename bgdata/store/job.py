@@ -21,7 +21,7 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import remove_folder, sha256_file, storage_errors, sync, write_file
 
 if TYPE_CHECKING:
-    from bgdata.store.dataset import Source
+    from bgdata.store.manifest import Source
 
 Step = TypeVar("Step")
 

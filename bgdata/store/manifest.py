@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, shown
 from bgdata.store.names import is_name, parse_input
@@ -46,6 +46,13 @@ class RawFile:
     def recipe(self) -> str:
         """What the values are made from: the content, and the name that rows remember."""
         return f"{self.content_sha256} {unpacked_name(self.name)}"
+
+
+class Source(NamedTuple):
+    """A file to import, read once: what it is and where it comes from, and its content, unpacked."""
+
+    file: RawFile
+    content: bytes
 
 
 def unpacked_name(name: str) -> str:

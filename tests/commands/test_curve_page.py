@@ -16,7 +16,7 @@ import pytest
 from bgdata.commands.recipe_command import recipe_command
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 ALONE = {"meta", "circle", "line", "polyline", "polygon"}  # elements that hold nothing

@@ -22,7 +22,7 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.play.random_games import random_game_positions
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 from tests.store import processes
 

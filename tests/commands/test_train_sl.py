@@ -14,7 +14,7 @@ import pytest
 from bgdata.commands.train_sl import RECIPE, sl
 from bgdata.datasets.supervised_network import DATASET, SupervisedParameters
 from bgdata.formats.gnubg_training import write_gnubg_training
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 CHOSEN = {

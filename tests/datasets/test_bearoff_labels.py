@@ -18,7 +18,7 @@ from bgdata.game.position_hash import position_hashes
 from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS, splits_of_hashes
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 from tests.reference.bearoff_chances import Rolls, combined_chances
 

@@ -21,7 +21,7 @@ from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.reading import connect_tables, only_row
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 
 

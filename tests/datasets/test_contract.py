@@ -33,7 +33,7 @@ from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import RECOMPUTED, Status, check_hashes, check_recomputed, finding_of, verify
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from docs.ship import FOLDERS
 from tests.datasets.rows import ROWS
 from tests.rechecking import check_sample

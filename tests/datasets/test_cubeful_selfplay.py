@@ -23,7 +23,7 @@ from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulCorpus, CubefulRules, cubeful_self_play
 from bgdata.store.executors import open_executor
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.datasets.importing import Imports
 from tests.equity.samples import published_met
 from tests.rechecking import check_sample

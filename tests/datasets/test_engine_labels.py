@@ -29,7 +29,7 @@ from bgdata.store import job
 from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.oracles import needs_gnubg_tool
 from tests.rechecking import check_sample
 

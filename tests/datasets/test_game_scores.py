@@ -29,7 +29,7 @@ from bgdata.play.luck.judged_games import play_judged_games
 from bgdata.play.series import pair_error, result_of
 from bgdata.store.context import Computed
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest

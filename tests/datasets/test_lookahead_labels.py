@@ -27,7 +27,7 @@ from bgdata.play.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store import job
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest

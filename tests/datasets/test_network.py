@@ -21,8 +21,8 @@ from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
 from bgdata.training.temporal_difference.learning_curve import COLUMNS
+from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 
 TINY = DATASET.smallest

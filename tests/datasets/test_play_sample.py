@@ -21,7 +21,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.datasets.test_selfplay import Changed
 from tests.rechecking import check_sample
 from tests.reference.self_play import flipped

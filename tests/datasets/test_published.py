@@ -25,7 +25,8 @@ from bgdata.store.manifest import load_manifest, recipe_key
 from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse, input_digests
+from bgdata.store.versions import input_digests
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Notes
 
 TINY = DATASET.smallest

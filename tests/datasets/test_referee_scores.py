@@ -16,7 +16,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.game.codec import format_position_ids
 from bgdata.kernel import threads
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest

@@ -29,7 +29,7 @@ from bgdata.play.rollout_decisions import Window, roll_out_decision
 from bgdata.play.splits import splits_of_games
 from bgdata.store import job
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest

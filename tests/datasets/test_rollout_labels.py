@@ -21,7 +21,7 @@ from bgdata.play.rollout import How, roll_out
 from bgdata.store import job
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest

@@ -20,7 +20,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest

@@ -31,7 +31,7 @@ from bgdata.kernel import kernel_fingerprint, threads
 from bgdata.play.corpus import Corpus, net_lucks, self_play
 from bgdata.store.executors import open_executor
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.conftest import LUCKY
 from tests.datasets.importing import Imports
 from tests.rechecking import check_sample

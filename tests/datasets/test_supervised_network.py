@@ -25,8 +25,8 @@ from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
 from bgdata.training.feed.feed import open_feed
+from bgdata.warehouse import Warehouse
 from tests.datasets.killer import Killer
 from tests.rechecking import check_sample
 

@@ -17,8 +17,8 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.kernel import threads
 from bgdata.store import job
-from bgdata.store.warehouse import Warehouse
 from bgdata.training.feed.feed import open_feed
+from bgdata.warehouse import Warehouse
 from tests.datasets.killer import Killer
 
 TINY = DATASET.smallest.with_changes({"epochs": 4})

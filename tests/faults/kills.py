@@ -32,7 +32,8 @@ from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.shards import compute_shards, ranges
 from bgdata.store.storage import sha256_file
-from bgdata.store.warehouse import CURRENT, Warehouse
+from bgdata.store.versions import CURRENT
+from bgdata.warehouse import Warehouse
 from tests.datasets.importing import Imports
 from tests.faults.campaign import Campaign
 from tests.formats import samples

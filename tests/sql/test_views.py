@@ -22,9 +22,9 @@ from bgdata.datasets.bearoff_gammon import BearoffGammon
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.store.catalog import write_catalog
-from bgdata.store.checks import SQL
 from bgdata.store.manifest import Manifest
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.scripts import SQL
+from bgdata.warehouse import Warehouse
 from tests.reference.bearoff import layouts
 
 # what the smallest network and the smallest matches with the cube are made from

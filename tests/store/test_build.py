@@ -20,7 +20,7 @@ from bgdata.store import storage
 from bgdata.store.build import COMPUTED, Plan, check_estimate, readable_bytes
 from bgdata.store.context import Build, Computed
 from bgdata.store.manifest import FILE_NAME, Manifest
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, toy_warehouse, whole_versions
 

@@ -19,15 +19,15 @@ from bgdata.cli import main
 from bgdata.errors import MissingWarehouseError, OlderTableError, StorageError
 from bgdata.store import catalog
 from bgdata.store.catalog import connect, write_catalog
-from bgdata.store.checks import SQL
 from bgdata.store.context import Computed
-from bgdata.store.dataset import Column
+from bgdata.store.declaration import Column
 from bgdata.store.diff import define_version
 from bgdata.store.locked_sql import Limits
 from bgdata.store.progress import Silence
 from bgdata.store.reading import connect_tables
+from bgdata.store.scripts import SQL
 from bgdata.store.verify import Status, verify
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.test_verify import reseal
 from tests.store.toy import Count, Squares, toy_warehouse

@@ -17,12 +17,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from bgdata.datasets.positions import DATASET as POSITIONS
 from bgdata.errors import CorruptFileError, MissingTableError, UsageError, VersionInUseError
 from bgdata.store import catalog, storage
-from bgdata.store.checks import SQL
 from bgdata.store.context import Build
 from bgdata.store.housekeeping import needed_by, remove, rubbish, sweep
+from bgdata.store.scripts import SQL
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
-from bgdata.store.warehouse import CURRENT, Warehouse
+from bgdata.store.versions import CURRENT
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares, SquareSums, toy_warehouse
 
 TEN = Count(10)

@@ -19,7 +19,7 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, toy_warehouse, whole_versions
 

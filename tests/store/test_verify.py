@@ -22,7 +22,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import Comparison, Finding, Status, verify
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
 
 TEN = Count(10)

@@ -13,10 +13,11 @@ import pyarrow as pa
 from bgdata.datasets import all_kinds
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, sampled
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from bgdata.game.position import START, Position, format_key20
 from bgdata.game.position_hash import position_hashes
 from bgdata.play.splits import SPLITS
 from bgdata.store.context import Build, Computed
-from bgdata.store.dataset import Column, FlatArray
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.store.warehouse import Warehouse
 from bgdata.training.feed.guard import open_guard
 from bgdata.training.feed.rows import LabelledRows
 from bgdata.training.feed.versions import benchmark_versions, splits_of
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Toy
 
 KEYS = "select dataset, variant, key from leakage"

@@ -33,8 +33,9 @@ from bgdata.errors import CheckFailedError, InvalidParameterError, NoRowsError, 
 from bgdata.formats.lines import Quarantined
 from bgdata.formats.unpacking import read_content
 from bgdata.store.context import Build, Computed
-from bgdata.store.dataset import Column, Estimate, FlatArray, ImportedDataset, Source, TableShape
-from bgdata.store.manifest import RawFile, unpacked_name
+from bgdata.store.dataset import Estimate, ImportedDataset
+from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.manifest import RawFile, Source, unpacked_name
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters
 

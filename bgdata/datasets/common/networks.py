@@ -11,7 +11,7 @@ from bgdata.store.parameters import VersionRef
 if TYPE_CHECKING:
     from bgdata.store.parameters import Parameters
     from bgdata.store.table import Table
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.versions import Versions
 
 
 def known_variant(place: VersionRef) -> tuple[str, Parameters]:
@@ -47,12 +47,12 @@ def default_network() -> tuple[str, Parameters]:
     return found
 
 
-def opened(place: VersionRef, table: Table | None, warehouse: Warehouse) -> Table:
+def opened(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
     """The input, or else the version that is named. Raises MissingTableError."""
     return table or warehouse.open_reference(place)
 
 
-def pinned(warehouse: Warehouse, table: Table) -> VersionRef:
+def pinned(warehouse: Versions, table: Table) -> VersionRef:
     """The version of a network, or its variant where it only comes with the package."""
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]
     return VersionRef(kind, variant, version if table.folder.is_relative_to(warehouse.root) else "")

@@ -17,7 +17,8 @@ from bgdata.datasets.common.sources import UNNAMED, source_input
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.store.context import Context
-from bgdata.store.dataset import Column, FlatArray, Input
+from bgdata.store.dataset import Input
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 if TYPE_CHECKING:

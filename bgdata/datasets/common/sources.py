@@ -12,16 +12,17 @@ from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS, chose
 from bgdata.datasets.common.games import turn_places
 from bgdata.datasets.common.imports import POSITION_ARRAYS
 from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError
-from bgdata.store.dataset import Column, Dataset, FlatArray, Input
+from bgdata.store.dataset import Dataset, Input
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Given, Parameters, VersionRef, to_json
-from bgdata.store.warehouse import VERSION
+from bgdata.store.versions import VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
     from bgdata.store.table import Table
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.versions import Versions
 
 UNNAMED = VersionRef("positions", "unnamed")
 PLACE_COLUMNS = (
@@ -94,7 +95,7 @@ def has_positions(arrays: list[str], *, turns: bool) -> bool:
     return "boards" in arrays or (turns and {"turn_boards", "first_turns"} <= set(arrays))
 
 
-def find_source(warehouse: Warehouse, source: str) -> tuple[VersionRef, Given]:
+def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
     """What `source_input` takes for the version that `kind/variant/version` names, or the current one of
     `kind/variant`: the variant and its recipe, or the version itself where a recipe would lead to another one.
 
@@ -109,7 +110,7 @@ def find_source(warehouse: Warehouse, source: str) -> tuple[VersionRef, Given]:
     return VersionRef.parse(source), recipe_of(warehouse, table)
 
 
-def variant_recipe(warehouse: Warehouse, table: Table) -> Given:
+def variant_recipe(warehouse: Versions, table: Table) -> Given:
     """What `variant_input` needs beside the name of a variant that is there. Raises MissingTableError for a version
     whose own inputs are there no more."""
     if not leads_to(warehouse, table):
@@ -121,14 +122,14 @@ def variant_recipe(warehouse: Warehouse, table: Table) -> Given:
     return recipe_of(warehouse, table)
 
 
-def leads_to(warehouse: Warehouse, table: Table) -> bool:
+def leads_to(warehouse: Versions, table: Table) -> bool:
     """Whether the parameters of a version, with what is in the warehouse now, are those of this very version."""
     kind = warehouse.kind(table.manifest.dataset)
     found = warehouse.find(kind, kind.parameters.from_manifest(table.manifest.parameters))
     return found is not None and found.folder == table.folder
 
 
-def recipe_of(warehouse: Warehouse, table: Table) -> Given:
+def recipe_of(warehouse: Versions, table: Table) -> Given:
     """The parameters of a version, none where the name of its variant says them."""
     kind = warehouse.kind(table.manifest.dataset)
     known = [kind.slug(each) for each in (*kind.defaults, kind.smallest)]

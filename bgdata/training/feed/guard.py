@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from bgdata.game.position_hash import Hashes, position_hashes
 from bgdata.kernel import kernel
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 from bgdata.training.feed.versions import open_version
 
 
-def open_guard(warehouse: Warehouse, benchmarks: Mapping[str, str]) -> Guard:
+def open_guard(warehouse: Versions, benchmarks: Mapping[str, str]) -> Guard:
     """The guard for versions of benchmarks, by `kind/variant/version` and digest.
 
     Raises MissingTableError, and UsageError where one has another digest.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
 from bgdata.play.splits import SPLITS
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 from bgdata.training.feed.guard import open_guard
 from bgdata.training.feed.order import Choice, Rows, Span, Stream, joined, shuffled
 from bgdata.training.feed.recipe import CLASSES, FeedRecipe, shared_out
@@ -39,7 +39,7 @@ class Counts(NamedTuple):
 class SharedBatches:
     """The rows of every batch of a recipe. Opening it reads every version once."""
 
-    def __init__(self, warehouse: Warehouse, recipe: FeedRecipe, from_parquet: bool) -> None:
+    def __init__(self, warehouse: Versions, recipe: FeedRecipe, from_parquet: bool) -> None:
         recipe.check()
         self.recipe = recipe
         found = {name: digest for source in recipe.sources.values() for name, digest in source["versions"].items()}

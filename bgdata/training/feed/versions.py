@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from bgdata.errors import MissingTableError, UsageError
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 
-def labelled_versions(warehouse: Warehouse, source: str) -> dict[str, str]:
+def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
     """Digests by `kind/variant/version` of a kind (the current versions of all its variants), a variant or a version.
 
     Raises UnknownKindError, UsageError for a kind without labels, and MissingTableError.
@@ -24,14 +24,14 @@ def labelled_versions(warehouse: Warehouse, source: str) -> dict[str, str]:
     return {table.name: table.manifest.digest for table in tables}
 
 
-def benchmark_versions(warehouse: Warehouse) -> dict[str, str]:
+def benchmark_versions(warehouse: Versions) -> dict[str, str]:
     """Digests by `kind/variant/version` of the current versions that players are scored on."""
     kinds = [kind.name for kind in warehouse.kinds.values() if kind.is_benchmark]
     tables = [warehouse.open(kind, variant) for kind in kinds for variant in warehouse.variants(kind)]
     return {table.name: table.manifest.digest for table in tables}
 
 
-def open_version(warehouse: Warehouse, version: str, digest: str) -> Table:
+def open_version(warehouse: Versions, version: str, digest: str) -> Table:
     """The version `kind/variant/version`. Raises MissingTableError, and UsageError where it has another digest."""
     table = warehouse.open_reference(version)
     if table.manifest.digest != digest:
@@ -39,7 +39,7 @@ def open_version(warehouse: Warehouse, version: str, digest: str) -> Table:
     return table
 
 
-def splits_of(warehouse: Warehouse, table: Table) -> NDArray[np.uint8] | None:
+def splits_of(warehouse: Versions, table: Table) -> NDArray[np.uint8] | None:
     """uint8[rows]: places in `play.splits.SPLITS`, as the version says, or the positions that it labels; None where
     neither does.
 

@@ -21,7 +21,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 TINY = DATASET.smallest
 

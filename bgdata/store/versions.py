@@ -15,7 +15,6 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,14 +34,11 @@ from bgdata.store.manifest import RawFile, recipe_key
 from bgdata.store.names import VERSION as VERSION_NAME
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.progress import Progress, Silence
 from bgdata.store.storage import open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    import duckdb
+    pass
 
 VERSION = VERSION_NAME  # other folders, such as copies made by hand, are none
 CATALOG = "catalog.duckdb"
@@ -52,7 +48,7 @@ STAGING = ".staging"
 CURRENT = "current"  # in a variant's folder: the name of a version
 
 
-class Warehouse:
+class Versions:
     """The versions below one folder, of the dataset kinds that it is given."""
 
     def __init__(self, root: str | os.PathLike[str], kinds: Mapping[str, Dataset[Any]]) -> None:
@@ -60,7 +56,7 @@ class Warehouse:
         self.kinds = kinds
 
     def __repr__(self) -> str:
-        return f"Warehouse({str(self.root)!r})"
+        return f"{type(self).__name__}({str(self.root)!r})"
 
     @property
     def catalog(self) -> Path:
@@ -92,14 +88,6 @@ class Warehouse:
             return place != str(self.root.resolve()) and not Path(place).samefile(self.root)
         except (OSError, ValueError):
             return True
-
-    def mend_catalog(self) -> None:
-        """Write catalog.duckdb anew where the warehouse was moved or copied; nothing where that cannot be written."""
-        if self.is_moved():
-            from bgdata.store.catalog import write_catalog
-
-            with suppress(BgdataError):
-                write_catalog(self)
 
     def kind(self, name: str) -> Dataset[Any]:
         """The declaration of a dataset kind. Raises UnknownKindError."""
@@ -257,46 +245,6 @@ class Warehouse:
                 raise MissingTableError(f"expected {name} in {self.root}, which {table.name} was computed from")
             found[role] = candidates[0]
         return found
-
-    def build(
-        self,
-        kind: str,
-        parameters: Parameters,
-        *,
-        files: Iterable[Path] = (),
-        progress: Progress | None = None,
-        strict: bool = False,
-        force: bool = False,
-        executor: Executor | None = None,
-        inputs: Mapping[str, Table] | None = None,
-    ) -> Table:
-        """The version with this recipe, built first where it is missing or damaged, its inputs too; it is the current
-        one of its variant from then on.
-
-        `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
-        `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
-        builds even when it is there; `executor` computes the shards of kinds that have them, this process if there is
-        none: see executors.open_executor. Raises InvalidParameterError, UsageError, TooLargeError, StorageError or
-        CheckFailedError; whatever happens, published versions stay whole.
-        """
-        from bgdata.store.build import build
-
-        declared, paths = self.kind(kind), tuple(files)
-        if declared.takes_files and not paths and not force:
-            found = self.find(declared, parameters)  # imported before, and now the input of something else
-            if found is not None:
-                return found
-        return build(
-            self, declared, parameters, progress or Silence(), files=paths, strict=strict, force=force,
-            executor=executor, inputs=inputs,
-        )  # fmt: skip
-
-    def connect(self, *, allow_files: bool = False) -> duckdb.DuckDBPyConnection:
-        """A DuckDB connection to the catalog, in memory, which opens the tables of the warehouse and, unless
-        `allow_files`, no other files. Raises MissingWarehouseError."""
-        from bgdata.store.catalog import connect
-
-        return connect(self, allow_files=allow_files)
 
 
 def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:
