@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import CorruptFileError, StorageError
-from bgdata.kernel import kernel_cache, kernel_fingerprint, thread_count
+from bgdata.kernel import thread_count
+from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
 from bgdata.play.rollout import Rolled, Values
 from bgdata.play.rollout_kernels import BLOCK
 from bgdata.process import keeping
