@@ -16,7 +16,7 @@ from bgdata.equity.cube import CubeDecision, CubeRules, Method, Unit, describe_m
 from bgdata.equity.curves import NEVER, Points
 from bgdata.equity.doubling import Action
 from bgdata.errors import UsageError
-from bgdata.evaluation.lookahead_player import Evaluation, MappedPlayer
+from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
 from bgdata.game.board_text import format_board_text
 from bgdata.game.identifiers import closest_format, parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
@@ -34,7 +34,7 @@ _WORDS = {
 }
 
 
-def print_cube(player: MappedPlayer, warehouse: Warehouse, text: str, options: Mapping[str, Any], form: str) -> None:
+def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options: Mapping[str, Any], form: str) -> None:
     """Print a cube decision. Raises InvalidPositionError, and UsageError or InvalidScoreError for options that do not
     fit together or the identifier."""
     position, match = parse_identifier(text)

@@ -10,7 +10,7 @@ from bgdata.equity.cube import CubeDecision, CubeRules, Method
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import BgdataError
 from bgdata.evaluation.cube_tables import MatchBearoff
-from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.match import Cube, MatchScore, Stakes
 from bgdata.game.position import Position
 from bgdata.store.table import Table
@@ -20,10 +20,10 @@ SIZE = MatchBearoffParameters()  # 6 points and 6 checkers, which takes half a s
 
 
 def decide(
-    player: MappedPlayer, warehouse: Warehouse, position: Position, stakes: Stakes, rules: CubeRules
+    player: LookaheadPlayer, warehouse: Warehouse, position: Position, stakes: Stakes, rules: CubeRules
 ) -> CubeDecision:
     """What the player decides, who is given an exact table of the match score where it has none that covers the
-    position and a small one does. Raises as `MappedPlayer.decide_cube`."""
+    position and a small one does. Raises as `LookaheadPlayer.decide_cube`."""
     decision = player.decide_cube(position, stakes, rules)
     if decision.method == Method.EXACT or rules.by_model or rules.met is None or not is_small(position):
         return decision

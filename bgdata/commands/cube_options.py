@@ -8,8 +8,8 @@ from typing import Any
 from bgdata.commands.met import open_met
 from bgdata.commands.options import parse_away
 from bgdata.equity.cube import CubeRules
+from bgdata.equity.cube_life_index import DEFAULT_INDEX
 from bgdata.equity.doubling import Strategy, janowski, jump
-from bgdata.equity.janowski import DEFAULT_INDEX
 from bgdata.equity.jump import DEFAULT_VOLATILITY
 from bgdata.errors import UsageError
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes

@@ -9,7 +9,7 @@ import click
 from bgdata.commands.rows import write_rows
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.evaluator import Source
-from bgdata.evaluation.lookahead_player import Evaluation, MappedPlayer, RankedPlay
+from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, RankedPlay
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier
@@ -26,7 +26,7 @@ _SOURCES = {
 }
 
 
-def print_evaluation(player: MappedPlayer, text: str, form: str) -> None:
+def print_evaluation(player: LookaheadPlayer, text: str, form: str) -> None:
     """Print a position's chances, equity, and who says so. Raises InvalidPositionError."""
     position, match = parse_identifier(text)
     evaluation = player.evaluate(position)
@@ -62,7 +62,7 @@ def describe_source(evaluation: Evaluation) -> str:
     return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def print_hint(player: MappedPlayer, text: str, roll_text: str | None, count: int, form: str) -> None:
+def print_hint(player: LookaheadPlayer, text: str, roll_text: str | None, count: int, form: str) -> None:
     """Print the best plays of a roll. Raises InvalidPositionError, InvalidRollError, or UsageError without a roll."""
     position, match = parse_identifier(text)
     check_in_progress(position)

@@ -54,7 +54,7 @@ def draw_sums(axes: Axes, games: Sequence[Analysed]) -> None:
     turns = np.arange(1, len(luck) + 1)
     axes.plot(turns, luck, color=TEAL, label="net luck")
     axes.plot(turns, skill, color=RED, label="net skill of the plays")
-    hedged = np.cumsum([each.totals.hedged for each in games])
+    hedged = np.cumsum([each.totals.luck_adjusted for each in games])
     axes.plot(ends, hedged, color=GREY, marker="o", markersize=4, linestyle="", label="hedged results")
     axes.legend(frameon=False, fontsize=9)
     axes.set_xlabel("rolls")

@@ -27,7 +27,7 @@ from bgdata.game.identifiers import parse_identifier
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.play.rollout import How, Limits, RolloutResult, Values, result_of, roll_out
+from bgdata.play.rollout import Limits, RolloutResult, RolloutSettings, Values, result_of, roll_out
 from bgdata.play.rollout_decisions import Decision, Window, own_blocks, roll_out_decision
 from bgdata.warehouse import Warehouse
 
@@ -38,11 +38,11 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
     position, match = parse_identifier(text)
     check_in_progress(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
-    how = How(options["stop"], options["truncate"], not options["no_luck"])
+    how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"])
     limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)
     stakes = match.stakes if match else None
     window = Window(options["within"], min(2, options["plays"]), options["plays"])
-    board, seed, brain = np.array(position.board, np.int8), options["seed"], player.brain
+    board, seed, brain = np.array(position.board, np.int8), options["seed"], player.chooser
     most, until = limits.most_trials or limits.trials, limits.until
     asked = (roll.high, roll.low, window) if roll else ()
     with kept_rollout(player.label, player.version, position.board, seed, how, asked) as kept:

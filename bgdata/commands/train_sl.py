@@ -122,8 +122,8 @@ def chosen_parameters(
     UnknownPlayerError."""
     from bgdata.evaluation.networks.mapped import open_networks
     from bgdata.evaluation.networks.named import find_network
-    from bgdata.training.feed.versions import benchmark_versions
-    from bgdata.training.supervised.start import feature_names
+    from bgdata.training.feed.rows import benchmark_versions
+    from bgdata.training.networks import feature_names
 
     if (SHIPPED / name).is_dir() or name in warehouse.variants(NETWORK.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {shown(name)}")
@@ -151,7 +151,7 @@ def found_platform(trainer: str, device: str) -> str:
 
 def pinned_labels(warehouse: Warehouse, text: str) -> WeightedLabels:
     """The versions that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for, and their weight."""
-    from bgdata.training.feed.versions import labelled_versions
+    from bgdata.training.feed.rows import labelled_versions
 
     place, _, weight = text.partition(":")
     try:

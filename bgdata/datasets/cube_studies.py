@@ -228,7 +228,7 @@ def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
         parameters.seed,
         first,
         is_paired=arm.is_paired,
-        is_hedged=parameters.with_luck,
+        with_luck=parameters.with_luck,
     )
     by_measure = match_values(found) if arm.length else game_values(found, is_paired=arm.is_paired)
     values = np.stack([by_measure[measure] for measure in measures_of(parameters, arm)], axis=1)

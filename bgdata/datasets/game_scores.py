@@ -21,7 +21,7 @@ from bgdata.store.versions import Versions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.evaluation.player import Player
     from bgdata.play.games import Games
     from bgdata.store.arrays import Array
@@ -173,13 +173,15 @@ class GameScores(Dataset[GameParameters]):
         return sampled(min(count, parameters.games), parameters.games, "games")
 
 
-def played(players: tuple[Player, Player], judge: Brain | None, count: int, seed: int, first: int) -> dict[str, Array]:
+def played(
+    players: tuple[Player, Player], judge: Chooser | None, count: int, seed: int, first: int
+) -> dict[str, Array]:
     """The arrays of games first, first + 1, ..., in the order in which they are declared."""
     from bgdata.play.games import play_games
-    from bgdata.play.luck.judged_games import play_judged_games
+    from bgdata.play.luck.games import play_games_with_luck
 
     if judge:
-        games, lucks = play_judged_games(*players, judge, count, seed, first)
+        games, lucks = play_games_with_luck(*players, judge, count, seed, first)
     else:
         games, lucks = play_games(*players, count, seed, first), np.full(count, np.nan)
     return {"outcomes": games.outcomes, "turns": games.turns, "lucks": lucks}
@@ -190,13 +192,13 @@ def described(outcome: float, turns: float, luck: float) -> str:
     return f"{outcome} points in {turns} turns" + ("" if np.isnan(luck) else f" with luck of {float(luck)!r}")
 
 
-def open_judge(inputs: Mapping[str, Table]) -> Brain | None:
+def open_judge(inputs: Mapping[str, Table]) -> Chooser | None:
     """The network among the inputs, with its tables, who says what luck is; None where it is not measured."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.evaluation.networks.player import MappedNetwork
 
     tables = dict(inputs)
-    return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).brain if tables else None
+    return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).chooser if tables else None
 
 
 def open_players(parameters: GameParameters, warehouse: Versions | None) -> tuple[Player, Player]:

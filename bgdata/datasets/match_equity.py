@@ -25,7 +25,7 @@ from bgdata.datasets.common.match_equity import (
     table_batches,
 )
 from bgdata.datasets.common.rollouts import NetworkChoice, open_roller
-from bgdata.equity.cube_life import check_cube_life_index
+from bgdata.equity.cube_life_index import check_cube_life_index
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.met_induction import OpeningStates, check_gammon_rate, induced_table, post_crawford_row, slopes
 from bgdata.equity.stored_met import met_names, met_of_arrays
@@ -230,10 +230,10 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
 
 def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:
     """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
-    from bgdata.evaluation.lookahead_player import MappedPlayer
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.play.opening_states import first_doubles
 
-    player = MappedPlayer(open_roller(context), context.parameters.ply)
+    player = LookaheadPlayer(open_roller(context), context.parameters.ply)
     return dict(zip(STATES, first_doubles(player), strict=True))
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bgdata.evaluation.bearoff_kernels import BearoffArrays
     from bgdata.store.arrays import Array
     from bgdata.store.table import Table
-    from bgdata.training.temporal_difference.learning import FloatNetworks
+    from bgdata.training.networks import FloatNetworks
     from bgdata.training.temporal_difference.run import Trainer
 
 POINTS = 6  # of the bearoff tables that teach and test
@@ -151,7 +151,7 @@ class Network(Dataset[NetworkParameters]):
 
     def compute(self, build: Build[NetworkParameters]) -> None:
         from bgdata.bearoff.tables import TwoSidedTable
-        from bgdata.training.temporal_difference.learning import rounded_networks
+        from bgdata.training.networks import rounded_networks
         from bgdata.training.temporal_difference.learning_curve import COLUMNS, Tally, bearoff_sample, curve_row
         from bgdata.training.temporal_difference.run import Trainer
 
@@ -225,16 +225,16 @@ def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
     """The networks that learning goes on from. Raises MissingTableError, CorruptFileError, and InvalidParameterError
     for those of other inputs, or with more hidden units."""
     from bgdata.evaluation.networks.mapped import open_networks
-    from bgdata.training.supervised.start import encoders_of, started_networks
+    from bgdata.training.networks import input_sets_of, started_networks
 
     parameters = build.parameters
     assert parameters.start
     networks = open_networks(opened(parameters.start, build.inputs.get("start"), build.warehouse))
-    if encoders_of(networks) != parameters.encoders():
-        labels = ", ".join(encoder.label for encoder in encoders_of(networks))
+    if input_sets_of(networks) != parameters.input_sets():
+        labels = ", ".join(encoder.label for encoder in input_sets_of(networks))
         raise InvalidParameterError(
             f"expected a recipe with the inputs {labels} (race, crashed, contact) of {parameters.start}, got "
-            f"{', '.join(encoder.label for encoder in parameters.encoders())}"
+            f"{', '.join(encoder.label for encoder in parameters.input_sets())}"
         )
     return started_networks(networks, parameters.layers(), parameters.seed)
 

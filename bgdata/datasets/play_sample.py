@@ -23,7 +23,7 @@ from bgdata.store.parameters import Parameters, number_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.rollout_decisions import Window
     from bgdata.store.arrays import Array
 
@@ -132,7 +132,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         from bgdata.play.splits import splits_of_games
 
         parameters, job = build.parameters, build.job
-        corpus, brain = build.inputs["games"], open_roller(build).brain
+        corpus, brain = build.inputs["games"], open_roller(build).chooser
         boards, dice = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("dice"))
         classes = np.asarray(corpus.array("turn_classes"))
         rows = chosen_rows(boards, classes, parameters.most)
@@ -183,7 +183,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
     def check_sample(self, recheck: Recheck[PlaySampleParameters]) -> str:
         """Rank the plays of some turns again."""
         table = recheck.table
-        corpus, brain = recheck.inputs["games"], open_roller(recheck).brain
+        corpus, brain = recheck.inputs["games"], open_roller(recheck).chooser
         first_turns = np.asarray(corpus.array("first_turns"))
         begins = np.flatnonzero(np.asarray(table.array("ranks")) == 1)
         ends = np.append(begins[1:], len(table.array("ranks")))
@@ -200,7 +200,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         return sampled(len(chosen), len(begins), "turns")
 
 
-def plays_of(brain: Brain, boards: Array, dice: Array, window: Window) -> Rows:
+def plays_of(brain: Chooser, boards: Array, dice: Array, window: Window) -> Rows:
     """The best plays of int8[n, 26] boards with int8[n, 2] dice, as a network sees them at a glance."""
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays

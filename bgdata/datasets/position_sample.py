@@ -159,7 +159,7 @@ def chosen_rows(boards: Array, classes: Array, most: int) -> Array:
     Of more positions those with the lowest hash are taken: a larger corpus keeps what is chosen from a smaller one,
     or finds lower ones.
     """
-    _, first = np.unique(position_hashes(boards), return_index=True)
+    _, first = np.unique(board_hashes(boards), return_index=True)
     found = file_classes(classes[first])
     chosen = [np.zeros(0, np.int64)]
     for number in np.unique(found):
@@ -168,10 +168,10 @@ def chosen_rows(boards: Array, classes: Array, most: int) -> Array:
     return np.sort(np.concatenate(chosen))
 
 
-def position_hashes(boards: Array) -> Array:
+def board_hashes(boards: Array) -> Array:
     """uint64[n]: hashes of int8[n, 26] boards that look random. Of a million positions two have the same with a chance
     of 1 in 40 million; then one of them is not chosen."""
-    from bgdata.play.splits import mixed
+    from bgdata.game.random import mixed
 
     padded = np.zeros((len(boards), 32), np.int8)
     padded[:, : boards.shape[1]] = boards

@@ -39,7 +39,7 @@ from bgdata.store.published import published_versions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.rollout_decisions import Window
     from bgdata.store.arrays import Array
     from bgdata.store.table import Table
@@ -160,7 +160,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
         from bgdata.game.board_kernels import position_classes
 
         parameters, inputs, job = build.parameters, build.inputs, build.job
-        brain = open_roller(build).brain
+        brain = open_roller(build).chooser
         sample = sample_of(parameters, inputs["games"], brain)
         n, most = parameters.decisions, parameters.most_plays
         state: dict[str, Array] = {name: np.zeros((n, most), dtype) for name, dtype in PLAY_DTYPES.items()}
@@ -215,7 +215,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
         arrays = table.arrays()
         chosen = recheck.generator.permutation(len(arrays["decisions_seeds"]))[: min(recheck.rows, CANDIDATES)].tolist()
         check_turns(table, recheck.inputs["games"], chosen)
-        brain = open_roller(recheck).brain
+        brain = open_roller(recheck).chooser
         first, counts = arrays["decisions_first_plays"], arrays["decisions_n_plays"]
         row = min(chosen, key=lambda row: arrays["plays_trials"][first[row]] * counts[row])
         sample = Turns(*(np.asarray(arrays[f"decisions_{name}"]) for name in Turns._fields))
@@ -231,7 +231,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
         )
 
 
-def sample_of(parameters: DecisionParameters, corpus: Table, brain: Brain) -> Turns:
+def sample_of(parameters: DecisionParameters, corpus: Table, brain: Chooser) -> Turns:
     """The decisions. Raises InvalidParameterError for a corpus that has too few."""
     from bgdata.game.classes import PositionClass
 
@@ -245,7 +245,7 @@ def sample_of(parameters: DecisionParameters, corpus: Table, brain: Brain) -> Tu
     return found
 
 
-def rolled_out(parameters: DecisionParameters, brain: Brain, sample: Turns, row: int) -> tuple[dict[str, Array], int]:
+def rolled_out(parameters: DecisionParameters, brain: Chooser, sample: Turns, row: int) -> tuple[dict[str, Array], int]:
     """(what arrays hold of the plays of a decision, the number of its legal plays); depends on this decision alone."""
     from bgdata.datasets.bgsage_rollouts import flipped_chances
     from bgdata.play.rollout_decisions import roll_out_decision

@@ -96,7 +96,7 @@ class RolloutLabels(Dataset[LabelParameters]):
 
         parameters, inputs, job = build.parameters, build.inputs, build.job
         boards = np.ascontiguousarray(inputs["source"].array("boards"))
-        brain = open_roller(build).brain
+        brain = open_roller(build).chooser
         n = len(boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
@@ -157,7 +157,7 @@ class RolloutLabels(Dataset[LabelParameters]):
     def check_sample(self, recheck: Recheck[LabelParameters]) -> str:
         """Roll some positions out again."""
         table = recheck.table
-        brain = open_roller(recheck).brain
+        brain = open_roller(recheck).chooser
         boards = np.ascontiguousarray(recheck.inputs["source"].array("boards"))
         for row in recheck.generator.permutation(len(boards))[: min(recheck.rows, SAMPLE_ROWS)].tolist():
             for name, values in rolled_out(recheck.parameters, brain, boards, row, 1).items():

@@ -27,7 +27,7 @@ from bgdata.store.versions import VERSION, Versions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.corpus import Corpus
     from bgdata.store.arrays import Array
 
@@ -241,7 +241,7 @@ def tables_of(name: str, warehouse: Versions) -> dict[str, Table]:
     return {role: table for role, table in found.items() if table is not None}
 
 
-def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
+def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
     """(label, version, brain) of a player. Raises CorruptFileError."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.evaluation.networks.player import MappedNetwork
@@ -250,10 +250,10 @@ def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
 
     if name in PLAIN_PLAYERS:
         player = PubEval() if name == "pubeval" else RandomPlayer()
-        return player.label, player.version, player.brain
+        return player.label, player.version, player.chooser
     tables = {role: Table(Path(folders[role])) for role in ("network", *TABLES) if role in folders}
     network = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
-    return network.label, network.version, network.brain
+    return network.label, network.version, network.chooser
 
 
 def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
@@ -272,7 +272,7 @@ def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     name, luck = str(settings["player"]), bool(settings["luck"])
     *_, brain = opened(name, folders)
     judge = opened("network", folders)[-1] if luck and name in PLAIN_PLAYERS else brain
-    found: Corpus = self_play(brain, end - begin, int(settings["seed"]), begin, with_luck=luck, judge=judge)
+    found: Corpus = self_play(brain, end - begin, int(settings["seed"]), begin, with_luck=luck, estimator=judge)
     return {
         "outcomes": found.outcomes,
         "begins": found.begins,

@@ -181,7 +181,7 @@ def corpus_of(parameters: LabelParameters) -> SelfPlayParameters:
 def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
     """Every declared array for the turns of ascending games. Raises CorruptFileError."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.play.luck.labels import hedged_equities
+    from bgdata.play.luck.labels import luck_adjusted_equities
     from bgdata.play.rescoring import GameOutcomes, truth_labels
     from bgdata.play.splits import splits_of_games
 
@@ -200,13 +200,13 @@ def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Ar
     return {
         "boards": boards,
         "classes": np.asarray(corpus.array("turn_classes")[rows]),
-        "chances": labels.truths,
+        "chances": labels.rescored,
         "games": numbers.astype(np.int32),
         "turns": turns.astype(np.int32),
         "outcomes": points_of(labels.outcomes),
         "sources": np.where(is_solved, sources_of(bearoff, boards, labels.solved), 0).astype(np.uint8),
         "turns_later": np.where(is_solved, labels.solved - np.arange(len(rows)), -1).astype(np.int32),
-        "hedged_equities": hedged_equities(labels, offsets, np.asarray(corpus.array("lucks")[rows])),
+        "hedged_equities": luck_adjusted_equities(labels, offsets, np.asarray(corpus.array("lucks")[rows])),
         "splits": splits_of_games(parameters.seed, numbers),
     }
 

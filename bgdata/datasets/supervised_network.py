@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bgdata.evaluation.networks.inference import Networks
     from bgdata.store.arrays import Array
-    from bgdata.training.supervised.run import Teacher
+    from bgdata.training.supervised.run import SupervisedRun
 
 CLASSES = ("race", "crashed", "contact")
 
@@ -161,7 +161,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
 
     def compute(self, build: Build[SupervisedParameters]) -> None:
         from bgdata.evaluation.networks.mapped import open_networks
-        from bgdata.training.temporal_difference.learning import rounded_networks
+        from bgdata.training.networks import rounded_networks
         from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
 
         parameters, inputs, job = build.parameters, build.inputs, build.job
@@ -236,13 +236,13 @@ def label_role(place: VersionRef) -> str:
     return f"labels_{str(place).replace('/', '_')}"
 
 
-def open_teacher(build: Build[SupervisedParameters], start: Networks) -> Teacher:
+def open_teacher(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
     """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and the rest
     as opening a feed does."""
     from bgdata.training.feed.feed import Feed
     from bgdata.training.feed.recipe import FeedRecipe
-    from bgdata.training.supervised.run import LESSON_ROWS, Teacher
-    from bgdata.training.supervised.start import check_features, started_networks
+    from bgdata.training.networks import check_features, started_networks
+    from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
 
     parameters, warehouse = build.parameters, build.warehouse
     check_features(start, " ".join(parameters.features))
@@ -255,11 +255,11 @@ def open_teacher(build: Build[SupervisedParameters], start: Networks) -> Teacher
         }
     guard = {str(place): warehouse.open_reference(place).manifest.digest for place in parameters.guard}
     feeds = [
-        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, LESSON_ROWS, "", {}, guard or None))
+        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, FEED_BATCH_ROWS, "", {}, guard or None))
         for split in ("train", "validation")
     ]
     networks = started_networks(start, parameters.layers(), parameters.seed)
-    return Teacher(parameters, networks, *feeds)
+    return SupervisedRun(parameters, networks, *feeds)
 
 
 def order_of_names() -> list[int]:

@@ -17,7 +17,7 @@ from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.cube_studies import DATASET, StudyParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.choices import Brain
+from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulRules, cubeful_results, cubeful_self_play
@@ -53,12 +53,12 @@ def rows_of(root: Path, parameters: StudyParameters) -> dict[Key, dict[str, Any]
     return {(row["match_length"], row["setting"], row["measure"]): row for row in rows}
 
 
-def brain_of(root: Path) -> Brain:
+def brain_of(root: Path) -> Chooser:
     found = bgdata.open_warehouse(root).find_inputs(DATASET, INDEX)
     assert found
     return MappedNetwork(
         found["network"], BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
-    ).brain
+    ).chooser
 
 
 def check(row: dict[str, Any], observations: list[float], games: int) -> None:
@@ -126,7 +126,7 @@ def test_matches(root: Path) -> None:
 def test_luck_is_subtracted(root: Path) -> None:
     """Beside the same results without: of both seats, in steps of 1/10,000 point."""
     brain, rows = brain_of(root), rows_of(root, HEDGED)
-    found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, is_hedged=True)
+    found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
     winners, points = found.column("winner"), found.column("points")
     hedged = []
     for game in range(4):

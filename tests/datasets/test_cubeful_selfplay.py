@@ -57,7 +57,7 @@ def games_of(root: Path, parameters: CubefulParameters) -> tuple[CubefulCorpus, 
     player = MappedNetwork(found["network"], tables)
     rules = CubefulRules(parameters.length, bool(parameters.jacoby), published_met() if parameters.length else None)
     sides = sides_of(parameters.cube)
-    return cubeful_self_play(player.brain, sides, rules, parameters.games, parameters.seed), (
+    return cubeful_self_play(player.chooser, sides, rules, parameters.games, parameters.seed), (
         f"{player.label} {player.version} cube "
     )
 

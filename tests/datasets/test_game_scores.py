@@ -25,7 +25,7 @@ from bgdata.evaluation.player import RandomPlayer, open_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
-from bgdata.play.luck.judged_games import play_judged_games
+from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.series import pair_error, result_of
 from bgdata.store.context import Computed
 from bgdata.store.table import Table
@@ -111,7 +111,7 @@ def test_luck_is_that_of_the_judge(judged: Path) -> None:
     table = warehouse.open(DATASET.name, "pubeval-0ply-against-random-0ply-4-seed-2-luck")
     judge = open_player("network", 0, warehouse)
     assert isinstance(judge, KernelPlayer)
-    games, lucks = play_judged_games(PubEval(), RandomPlayer(), judge.brain, 4, 2)
+    games, lucks = play_games_with_luck(PubEval(), RandomPlayer(), judge.chooser, 4, 2)
     assert table.array("lucks").tolist() == lucks.tolist()
     assert set(table.manifest.inputs) == {"network", "two_sided", "one_sided", "gammon"}
     with warehouse.connect() as connection:

@@ -14,7 +14,7 @@ from bgdata.datasets import network
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.network import DATASET, NetworkParameters
-from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, InvalidParameterError, UnknownEncoderError
+from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, InvalidParameterError, UnknownInputSetError
 from bgdata.evaluation.networks.inference import FIRST_SUM, Networks
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.kernel import read_only, threads
@@ -200,7 +200,7 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
     ("change", "error", "message"),
     [
         # of the recipe, see tests/training/test_recipe.py
-        ({"inputs": "none"}, UnknownEncoderError, "expected inputs among .*, got none"),
+        ({"inputs": "none"}, UnknownInputSetError, "expected inputs among .*, got none"),
         ({"hidden": "0"}, InvalidParameterError, "expected units such as 120 or 120-60, .*, got '0'"),
         ({"games": 0}, InvalidParameterError, "expected games of at least 1, got 0"),
         ({"round_games": 0}, InvalidParameterError, "expected round_games of at least 1, got 0"),

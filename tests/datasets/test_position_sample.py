@@ -12,7 +12,7 @@ import pytest
 
 import bgdata
 from bgdata.commands.export_text import write_text
-from bgdata.datasets.position_sample import DATASET, SampleParameters, chosen_rows, position_hashes
+from bgdata.datasets.position_sample import DATASET, SampleParameters, board_hashes, chosen_rows
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position import Position
@@ -59,7 +59,7 @@ def test_each_position_once_and_first() -> None:
     seen: dict[tuple[int, ...], int] = {}
     for row, board in enumerate(GAMES.boards.tolist()):
         seen.setdefault(tuple(board), row)
-    hashes = dict(zip(seen, position_hashes(np.array(list(seen), np.int8)).tolist(), strict=True))
+    hashes = dict(zip(seen, board_hashes(np.array(list(seen), np.int8)).tolist(), strict=True))
     assert len(set(hashes.values())) == len(seen)
     for most in (1, 25, 10**6):
         expected: list[int] = []
@@ -72,7 +72,7 @@ def test_each_position_once_and_first() -> None:
 
 def test_hashes_are_spread() -> None:
     distinct = np.unique(GAMES.boards, axis=0)
-    tops = position_hashes(distinct) >> np.uint64(62)
+    tops = board_hashes(distinct) >> np.uint64(62)
     assert np.bincount(tops.astype(np.int64), minlength=4) == pytest.approx(len(distinct) / 4, rel=0.15)
 
 

@@ -91,7 +91,7 @@ def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: s
 def test_wrong_players(memory_path: Path) -> None:
     warehouse = bgdata.open_warehouse(memory_path)
     with pytest.raises(
-        UsageError, match=r"^expected a network to play without tables, got pubeval, who plays as he is$"
+        UsageError, match=r"^expected a network to play without tables, got pubeval, which plays as it is$"
     ):
         warehouse.build(DATASET.name, replace(SMALL, tables=False))
     with pytest.raises(MissingTableError, match=r"no network/x in .*; try: bgdata train td x"):

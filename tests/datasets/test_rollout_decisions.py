@@ -18,13 +18,13 @@ from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.datasets.rollout_decisions import DATASET, DecisionParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.evaluation.choices import Brain
+from bgdata.evaluation.choices import Chooser
 from bgdata.formats.gnubg_benchmark import read_gnubg_benchmark
 from bgdata.game.codec import flip_boards
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
-from bgdata.play.rollout import How, Limits
+from bgdata.play.rollout import Limits, RolloutSettings
 from bgdata.play.rollout_decisions import Window, roll_out_decision
 from bgdata.play.splits import splits_of_games
 from bgdata.store import job
@@ -46,8 +46,8 @@ def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
     return found
 
 
-def brain_of(warehouse: Warehouse) -> Brain:
-    return open_roller(SMALL, inputs_of(warehouse), warehouse).brain
+def brain_of(warehouse: Warehouse) -> Chooser:
+    return open_roller(SMALL, inputs_of(warehouse), warehouse).chooser
 
 
 def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
@@ -71,7 +71,7 @@ def test_plays_are_rollouts(small_root: Path) -> None:
     """As anyone can roll them out again, from the board, the roll and the seed."""
     warehouse = bgdata.open_warehouse(small_root)
     brain, arrays = brain_of(warehouse), small_table(small_root).arrays()
-    how, window, limits = How("exact", 2), Window(0.16, 2, 4), Limits(72, 0.02, 144)
+    how, window, limits = RolloutSettings("exact", 2), Window(0.16, 2, 4), Limits(72, 0.02, 144)
     with warehouse.connect() as connection:
         for row in range(3):
             board, roll = arrays["decisions_boards"][row], arrays["decisions_dice"][row]
@@ -113,7 +113,9 @@ def test_something_is_at_stake(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     arrays, brain = small_table(small_root).arrays(), brain_of(warehouse)
     for board, roll in zip(arrays["decisions_boards"], arrays["decisions_dice"].tolist(), strict=True):
-        decision = roll_out_decision(board, tuple(roll), brain, 0, How("exact", 1), Window(3, 1, 1000), Limits(72))
+        decision = roll_out_decision(
+            board, tuple(roll), brain, 0, RolloutSettings("exact", 1), Window(3, 1, 1000), Limits(72)
+        )
         losses = decision.static_losses
         assert ((losses >= 0.001) & (losses <= 0.16)).any()
 

@@ -17,7 +17,7 @@ from bgdata.datasets.rollout_labels import DATASET, LabelParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.kernel import threads
-from bgdata.play.rollout import How, roll_out
+from bgdata.play.rollout import RolloutSettings, roll_out
 from bgdata.store import job
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
@@ -39,9 +39,9 @@ def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
 
 def test_rows_are_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    brain = open_roller(SMALL, inputs_of(warehouse), warehouse).brain
+    brain = open_roller(SMALL, inputs_of(warehouse), warehouse).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
-    result = roll_out(boards, brain, 72, 0, How("exact", 2), until=0.02, most_trials=144)
+    result = roll_out(boards, brain, 72, 0, RolloutSettings("exact", 2), until=0.02, most_trials=144)
     with warehouse.connect() as connection:
         found = connection.sql("select * exclude (variant, board) from rollout_labels").fetchall()
         ids = connection.sql("select position_id, class from positions order by line").fetchall()

@@ -71,7 +71,7 @@ def lucky(network_root: Path) -> tuple[Table, Corpus]:
     assert found
     tables = BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
     player = MappedNetwork(found["network"], tables)
-    return warehouse.build(DATASET.name, LUCKY), self_play(player.brain, LUCKY.games, LUCKY.seed, with_luck=True)
+    return warehouse.build(DATASET.name, LUCKY), self_play(player.chooser, LUCKY.games, LUCKY.seed, with_luck=True)
 
 
 def check_rows(table: Table, corpus: Corpus, name: str) -> None:
@@ -110,7 +110,7 @@ def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> N
 def test_rows_of_pubeval(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.folder.parent.name == "pubeval-20-seed-3"
-    check_rows(table, self_play(PubEval().brain, 20, 3), "pubeval 2")
+    check_rows(table, self_play(PubEval().chooser, 20, 3), "pubeval 2")
 
 
 def test_rows_with_luck(lucky: tuple[Table, Corpus]) -> None:
@@ -139,8 +139,8 @@ def test_luck_of_players_without_networks(
     found = warehouse.find_inputs(DATASET, parameters)
     assert found
     judge = MappedNetwork(found["network"], BearoffEvaluator(*(found[role] for role in selfplay.TABLES)))
-    brain = PubEval().brain if name == "pubeval" else RandomPlayer().brain
-    corpus = self_play(brain, 3, 4, with_luck=True, judge=judge.brain)
+    brain = PubEval().chooser if name == "pubeval" else RandomPlayer().chooser
+    corpus = self_play(brain, 3, 4, with_luck=True, estimator=judge.chooser)
     check_rows(table, corpus, f"{name} {player.version}")
     assert not np.isnan(corpus.lucks).any()
     check_sample(DATASET, table, found, 3, np.random.default_rng(0))
@@ -149,7 +149,7 @@ def test_luck_of_players_without_networks(
 def test_rows_in_several_groups(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(DATASET), "row_group_rows", 7)
     table = bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, games=9))
-    check_rows(table, self_play(PubEval().brain, 9, 3), "pubeval 2")
+    check_rows(table, self_play(PubEval().chooser, 9, 3), "pubeval 2")
 
 
 def test_summary(lucky: tuple[Table, Corpus], network_root: Path) -> None:
@@ -294,7 +294,7 @@ def wait_for_parts(root: Path, count: int, is_running: Callable[[], bool]) -> No
 
 
 def test_more_games_begin_with_the_same(memory_path: Path) -> None:
-    few, many = (self_play(PubEval().brain, count, 3) for count in (20, 25))
+    few, many = (self_play(PubEval().chooser, count, 3) for count in (20, 25))
     assert np.array_equal(few.boards, many.boards[: len(few.boards)])
     assert digest(memory_path / "a", SMALL) != digest(memory_path / "a", replace(SMALL, games=25))
     assert digest(memory_path / "a", SMALL) != digest(memory_path / "a", replace(SMALL, seed=4))
@@ -333,7 +333,7 @@ def test_exported_games_are_imported_again(small_root: Path, memory_path: Path) 
 
 
 def test_texts_of_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = self_play(RandomPlayer().brain, 4, 2)
+    corpus = self_play(RandomPlayer().chooser, 4, 2)
     moves = np.concatenate([played(settings(), 0, 4)["turn_moves"]] * 3)
     calls: list[int] = []
     from bgdata.game import plays
@@ -423,7 +423,7 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, mon
 
 def test_the_record_flips_from_turn_to_turn(small_root: Path) -> None:
     arrays = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).arrays()
-    corpus = self_play(PubEval().brain, 20, 3)
+    corpus = self_play(PubEval().chooser, 20, 3)
     assert arrays["first_turns"].tolist() == corpus.offsets.tolist()
     inner = np.setdiff1d(np.arange(len(corpus.boards)), corpus.offsets)
     assert np.array_equal(arrays["turn_boards"][inner], flip_boards(corpus.after_play[inner - 1]))

@@ -17,7 +17,7 @@ from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, 
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.player import open_player
@@ -232,7 +232,7 @@ def test_targets_that_are_no_chances(untaught: Warehouse) -> None:
 
 
 def test_features_of_another_revision(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Encoder, "revision", 2)
+    monkeypatch.setattr(InputSet, "revision", 2)
     message = "expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2"
     refused(untaught, UsageError, message, features="race@1 contact@1 contact@1")
 

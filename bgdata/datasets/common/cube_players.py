@@ -19,7 +19,7 @@ from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.cubeful_series import CubefulRules, CubeSide
     from bgdata.store.shards import Settings
 
@@ -94,7 +94,7 @@ def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
     return {role: str(table.folder.resolve()) for role, table in tables.items()}
 
 
-def open_played(settings: Settings) -> tuple[Brain, CubefulRules]:
+def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
     """The network and the rules, in a worker: settings have folders by role, `length`, `jacoby` and `kernels`. Raises
     WorkerError where other kernels would play."""
     from bgdata.datasets.selfplay import opened

@@ -23,7 +23,7 @@ from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 if TYPE_CHECKING:
     from bgdata.evaluation.networks.player import NetworkPlayer
-    from bgdata.play.rollout import How, Limits
+    from bgdata.play.rollout import Limits, RolloutSettings
     from bgdata.store.arrays import Array
     from bgdata.store.table import Table
 
@@ -86,11 +86,11 @@ class RollerParameters(NetworkChoice):
     turns: int = 0
     with_luck: bool = True
 
-    def how(self) -> How:
+    def how(self) -> RolloutSettings:
         """How to roll out."""
-        from bgdata.play.rollout import How
+        from bgdata.play.rollout import RolloutSettings
 
-        return How(self.stop, self.turns, self.with_luck)
+        return RolloutSettings(self.stop, self.turns, self.with_luck)
 
     def limits(self) -> Limits:
         """How many trials."""
@@ -102,7 +102,7 @@ class RollerParameters(NetworkChoice):
         """Raises InvalidParameterError where no rollout with dice of this seed could be made."""
         try:
             self.limits().check()
-            self.how().settings(seed)
+            self.how().for_kernels(seed)
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
         self.check_network()

@@ -144,12 +144,12 @@ def places_of(source: Table) -> Places:
     Splits are those of the source where it has them, else by its games (of the seed that it names), else by the
     position.
     """
-    from bgdata.datasets.position_sample import position_hashes
+    from bgdata.datasets.position_sample import board_hashes
     from bgdata.game.board_kernels import position_classes
 
     has_turns = (source.folder / "turn_boards.npy").exists()
     boards = np.asarray(source.array("turn_boards" if has_turns else "boards"))
-    _, first = np.unique(position_hashes(boards), return_index=True)
+    _, first = np.unique(board_hashes(boards), return_index=True)
     rows = np.sort(first)
     chosen = np.ascontiguousarray(boards[rows])
     games, turns = games_of(source, rows, has_turns=has_turns)

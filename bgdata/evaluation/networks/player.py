@@ -13,7 +13,7 @@ import numpy as np
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
-from bgdata.evaluation.choices import NETWORK, Brain, chosen_boards
+from bgdata.evaluation.choices import Chooser, chosen_boards, network_chooser
 from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.mapped import open_networks
@@ -51,18 +51,18 @@ class NetworkPlayer:
         return digest.hexdigest()[:8]
 
     @cached_property
-    def brain(self) -> Brain:
+    def chooser(self) -> Chooser:
         """What kernels choose by: see `choices.KernelPlayer`."""
-        return Brain(NETWORK, **self.networks._asdict(), **self.tables._asdict())
+        return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """Chances of boards int8[n, 26] and who says so: see `evaluator.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """See player.Player."""
+        """The positions after the chosen plays: see `player.Player`."""
         legal = board_array(boards)
-        return chosen_boards(self.brain, legal, dice_array(rolls, len(legal)))
+        return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))
 
 
 def version_by(folders: Iterable[Path]) -> str:

@@ -113,11 +113,11 @@ class Cycles:
         self.state[:, 2] = np.inf
 
     def level(self, which: int) -> int:
-        """Index of CYCLE."""
+        """Place in CYCLE of the learning rate of a network, from 0."""
         return int(self.state[which, 0])
 
     def note(self, which: int, error: float) -> None:
-        """After an epoch."""
+        """Count the validation error of a network after an epoch, and move on in CYCLE where it rose RISES times."""
         level, rises, last = self.state[which].tolist()
         rises = rises + 1 if error > last else 0
         if rises == RISES:

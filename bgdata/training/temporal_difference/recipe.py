@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from bgdata.errors import InvalidParameterError
-from bgdata.evaluation.networks.encoder import Encoder, encoder_named
+from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 
 MOST_UNITS = 2048  # of a hidden layer
 
@@ -21,7 +21,7 @@ class TemporalDifferenceRecipe:
 
     games: int = 100_000
     seed: int = 1
-    inputs: str = "contact"  # of the contact and crashed networks: a label of `encoders.Encoder`
+    inputs: str = "contact"  # of the contact and crashed networks: a label of `input_sets.InputSet`
     race_inputs: str = "race"
     hidden: str = "120"  # layers of the contact network
     crashed_hidden: str = "120"
@@ -33,8 +33,8 @@ class TemporalDifferenceRecipe:
     tables: int = 1  # 1: positions of the 6-point bearoff tables are played and taught by them
 
     def check(self) -> None:
-        """Raise InvalidParameterError for a recipe that cannot be followed, UnknownEncoderError for unknown inputs."""
-        self.encoders()
+        """Raise InvalidParameterError for a recipe that cannot be followed, UnknownInputSetError for unknown inputs."""
+        self.input_sets()
         self.layers()
         for name in ("games", "round_games"):
             if getattr(self, name) < 1:
@@ -54,9 +54,9 @@ class TemporalDifferenceRecipe:
         """Rounds of the whole run; the last one may play some games more than `games`."""
         return -(-self.games // self.round_games)
 
-    def encoders(self) -> tuple[Encoder, ...]:
+    def input_sets(self) -> tuple[InputSet, ...]:
         """Inputs of the networks, in the order of `answers.NETWORK_CLASSES`."""
-        return encoder_named(self.race_inputs), encoder_named(self.inputs), encoder_named(self.inputs)
+        return input_set_named(self.race_inputs), input_set_named(self.inputs), input_set_named(self.inputs)
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
         """Hidden units of the networks, in the same order."""

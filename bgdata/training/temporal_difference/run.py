@@ -18,7 +18,8 @@ from bgdata.game.board_kernels import class_of
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import kernel
-from bgdata.training.temporal_difference.learning import FloatNetworks, learn, new_networks, rounded_networks
+from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
+from bgdata.training.temporal_difference.learning import learn
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 from bgdata.training.temporal_difference.self_play import MOST_TURNS, Record, new_record, play_record, targets_of
 
@@ -35,7 +36,7 @@ class Trainer:
         recipe.check()
         self.recipe = recipe
         self.tables = tables
-        self.networks = networks or new_networks(recipe.encoders(), recipe.layers(), recipe.seed)
+        self.networks = networks or new_networks(recipe.input_sets(), recipe.layers(), recipe.seed)
         self.record: Record = new_record(recipe.round_games)
         self._targets: Chances = np.zeros((recipe.round_games, MOST_TURNS, 5), np.float32)
 

@@ -9,18 +9,18 @@ import pytest
 
 from bgdata.evaluation.answers import network_of
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.sparse_inputs import Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
+from bgdata.training.inputs import Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
+from bgdata.training.networks import FloatNetworks
 from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import KernelPupil
-from bgdata.training.temporal_difference.learning import FloatNetworks
+from bgdata.training.supervised.trainer import KernelTrainer
 from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
 from tests.reference.supervised import gradients, matrices, taught, taught_averages, total_loss
@@ -41,27 +41,27 @@ def examples(which: int, count: int, seed: int = 4) -> Examples:
 
 def teach(
     networks: FloatNetworks, which: int, given: Examples, recipe: SupervisedRecipe, shared: bool = False
-) -> KernelPupil:
+) -> KernelTrainer:
     """Let one network learn the examples once, at the rate of the recipe."""
-    pupil = KernelPupil(networks, which, recipe)
-    pupil.learn(pupil.prepared(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
-    return pupil
+    trainer = KernelTrainer(networks, which, recipe)
+    trainer.learn(trainer.prepared(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
+    return trainer
 
 
-@pytest.mark.parametrize("encoder", list(Encoder))
+@pytest.mark.parametrize("input_set", list(InputSet))
 @pytest.mark.parametrize("batch", [7, 64])
-def test_sparse_inputs(encoder: Encoder, batch: int) -> None:
+def test_sparse_inputs(input_set: InputSet, batch: int) -> None:
     """Put back together, by position and by input, they are what the encoder says, to the last bit."""
     boards = np.ascontiguousarray(BOARDS[:200])
-    expected = encode(encoder, boards) / np.float32(64)
+    expected = encode(input_set, boards) / np.float32(64)
     found = []
     for fill in (fill_sparse, fill_sparse_alone):
-        sparse = new_sparse(encoder, input_count(encoder), len(boards), batch)
-        fill(int(encoder), boards, batch, sparse)
+        sparse = new_sparse(input_set, input_count(input_set), len(boards), batch)
+        fill(int(input_set), boards, batch, sparse)
         by_row, by_input = np.zeros_like(expected), np.zeros_like(expected)
         for row, count in enumerate(sparse.counts.tolist()):
             assert count % 4 == 0
-            assert count <= most_used(encoder)
+            assert count <= most_used(input_set)
             np.add.at(by_row[row], sparse.columns[row, :count], sparse.values[row, :count])
         for number, starts in enumerate(sparse.starts):
             for item in range(len(starts) - 1):
@@ -81,10 +81,10 @@ def full_house() -> Boards:
     return board
 
 
-@pytest.mark.parametrize("encoder", list(Encoder))
-def test_there_is_room_for_the_fullest_board(encoder: Encoder) -> None:
+@pytest.mark.parametrize("input_set", list(InputSet))
+def test_there_is_room_for_the_fullest_board(input_set: InputSet) -> None:
     boards = np.concatenate([full_house(), BOARDS])
-    assert (encode(encoder, boards) != 0).sum(axis=1).max() <= most_used(encoder)
+    assert (encode(input_set, boards) != 0).sum(axis=1).max() <= most_used(input_set)
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -145,10 +145,10 @@ def test_averages_of_weights(keep: float) -> None:
     for which in range(3):
         before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
         given = examples(which, 40)
-        pupil = KernelPupil(networks, which, recipe, averages)
+        trainer = KernelTrainer(networks, which, recipe, averages)
         for shared, part in ((False, slice(0, 14)), (True, slice(14, 40))):
             some = Examples(given.boards[part], given.targets[part])
-            pupil.learn(pupil.prepared(some, shared), [0.05, 0.05], shared)
+            trainer.learn(trainer.prepared(some, shared), [0.05, 0.05], shared)
         boards, targets = given.boards.tolist(), given.targets.tolist()
         wanted = taught_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
         old = matrices(unpacked(before, which))
@@ -169,8 +169,8 @@ def test_any_number_of_threads(optimizer: str) -> None:
     for shared, count in ((True, 1), (True, 2), (False, 1)):
         networks = random_floats(2)  # 33 units
         with threads(count):
-            pupil = teach(networks, 2, examples(2, 100), recipe, shared)
-        results.append([values.tobytes() for values in (*networks, pupil.means, pupil.squares)])
+            trainer = teach(networks, 2, examples(2, 100), recipe, shared)
+        results.append([values.tobytes() for values in (*networks, trainer.means, trainer.squares)])
     assert results[0] == results[1] == results[2]
     assert results[0][1] != random_floats(2).weights.tobytes()
 
@@ -189,6 +189,6 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
 
 
 def test_sparse_is_room_for_the_batches() -> None:
-    sparse: Sparse = new_sparse(Encoder.CONTACT, 260, 10, 4)
+    sparse: Sparse = new_sparse(InputSet.CONTACT, 260, 10, 4)
     assert sparse.starts.shape == (3, 261)
-    assert sparse.samples.shape == sparse.factors.shape == (3, 4 * most_used(Encoder.CONTACT))
+    assert sparse.samples.shape == sparse.factors.shape == (3, 4 * most_used(InputSet.CONTACT))

@@ -15,7 +15,7 @@ from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import check_legal_boards
 from bgdata.play.games import play_games
 from bgdata.play.series import result_of
-from bgdata.training.temporal_difference.learning import rounded_networks
+from bgdata.training.networks import rounded_networks
 from bgdata.training.temporal_difference.learning_curve import (
     COLUMNS,
     SAMPLE,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bgdata.errors import InvalidParameterError, UnknownEncoderError
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.errors import InvalidParameterError, UnknownInputSetError
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe, parse_layers
 
 RECIPE = TemporalDifferenceRecipe()
@@ -16,14 +16,14 @@ RECIPE = TemporalDifferenceRecipe()
 
 def test_defaults_can_be_followed() -> None:
     RECIPE.check()
-    assert RECIPE.encoders() == (Encoder.RACE, Encoder.CONTACT, Encoder.CONTACT)
+    assert RECIPE.input_sets() == (InputSet.RACE, InputSet.CONTACT, InputSet.CONTACT)
     assert RECIPE.layers() == ((80,), (120,), (120,))
     assert (RECIPE.rounds, replace(RECIPE, games=201).rounds, replace(RECIPE, games=1).rounds) == (500, 2, 1)
 
 
 def test_networks_are_named_race_crashed_contact() -> None:
     recipe = replace(RECIPE, inputs="tesauro-198", race_inputs="tesauro-196", race_hidden="3", crashed_hidden="4-5")
-    assert recipe.encoders() == (Encoder.TESAURO_196, Encoder.TESAURO_198, Encoder.TESAURO_198)
+    assert recipe.input_sets() == (InputSet.TESAURO_196, InputSet.TESAURO_198, InputSet.TESAURO_198)
     assert recipe.layers() == ((3,), (4, 5), (120,))
 
 
@@ -82,5 +82,5 @@ def test_wrong_numbers(change: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("name", ["inputs", "race_inputs"])
 def test_unknown_inputs(name: str) -> None:
-    with pytest.raises(UnknownEncoderError, match=r"expected inputs among .*, got nothing"):
+    with pytest.raises(UnknownInputSetError, match=r"expected inputs among .*, got nothing"):
         replace(RECIPE, **{name: "nothing"}).check()

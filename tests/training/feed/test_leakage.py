@@ -20,9 +20,7 @@ from bgdata.play.splits import SPLITS
 from bgdata.store.context import Build, Computed
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.training.feed.guard import open_guard
-from bgdata.training.feed.rows import LabelledRows
-from bgdata.training.feed.versions import benchmark_versions, splits_of
+from bgdata.training.feed.rows import LabelledRows, benchmark_versions, open_guard, splits_of
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Toy
 
@@ -68,7 +66,7 @@ def test_leakage_is_what_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Pat
         assert leaking(plain) == sorted(expected)
 
 
-class Lessons(Toy):
+class LabelledBatches(Toy):
     """A kind with labels that nobody has heard of."""
 
     name = "lessons"
@@ -97,7 +95,7 @@ class Lessons(Toy):
 
 
 def test_a_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path) -> None:
-    warehouse = Warehouse(memory_path, {**all_kinds(), "lessons": Lessons()})
+    warehouse = Warehouse(memory_path, {**all_kinds(), "lessons": LabelledBatches()})
     warehouse.build("lessons", Count(3))
     with warehouse.connect() as connection:
         assert leaking(connection) == []
