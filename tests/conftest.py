@@ -1,4 +1,4 @@
-"""What tests of the store, the commands and SQL share: a small warehouse to read, and copies of it to spoil."""
+"""What tests of the store, the commands and SQL share: a small warehouse to read, and copies of it to corrupt."""
 
 from __future__ import annotations
 
