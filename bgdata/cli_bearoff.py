@@ -9,7 +9,7 @@ import click
 
 from bgdata.commands.options import format_option, gnubg_option, plot_option, score_options
 from bgdata.errors import UsageError
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command()

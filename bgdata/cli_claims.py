@@ -6,7 +6,7 @@ import click
 
 from bgdata.claims.definitions import KINDS, STATUSES
 from bgdata.commands.options import format_option
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command()

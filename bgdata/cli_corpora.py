@@ -24,7 +24,7 @@ from bgdata.commands.options import (
     table_option,
     threads_option,
 )
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 within_option = click.option(
     "--within",

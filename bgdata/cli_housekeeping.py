@@ -6,7 +6,7 @@ import click
 
 from bgdata.commands.completion import SHELLS, complete_versions, completion_script
 from bgdata.commands.options import format_option, yes_option
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command()

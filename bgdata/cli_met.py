@@ -17,7 +17,7 @@ from bgdata.commands.options import (
     ply_option,
 )
 from bgdata.errors import UsageError
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 length_option = click.option(
     "--length", type=click.IntRange(1, 64), metavar="N", help="Points to go, at most.  [default: all; to compare, 15]"

@@ -29,7 +29,7 @@ from bgdata.commands.options import (
     threads_option,
 )
 from bgdata.errors import UsageError
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 def player_options(function: Decorated) -> Decorated:

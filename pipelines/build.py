@@ -31,10 +31,10 @@ from bgdata.commands.compare import compare_with_lock
 from bgdata.commands.report import progress_bars
 from bgdata.errors import BgdataError
 from bgdata.kernel_cache import kernel_cache
-from bgdata.store.dataset import Parameters
 from bgdata.store.executors import end_with_parent
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 PROCESSES = min(4, os.cpu_count() or 1)  # each holds the memory of a table, and kernels take all cores anyway
 NEXT = """

@@ -1,4 +1,4 @@
-"""What tests of the store, the commands and SQL share: a small warehouse to read, and copies of it to spoil."""
+"""What tests of the store, the commands and SQL share: a small warehouse to read, and copies of it to corrupt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.store.dataset import Dataset, ImportedDataset
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.evaluation.network_versions import random_networks, write_network
 
 SharedFolder: TypeAlias = Callable[[str, Callable[[Path], object]], Path]

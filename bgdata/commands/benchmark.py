@@ -22,7 +22,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.store.names import quoted
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 SUMMARY = """
 select parameters->>'player' as player, (parameters->>'ply')::integer as ply,
@@ -122,14 +122,14 @@ def series_parameters(
     """The recipe of games between two players, as they play here. Who judges luck is built first, as players may look
     into its bearoff tables too. Raises as `play_series` does."""
     GAMES.check_parameters(GameParameters(games=games, seed=seed))
-    for kind, needed in GAMES.inputs(GameParameters(luck=int(with_luck))).values():
+    for kind, needed in GAMES.inputs(GameParameters(luck=with_luck)).values():
         warehouse.build(kind, needed, progress=progress)
     names = [full_name(name) for name, _ in (player, opponent)]
     versions = [
         open_player(name, ply, warehouse).version for name, (_, ply) in zip(names, (player, opponent), strict=True)
     ]
     first, second = (names[0], player[1], versions[0]), (names[1], opponent[1], versions[1])
-    return GameParameters(*first, *second, games, seed, int(with_luck))
+    return GameParameters(*first, *second, games, seed, with_luck)
 
 
 def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:

@@ -11,7 +11,7 @@ from bgdata.commands.gnubg_files import define_gnubg_view
 from bgdata.commands.rows import write_rows
 from bgdata.errors import UsageError, shown
 from bgdata.store.lockfile import LockEntry, load_lock
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import duckdb

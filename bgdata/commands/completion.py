@@ -17,8 +17,8 @@ from bgdata.equity.stored_met import KINDS as METS
 from bgdata.equity.stored_met import met_names
 from bgdata.evaluation.networks.shipped import KINDS as NETWORKS
 from bgdata.evaluation.networks.shipped import SHIPPED
-from bgdata.store.checks import SQL
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.scripts import SQL
+from bgdata.warehouse import Warehouse
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_BGDATA_COMPLETE"
@@ -34,7 +34,7 @@ def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
     def complete(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
         try:
             return [CompletionItem(name) for name in dict.fromkeys(names(context.obj, typed)) if name.startswith(typed)]
-        except Exception:  # whatever is wrong, the command itself will say it; a traceback would spoil the line
+        except Exception:  # whatever is wrong, the command itself will say it; a traceback would corrupt the line
             return []
 
     return complete

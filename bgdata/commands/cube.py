@@ -23,7 +23,7 @@ from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.match_state import Offer
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.xgid import parse_xgid
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 _WORDS = {
     Action.NO_DOUBLE: "no double",

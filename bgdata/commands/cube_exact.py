@@ -14,7 +14,7 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.match import Cube, MatchScore, Stakes
 from bgdata.game.position import Position
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 SIZE = MatchBearoffParameters()  # 6 points and 6 checkers, which takes half a second
 

@@ -12,7 +12,7 @@ from bgdata.commands.report import print_built, progress_bars
 from bgdata.datasets.cube_life import DATASET, LOSSES, CubeLifeParameters
 from bgdata.equity.cube_life import CUBES, NoIndex
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 REASONS = {
     NoIndex.BELOW: "worth less than a dead cube",

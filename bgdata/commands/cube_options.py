@@ -14,7 +14,7 @@ from bgdata.equity.jump import DEFAULT_VOLATILITY
 from bgdata.errors import UsageError
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.match_state import MatchState
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 MODELS = ("janowski", "jump")
 

@@ -21,11 +21,12 @@ from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.supervised_network import CLASSES, best_epoch
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Column
+from bgdata.store.context import Computed
+from bgdata.store.declaration import Column
 from bgdata.store.manifest import Manifest
 from bgdata.store.storage import write_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1d2129; --soft: #5b6270; --rule: #d9dde5;
@@ -184,7 +185,7 @@ def curve_table(table: Table, is_taught: bool) -> Iterator[str]:
     columns: tuple[Column, ...] = (TAUGHT if is_taught else NETWORK).columns
     dataset: Any = TAUGHT if is_taught else NETWORK
     parameters = dataset.parameters.from_manifest(table.manifest.parameters)
-    (batch,) = dataset.batches(parameters, {"curve": table.array("curve")})
+    (batch,) = dataset.batches(Computed(parameters, {"curve": table.array("curve")}))
     rows = [[cell(row[column.name]) for column in columns] for row in batch.to_pylist()]
     yield f"<h2>Table</h2>\n<details><summary>{len(rows)} rows of the learning curve</summary>"
     yield from grid([[column.name for column in columns], *rows])

@@ -10,7 +10,7 @@ from bgdata.commands.rescore import found_corpus
 from bgdata.commands.rollout import describe_missed, roller_parameters
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 UNTIL = 0.005  # points
 
@@ -35,7 +35,7 @@ def make_decisions(
         position_class=position_class,
         decisions=count,
         sample_seed=options["seed"],
-        within=str(options["within"]),
+        within=options["within"],
         most_plays=options["plays"],
     )
     DECISIONS.check_parameters(parameters)

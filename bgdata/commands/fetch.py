@@ -15,7 +15,7 @@ from bgdata.formats.unpacking import unpack
 from bgdata.store.download import download
 from bgdata.store.lockfile import PinnedFile, load_pins, save_pin
 from bgdata.store.storage import sha256_file
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
 

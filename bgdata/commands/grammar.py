@@ -17,7 +17,7 @@ from bgdata.commands.completion import complete_folders
 from bgdata.datasets import all_kinds
 from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 VARIABLE = "BGDATA_WAREHOUSE"
 HERE = "warehouse"  # the folder where nobody names another

@@ -11,7 +11,7 @@ from bgdata.commands.report import print_built, progress_bars
 from bgdata.errors import MissingFileError, MissingTableError, MissingWarehouseError, UsageError
 from bgdata.store.dataset import ImportedDataset
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 REASON = "quarantined: "  # begins the names of the statistics that count reasons
 

@@ -20,9 +20,10 @@ from bgdata.errors import UsageError, shown
 from bgdata.evaluation.bearoff import SIZE
 from bgdata.evaluation.lookahead import MOST_PLY
 from bgdata.evaluation.player import open_player
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 # options of the command line that an engine takes beside those that all take
 OPTIONS = {
@@ -69,7 +70,7 @@ def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_ch
         source=place,
         **network_parameters(warehouse, network),
         source_recipe=recipe,
-        least_change=f"{least_change:g}" if least_change else "",
+        least_change=least_change,
     )
     table = built(warehouse, LOOKAHEADS, parameters)
     found = table.manifest.statistics
@@ -108,7 +109,7 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
         raise UsageError(f"expected a table of distributions, such as {ONE_SIDED}/10x15, got {shown(source)}")
     points, checkers = table_size(warehouse, "", "to label by")
     exact_pairs = (pairs or BearoffParameters.pairs) // 4
-    parameters = BearoffParameters(int(named[1]), f"{points}x{checkers}", pairs, exact_pairs, seed)
+    parameters = BearoffParameters(int(named[1]), points, checkers, pairs, exact_pairs, seed)
     BEAROFFS.check_parameters(parameters)
     warehouse.open(ONE_SIDED, size)
     table = built(warehouse, BEAROFFS, parameters)

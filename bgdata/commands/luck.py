@@ -19,7 +19,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedTurn, replay
 from bgdata.play.luck.recorded import GameLuck, RecordedGame, Totals, game_luck, signs, totals
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 NOTE = (
     "cubeless, in points per unit cube: cube actions are not valued, and gammons count as for money\n"

@@ -21,7 +21,7 @@ from bgdata.equity.stored_met import find_met
 from bgdata.errors import CorruptFileError, UsageError
 from bgdata.formats.met_xml import MetTable, read_met, write_met
 from bgdata.game.match import MatchScore
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 SIDES = 1e-9  # tables whose chances for both sides differ by less are the same for both
 MOST_SHOWN = 15  # points to go of a comparison that nobody asked more of

@@ -18,7 +18,7 @@ from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnub
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 PIPS_PER_ROLL = 49 / 6
 COLUMNS = (  # of a probe as data

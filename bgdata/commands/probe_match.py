@@ -19,7 +19,7 @@ from bgdata.errors import NotCoveredError, UsageError
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
 from bgdata.game.position import Position
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 def match_stakes(text: str, options: Mapping[str, Any]) -> Stakes | None:
@@ -88,7 +88,7 @@ def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearof
         MatchBearoffParameters(
             away=stakes.score.away,
             opponent_away=stakes.score.opponent_away,
-            is_crawford=int(stakes.score.is_crawford),
+            is_crawford=stakes.score.is_crawford,
             cube_value=stakes.cube.value,
             met=met or default_met(warehouse),
         ),

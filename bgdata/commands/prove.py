@@ -22,7 +22,7 @@ from bgdata.store.published import is_published
 from bgdata.store.storage import locked, remove_folder, storage_errors
 from bgdata.store.table import Table
 from bgdata.store.verify import RECOMPUTED, Status, verify, verify_files
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 def verify_warehouse(

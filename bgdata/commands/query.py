@@ -16,12 +16,11 @@ import duckdb
 from bgdata.commands.gnubg_files import define_gnubg_view, view_name
 from bgdata.errors import QueryError, UsageError
 from bgdata.process import when_cut_off
-from bgdata.store.catalog import connect
 from bgdata.store.locked_sql import Limits, first_lines, reading_query
 from bgdata.store.names import identifier, quoted
 from bgdata.store.reading import connect_tables
 from bgdata.store.storage import storage_errors
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
 MOST_ROWS_SHOWN = 40  # of a table on a terminal
@@ -62,7 +61,7 @@ def run_query(
     with written_aside(output, "csv" if form == "table" else form, is_needed=not is_shown) as path:
         outputs = [path] if path else []
         limits = limits or Limits()
-        with connect(warehouse, limits=limits, allow_files=allow_files, outputs=outputs) as connection:
+        with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
             for file in gnubg_files:
                 define_gnubg_view(connection, file, view_name(file))
             try:

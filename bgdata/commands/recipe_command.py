@@ -9,7 +9,7 @@ from typing import Any
 from bgdata.commands.train_sl import RECIPE as TAUGHT_RECIPE
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters
-from bgdata.datasets.supervised_network import TaughtParameters
+from bgdata.datasets.supervised_network import SupervisedParameters
 from bgdata.store.manifest import Manifest
 
 BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options are not their names
@@ -24,14 +24,15 @@ def recipe_command(manifest: Manifest) -> str:
     is_taught = manifest.dataset != NETWORK.name
     words = ["bgdata", "train", "sl" if is_taught else "td", recipe["name"]]
     if is_taught:
-        for source, weight in TaughtParameters.from_manifest(recipe).weighted_labels().items():
-            words += ["--labels", f"{source.partition('/')[0] if '+' in source else source}:{weight:g}"]
+        for labels in SupervisedParameters.from_manifest(recipe).labels:
+            source = labels.versions[0].kind if len(labels.versions) > 1 else labels.name
+            words += ["--labels", f"{source}:{labels.weight:g}"]
         names = tuple(TAUGHT_RECIPE)
     else:
         names = tuple(name for name in NetworkParameters.names() if name not in BY_HAND)
     if recipe["start"]:
-        words += ["--start", f"{NETWORK.name}/{recipe['start'].split('/')[1]}"]
-    words += changed_options(recipe, names, TaughtParameters if is_taught else NetworkParameters)
+        words += ["--start", f"{NETWORK.name}/{recipe['start']['variant']}"]
+    words += changed_options(recipe, names, SupervisedParameters if is_taught else NetworkParameters)
     words += ["--no-guard"] * (is_taught and not recipe["guard"])
     words += ["--no-tables"] * (not is_taught and not recipe["tables"])
     return shlex.join(words)

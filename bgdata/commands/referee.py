@@ -19,7 +19,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.store.names import quoted
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 KIND = "bearoff_two_sided"
 SUMMARY = """
@@ -40,7 +40,7 @@ def judge_player(
     points, checkers = table_size(warehouse, referee, "to judge by")
     name = full_name(name)
     version = open_player(name, ply, warehouse, tables=tables).version
-    parameters = RefereeParameters(name, ply, version, int(tables), points, checkers, decisions, seed)
+    parameters = RefereeParameters(name, ply, version, tables, points, checkers, decisions, seed)
     with progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress)
     if form == "table":

@@ -14,10 +14,11 @@ import click
 from bgdata.commands.rows import Row, write_rows
 from bgdata.errors import BgdataError
 from bgdata.process import when_cut_off
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

@@ -15,7 +15,7 @@ from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.evaluation.bearoff import sizes
 from bgdata.store.names import quoted
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 NAME = re.compile(r"(?P<player>pubeval|random|network(-[a-z0-9-]+)?)-(?P<games>\d+)-seed-(?P<seed>\d+)(?P<luck>-luck)?")
 BY_CLASS = """

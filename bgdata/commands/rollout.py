@@ -29,7 +29,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.play.rollout import Limits, RolloutResult, RolloutSettings, Values, result_of, roll_out
 from bgdata.play.rollout_decisions import Decision, Window, own_blocks, roll_out_decision
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form: str, options: dict[str, Any]) -> None:
@@ -100,11 +100,11 @@ def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, 
     return {
         **network_parameters(warehouse, network),
         "trials": options["trials"],
-        "until": str(options["until"] or ""),
+        "until": options["until"] or None,
         "most_trials": options["most_trials"] if options["until"] else 0,
         "stop": options["stop"],
         "turns": options["truncate"],
-        "with_luck": int(not options["no_luck"]),
+        "with_luck": not options["no_luck"],
     }
 
 

@@ -27,11 +27,11 @@ from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.player import open_player
-from bgdata.store.dataset import Parameters
 from bgdata.store.names import quoted
+from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 PUBEVAL = ("pubeval", 0)
 PROGRAMS = (("gnubg", 0), ("bgsage", 0))  # opponents where they are installed
@@ -99,7 +99,7 @@ def build_scores(
             found.append(warehouse.build(GAMES.name, series, progress=progress))
     for kind, parameters in other_recipes(warehouse, player, amount, left_out):
         found.append(warehouse.build(kind, parameters, progress=progress))
-    sources = " ".join(sorted(table.name for table in found))
+    sources = tuple(sorted((VersionRef.parse(table.name) for table in found), key=str))
     version = open_player(*player, warehouse).version
     return warehouse.build(SCORES.name, ScoresParameters(*player, version, sources), progress=progress), left_out
 
@@ -148,8 +148,8 @@ def other_recipes(
     except MissingTableError as error:
         left_out.append(f"bearoffs: {error}")
         return
-    for tables in (1, 0) if name.partition("/")[0] == NETWORK else (1,):
-        said = open_player(name, ply, warehouse, tables=bool(tables)).version
+    for tables in (True, False) if name.partition("/")[0] == NETWORK else (True,):
+        said = open_player(name, ply, warehouse, tables=tables).version
         yield REFEREE.name, RefereeParameters(name, ply, said, tables, *size, amount.decisions, SEEDS["decisions"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from bgdata.commands.report import print_built, progress_bars
 from bgdata.datasets.common.cube_players import CubePlayerParameters
@@ -13,7 +14,7 @@ from bgdata.errors import UsageError, shown
 from bgdata.evaluation.networks.named import KIND, find_network
 from bgdata.evaluation.player import open_player
 from bgdata.store.executors import open_executor
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 def play_corpus(
@@ -23,7 +24,7 @@ def play_corpus(
 
     Raises InvalidParameterError, MissingTableError for a network that is not there, and what executors raise.
     """
-    parameters = SelfPlayParameters(player, "", games, seed, int(luck))
+    parameters = SelfPlayParameters(player, "", games, seed, luck)
     DATASET.check_parameters(parameters)
     if player != "network":
         parameters = parameters.with_changes({"version": open_player(player, 0, warehouse).version})
@@ -59,7 +60,8 @@ def play_with_cube(
     if luck:
         raise UsageError("expected --cube-model or --luck, which is that of cubeless games, got both")
     found = network_of(warehouse, player)
-    parameters = CubefulParameters(found.network, found.network_version, cube=" ".join(cube.split(",")), **counts)
+    settings: dict[str, Any] = {**counts, "jacoby": bool(counts["jacoby"])}
+    parameters = CubefulParameters(found.network, found.network_version, cube=" ".join(cube.split(",")), **settings)
     CUBEFUL.check_parameters(parameters)
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(CUBEFUL.name, parameters, progress=progress, force=force, executor=workers)

@@ -18,7 +18,7 @@ from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.datasets.cube_studies import DATASET, HEDGED, StudyParameters
 from bgdata.store.executors import open_executor
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 POINTS = ("points_per_game", "points_per_match", *HEDGED)
 GAMES, HEDGED_GAMES = 100_000, 1000  # by default, without and with luck
@@ -46,7 +46,7 @@ def run_study(
     found = network_of(warehouse, player)
     count = games if games is not None else HEDGED_GAMES if luck else GAMES
     parameters = StudyParameters(
-        found.network, found.network_version, study=study, games=count, seed=seed, with_luck=int(luck)
+        found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck
     )
     DATASET.check_parameters(parameters)
     with open_executor(executor) as workers, progress_bars() as progress:

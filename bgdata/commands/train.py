@@ -18,7 +18,7 @@ from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters, described
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
 from bgdata.errors import UsageError, shown
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 RECIPE = {  # what each parameter of the recipe does; `name` is an argument
     "games": "Games to play.",
@@ -95,7 +95,7 @@ def td(
     known = known_network(name)
     if name in warehouse.variants(TAUGHT.name) or (known and known[0] != NETWORK.name):
         raise UsageError(f"expected a name that no network has that learned from labels, got {shown(name)}")
-    place = pinned(warehouse, find_network(start, warehouse)) if start else ""
+    place = pinned(warehouse, find_network(start, warehouse)) if start else None
     parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
     with report.progress_bars() as progress, run_on(threads):
         table = warehouse.build(NETWORK.name, parameters, progress=progress, force=force)

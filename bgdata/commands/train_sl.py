@@ -14,12 +14,13 @@ from bgdata.commands.options import force_option, format_option, threads_option
 from bgdata.datasets.common.networks import pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
-from bgdata.datasets.supervised_network import TaughtParameters, best_epoch, described
+from bgdata.datasets.supervised_network import SupervisedParameters, WeightedLabels, best_epoch, described
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
 from bgdata.training.supervised.recipe import CHOICES
+from bgdata.warehouse import Warehouse
 
 RECIPE = {  # what each parameter of the recipe does
     "epochs": "Times that the labels are gone through.",
@@ -43,7 +44,7 @@ RECIPE = {  # what each parameter of the recipe does
 
 def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
     """An option for each parameter of a recipe, with its default."""
-    for field in reversed([field for field in fields(TaughtParameters) if field.name in RECIPE]):
+    for field in reversed([field for field in fields(SupervisedParameters) if field.name in RECIPE]):
         kind = click.Choice(CHOICES[field.name]) if field.name in CHOICES else type(field.default)
         function = click.option(
             f"--{field.name.replace('_', '-')}",
@@ -58,7 +59,7 @@ def recipe_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.argument("name", default=TaughtParameters.name, shell_complete=complete_networks)
+@click.argument("name", default=SupervisedParameters.name, shell_complete=complete_networks)
 @click.option(
     "--labels",
     multiple=True,
@@ -90,8 +91,8 @@ def sl(
     NAME is small letters, digits and hyphens; the network goes on from another one. Labels are versions of the
     warehouse that hold positions with chances: rollouts, self-play with its outcomes, or training data of gnubg and
     wildbg once imported. Eight tenths are learned, one tenth is only tested on after every epoch: each network keeps
-    the weights that did best there. Writes a version of taught_network/NAME, which plays as network/NAME. Stopped at
-    any moment, the same command goes on from its last checkpoint, to the same result on any number of threads. With
+    the weights that did best there. Writes a version of supervised_network/NAME, which plays as network/NAME. Stopped
+    at any moment, the same command goes on from its last checkpoint, to the same result on any number of threads. With
     PyTorch that holds for one version of it and one kind of processor, which the recipe names.
 
     \b
@@ -116,7 +117,7 @@ def sl(
 
 def chosen_parameters(
     warehouse: Warehouse, name: str, labels: tuple[str, ...], start: str, guard: bool, recipe: dict[str, Any]
-) -> TaughtParameters:
+) -> SupervisedParameters:
     """The recipe, with the versions that names stand for now. Raises UsageError, MissingTableError, or
     UnknownPlayerError."""
     from bgdata.evaluation.networks.mapped import open_networks
@@ -127,13 +128,13 @@ def chosen_parameters(
     if (SHIPPED / name).is_dir() or name in warehouse.variants(NETWORK.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {shown(name)}")
     table = find_network(start, warehouse)
-    return TaughtParameters(
+    return SupervisedParameters(
         **recipe,
         name=name,
         start=pinned(warehouse, table),
-        labels=" ".join(pinned_labels(warehouse, text) for text in labels),
-        guard=" ".join(benchmark_versions(warehouse)) if guard else "",
-        features=feature_names(open_networks(table)),
+        labels=tuple(pinned_labels(warehouse, text) for text in labels),
+        guard=tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else (),
+        features=tuple(feature_names(open_networks(table)).split()),
         platform=found_platform(recipe["trainer"], recipe["device"]),
     )
 
@@ -148,8 +149,8 @@ def found_platform(trainer: str, device: str) -> str:
     return platform_name(device)
 
 
-def pinned_labels(warehouse: Warehouse, text: str) -> str:
-    """`KIND/VARIANT/VERSION:WEIGHT`, + between versions, that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for."""
+def pinned_labels(warehouse: Warehouse, text: str) -> WeightedLabels:
+    """The versions that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for, and their weight."""
     from bgdata.training.feed.rows import labelled_versions
 
     place, _, weight = text.partition(":")
@@ -157,7 +158,7 @@ def pinned_labels(warehouse: Warehouse, text: str) -> str:
         share = float(weight or 1)
     except ValueError:
         raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {shown(text)}") from None
-    return f"{'+'.join(labelled_versions(warehouse, place))}:{share:g}"
+    return WeightedLabels(tuple(map(VersionRef.parse, labelled_versions(warehouse, place))), share)
 
 
 def result_text(table: Table) -> str:

@@ -16,17 +16,17 @@ from bgdata.datasets.play_sample import PlaySampleParameters
 from bgdata.datasets.selfplay import DATASET as CORPORA
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.supervised_network import DATASET as NETWORKS
-from bgdata.datasets.supervised_network import TaughtParameters
+from bgdata.datasets.supervised_network import SupervisedParameters
 from bgdata.errors import UsageError
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import find_network, network_name
 from bgdata.evaluation.player import open_player
-from bgdata.store.dataset import Parameters
+from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 ALL = (1 << 31) - 1  # turns of each class
-TAUGHT = "contact crashed"  # classes: races are better learned from tables
+TAUGHT = ("contact", "crashed")  # classes: races are better learned from tables
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Plan:
     start: str = NETWORK
     games: int = 10_000
     seed: int = 1  # of these games
-    epochs: int = TaughtParameters.epochs
-    rate: float = TaughtParameters.learning_rate
+    epochs: int = SupervisedParameters.epochs
+    rate: float = SupervisedParameters.learning_rate
     hidden: str = ""  # units of the contact network, as many as at the start if empty
     score_games: int = Amount().games
     hedged_games: int = Amount().hedged_games
@@ -70,7 +70,7 @@ def build_lookahead(warehouse: Warehouse, plan: Plan, plays: str) -> Table:
 
 def build_network(warehouse: Warehouse, plan: Plan, labels: str) -> Table:
     """The network that learned from a version of labels; the feed works out its features."""
-    recipe = {name: getattr(TaughtParameters, name) for name in RECIPE}
+    recipe = {name: getattr(SupervisedParameters, name) for name in RECIPE}
     recipe |= {"epochs": plan.epochs, "learning_rate": plan.rate, "hidden": plan.hidden}
     parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
     return built(warehouse, NETWORKS.name, parameters)

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.common.networks import check_place, known_variant, opened
+from bgdata.datasets.common.networks import known_variant, opened
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.networks.shipped import SHIPPED
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.published import published_versions
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
 
     from bgdata.evaluation.bearoff_kernels import BearoffArrays
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
     from bgdata.training.networks import FloatNetworks
     from bgdata.training.temporal_difference.run import Trainer
@@ -41,11 +43,11 @@ class NetworkParameters(TemporalDifferenceRecipe, Parameters):
     """A recipe of temporal-difference learning, and how often its result is scored: a row of the learning curve every
     `row_games`, from `test_games` games against PubEval.
 
-    `start` is `network/NAME/VERSION`, or `network/NAME` for one that comes with bgdata; empty for new networks.
+    `start` is a version of a network, or the variant of one that comes with bgdata; none for new networks.
     """
 
     name: str = "td"
-    start: str = ""
+    start: VersionRef | None = None
     row_games: int = 20_000
     test_games: int = 4_000
 
@@ -127,16 +129,14 @@ class Network(Dataset[NetworkParameters]):
                 f"expected at least {parameters.round_games} games a row and 2 test games, "
                 f"got {parameters.row_games} and {parameters.test_games}"
             )
-        if parameters.start:
-            check_place(parameters.start)
-            self.inputs(parameters)
+        self.inputs(parameters)
 
     def inputs(self, parameters: NetworkParameters) -> Mapping[str, tuple[str, Parameters]]:
         tables: dict[str, tuple[str, Parameters]] = {"two_sided": ("bearoff_two_sided", TwoSidedParameters(POINTS, 6))}
         if parameters.tables:
             race = RaceParameters(POINTS)
             tables |= {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
-        if parameters.start.count("/") == 1:
+        if parameters.start and not parameters.start.version:
             tables["start"] = known_variant(parameters.start)
         return tables
 
@@ -149,13 +149,14 @@ class Network(Dataset[NetworkParameters]):
             parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.round_games * (1 << 16)
         )
 
-    def compute(self, parameters: NetworkParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[NetworkParameters]) -> None:
         from bgdata.bearoff.tables import TwoSidedTable
         from bgdata.training.networks import rounded_networks
         from bgdata.training.temporal_difference.learning_curve import COLUMNS, Tally, bearoff_sample, curve_row
         from bgdata.training.temporal_difference.run import Trainer
 
-        networks = networks_to_start(parameters, inputs.get("start"), job) if parameters.start else None
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        networks = networks_to_start(build) if parameters.start else None
         trainer, tally = Trainer(parameters, teaching_tables(inputs), networks), Tally(np.zeros(4, np.int64))
         sample = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED)
         curve = np.zeros((parameters.rows, len(COLUMNS)))
@@ -173,42 +174,36 @@ class Network(Dataset[NetworkParameters]):
             job.save(name, values)
         job.save("curve", curve)
 
-    def batches(self, parameters: NetworkParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[NetworkParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        curve = np.asarray(arrays["curve"])
+        curve = np.asarray(computed.arrays["curve"])
         columns = {column.name: curve[:, place] for place, column in enumerate(self.columns)}
         yield pa.record_batch(columns | {"games": columns["games"].astype(np.int64)})
 
-    def statistics(self, parameters: NetworkParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        last = np.asarray(arrays["curve"])[-1]
+    def statistics(self, computed: Computed[NetworkParameters]) -> Mapping[str, float]:
+        last = np.asarray(computed.arrays["curve"])[-1]
         names = [column.name for column in self.columns]
         return {name: float(value) for name, value in zip(names, last, strict=True)}
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[NetworkParameters]) -> str:
         """The last row follows from the networks: their error on the bearoff positions, and their games against
         PubEval, of which up to `rows` are played again."""
         from bgdata.bearoff.tables import TwoSidedTable
         from bgdata.evaluation.networks.mapped import open_networks
         from bgdata.training.temporal_difference.learning_curve import bearoff_sample, result_against_pubeval
 
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        table, parameters = recheck.table, recheck.parameters
         networks, curve = open_networks(table), np.asarray(table.array("curve"))
         check_schedule(parameters, curve, table.name)
         *_, points, _, bearoff_error = curve[-1].tolist()
-        found = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED).error_of(networks)
+        found = bearoff_sample(TwoSidedTable(recheck.inputs["two_sided"]), SAMPLE_SEED).error_of(networks)
         if found != bearoff_error:
             raise CheckFailedError(
                 f"expected a bearoff_error of {found} in the last row of {table.name}, found {bearoff_error}"
             )
-        count = min(max(rows, LEAST_GAMES), parameters.test_games)
-        result = result_against_pubeval(networks, teaching_tables(inputs), count)
+        count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
+        result = result_against_pubeval(networks, teaching_tables(recheck.inputs), count)
         margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
         if not abs(result.points_per_game - points) <= margin:
             raise CheckFailedError(
@@ -226,16 +221,17 @@ def teaching_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
 
 
-def networks_to_start(parameters: NetworkParameters, start: Table | None, job: Job) -> FloatNetworks:
+def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
     """The networks that learning goes on from. Raises MissingTableError, CorruptFileError, and InvalidParameterError
     for those of other inputs, or with more hidden units."""
     from bgdata.evaluation.networks.mapped import open_networks
     from bgdata.training.networks import input_sets_of, started_networks
 
-    assert job.warehouse is not None  # every build has one
-    networks = open_networks(opened(parameters.start, start, job.warehouse))
+    parameters = build.parameters
+    assert parameters.start
+    networks = open_networks(opened(parameters.start, build.inputs.get("start"), build.warehouse))
     if input_sets_of(networks) != parameters.input_sets():
-        labels = ", ".join(input_set.label for input_set in input_sets_of(networks))
+        labels = ", ".join(encoder.label for encoder in input_sets_of(networks))
         raise InvalidParameterError(
             f"expected a recipe with the inputs {labels} (race, crashed, contact) of {parameters.start}, got "
             f"{', '.join(encoder.label for encoder in parameters.input_sets())}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.cli import COMPUTED
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 

@@ -16,7 +16,7 @@ import pytest
 from bgdata.commands.recipe_command import recipe_command
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 ALONE = {"meta", "circle", "line", "polyline", "polygon"}  # elements that hold nothing
@@ -113,8 +113,8 @@ def test_a_network_that_learned_by_self_play(small_root: Path, tmp_path: Path, w
 
 
 def test_a_network_that_learned_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
-    page = page_of(small_root, tmp_path, "tiny-taught")
-    table = warehouse.open(TAUGHT.name, "tiny-taught")
+    page = page_of(small_root, tmp_path, "tiny-supervised")
+    table = warehouse.open(TAUGHT.name, "tiny-supervised")
     start, labels = warehouse.open("network", "tiny"), next(warehouse.versions("selfplay_labels"))
     assert len(page.pictures()) == 6
     assert len(page.sections["Table"]) == 1 + table.manifest.rows
@@ -157,7 +157,7 @@ def test_command_lines_of_self_play(warehouse: Warehouse) -> None:
     manifest = warehouse.open("network", "tiny").manifest
     again = run(warehouse.root, *shlex.split(recipe_command(manifest))[1:])
     assert f"already built ({manifest.version})" in again.stderr
-    other = manifest.parameters | {"start": "taught_network/other/r1-01234567", "tables": 0}
+    other = manifest.parameters | {"start": "supervised_network/other/r1-01234567", "tables": 0}
     words = shlex.split(recipe_command(replace(manifest, parameters=other)))
     assert words[:4] == ["bgdata", "train", "td", "tiny"]
     assert words[words.index("--start") + 1] == "network/other"

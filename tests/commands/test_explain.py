@@ -10,7 +10,7 @@ import pytest
 import bgdata
 from bgdata.commands.completion import explained_names
 from bgdata.commands.explain import explained_macro, explained_relation, open_catalog, unknown
-from bgdata.store.checks import SQL
+from bgdata.store.scripts import SQL
 from tests.commands.command_line import error_of, run, succeeds
 
 

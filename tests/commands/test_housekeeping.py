@@ -10,7 +10,8 @@ import pytest
 
 import bgdata
 from bgdata.store.table import Table
-from bgdata.store.warehouse import CURRENT, Warehouse
+from bgdata.store.versions import CURRENT
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 TINY = [

@@ -12,7 +12,7 @@ import pytest
 from bgdata.cli import COMPUTED
 from bgdata.commands.prove import duration
 from bgdata.datasets import network
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 

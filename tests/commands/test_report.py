@@ -14,7 +14,8 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import COMPUTED, SIZED, main
 from bgdata.commands import report
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters
 from tests.commands.command_line import error_of, run, succeeds
 
 

@@ -11,7 +11,7 @@ import pytest
 import bgdata
 from bgdata.commands.rescore import by_class, command_for, described
 from bgdata.datasets.selfplay_labels import DATASET, LabelParameters
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 CORPUS = "selfplay/pubeval-20-seed-3"

@@ -16,7 +16,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
 from bgdata.play.rollout import Limits, RolloutSettings, roll_out
 from bgdata.play.rollout_decisions import Window, roll_out_decision
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 START_ID = "4HPwATDgc/ABMA"

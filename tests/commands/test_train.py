@@ -22,7 +22,7 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.play.random_games import random_game_positions
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 from tests.store import processes
 
@@ -51,7 +51,7 @@ def test_it_trains_and_says_how_well(small_root: Path, memory_path: Path) -> Non
     assert result.exit_code == 0
     table = bgdata.open_warehouse(memory_path).open("network", "tiny")
     assert table.manifest.digest == expected.manifest.digest
-    assert table.manifest.parameters == vars(DATASET.smallest)
+    assert table.manifest.parameters == DATASET.smallest.to_json()
     first, last = (described(row) for row in table.array("curve").tolist())
     assert result.stdout == f"{table.folder}\n{last}\n"
     notes = [re.sub(" in .* s", "", line) for line in result.stderr.splitlines()]
@@ -168,5 +168,5 @@ def test_plot_without_matplotlib(small_root: Path, tmp_path: Path, monkeypatch: 
 
 
 def test_plot_of_nothing(small_root: Path) -> None:
-    message = f"no network/none in {small_root} (have: tiny, tiny-taught); try: bgdata train td none"
+    message = f"no network/none in {small_root} (have: tiny, tiny-supervised); try: bgdata train td none"
     assert error_of(run(small_root, "train", "plot", "none"), 1) == message

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from bgdata.commands.train_sl import RECIPE, sl
-from bgdata.datasets.supervised_network import DATASET, TaughtParameters
+from bgdata.datasets.supervised_network import DATASET, SupervisedParameters
 from bgdata.formats.gnubg_training import write_gnubg_training
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run, succeeds
 
 CHOSEN = {
@@ -31,7 +31,7 @@ TINY = ("train", "sl", "mine", "--start", "network/tiny", *SMALL, "--no-guard")
 
 def test_every_parameter_is_an_option_with_its_default() -> None:
     options = {option.name: option for option in sl.params if isinstance(option, click.Option)}
-    parameters = {field.name: field.default for field in fields(TaughtParameters)}
+    parameters = {field.name: field.default for field in fields(SupervisedParameters)}
     assert set(RECIPE) == set(parameters) - CHOSEN
     assert set(options) == set(RECIPE) | {"labels", "start", "guard", "threads", "force", "form", "warehouse"}
     for name in RECIPE:
@@ -57,7 +57,7 @@ def test_it_teaches_and_says_how_well(warehouse: Warehouse) -> None:
         "epoch 0", "epoch 1", "epoch 2",
     ]  # fmt: skip
     again = run(warehouse.root, *TINY, "--labels", "selfplay_labels:1.0")
-    assert f"taught_network/mine: already built ({table.folder.name})" in again.stderr
+    assert f"supervised_network/mine: already built ({table.folder.name})" in again.stderr
     games = ("benchmark", "network/mine", "--games", "4", "--against", "random")
     assert "network/mine" in succeeds(warehouse.root, *games)
 
@@ -120,7 +120,7 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
 def test_wrong_arguments(warehouse: Warehouse, arguments: list[str], code: int, message: str) -> None:
     name = [] if arguments[0] == "tiny" else ["other"]
     assert error_of(run(warehouse.root, "train", "sl", *name, *arguments), code).startswith(message)
-    assert warehouse.variants(DATASET.name) == ["tiny-taught"]
+    assert warehouse.variants(DATASET.name) == ["tiny-supervised"]
 
 
 def test_pytorch_does_what_kernels_do(warehouse: Warehouse) -> None:
@@ -133,9 +133,9 @@ def test_pytorch_does_what_kernels_do(warehouse: Warehouse) -> None:
     assert result.exit_code == 0, result.stderr
     table = warehouse.open(DATASET.name, "mine")
     assert table.manifest.parameters["platform"] == platform_name("cpu")
-    assert table.manifest.digest != warehouse.open(DATASET.name, "tiny-taught").manifest.digest
+    assert table.manifest.digest != warehouse.open(DATASET.name, "tiny-supervised").manifest.digest
     again = run(warehouse.root, *arguments, "--threads", "1")
-    assert f"taught_network/mine: already built ({table.folder.name})" in again.stderr
+    assert f"supervised_network/mine: already built ({table.folder.name})" in again.stderr
 
 
 def test_a_gpu_that_is_not_there(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_a_gpu_that_is_not_there(warehouse: Warehouse, monkeypatch: pytest.Monke
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     result = run(warehouse.root, *TINY, "--labels", "selfplay_labels", "--trainer", "torch", "--device", "cuda")
     assert re.fullmatch("expected a GPU for the device cuda, .* finds none; try: --device cpu", error_of(result, 2))
-    assert warehouse.variants(DATASET.name) == ["tiny-taught"]
+    assert warehouse.variants(DATASET.name) == ["tiny-supervised"]
 
 
 def test_without_pytorch(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,13 +151,13 @@ def test_without_pytorch(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
     result = run(warehouse.root, *TINY, "--labels", "selfplay_labels", "--trainer", "torch")
     assert error_of(result, 1) == "expected PyTorch for the trainer torch; try: pip install bgdata[torch]"
-    assert warehouse.variants(DATASET.name) == ["tiny-taught"]
+    assert warehouse.variants(DATASET.name) == ["tiny-supervised"]
 
 
 def test_plot(small_root: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is an extra")
     path = tmp_path / "curve.png"
-    assert succeeds(small_root, "train", "plot", "tiny-taught", "-o", path) == f"wrote {path}\n"
+    assert succeeds(small_root, "train", "plot", "tiny-supervised", "-o", path) == f"wrote {path}\n"
     assert path.read_bytes().startswith(b"\x89PNG\r\n")
     assert path.stat().st_size > 20_000
 
@@ -165,6 +165,6 @@ def test_plot(small_root: Path, tmp_path: Path) -> None:
 def test_plot_without_matplotlib(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, module, None)
-    message = error_of(run(small_root, "train", "plot", "tiny-taught", "-o", tmp_path / "x.png"), 1)
+    message = error_of(run(small_root, "train", "plot", "tiny-supervised", "-o", tmp_path / "x.png"), 1)
     assert message == "expected matplotlib, found none; try: pip install matplotlib"
     assert list(tmp_path.iterdir()) == []

@@ -16,7 +16,7 @@ from bgdata.errors import CorruptFileError, MissingTableError, NoRowsError, Stor
 from bgdata.game.position import START
 from bgdata.store.progress import Silence
 from bgdata.store.verify import verify
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.commands.command_line import error_of, run
 from tests.datasets.importing import IMPORTED, Imports, rows
 from tests.formats import samples
@@ -105,10 +105,10 @@ def test_verify(imports: Imports, kind: str) -> None:
     for file in ("quarantine.parquet", "table.parquet", "sources.npy"):
         damaged = table.folder / file
         whole = bytearray(damaged.read_bytes())
-        spoiled = bytearray(whole)
-        spoiled[len(whole) // 2] ^= 1
+        corrupted = bytearray(whole)
+        corrupted[len(whole) // 2] ^= 1
         damaged.chmod(0o644)
-        damaged.write_bytes(spoiled)
+        damaged.write_bytes(corrupted)
         (problem,) = problems(imports.warehouse)
         assert f"of {damaged}, found" in problem
         damaged.write_bytes(whole)

@@ -20,6 +20,7 @@ from bgdata.play.random_games import random_game_positions
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
 from tests.datasets.test_selfplay import Changed
+from tests.rechecking import check_sample
 from tests.reference.games import MASK, splitmix
 
 SMALL = DATASET.smallest
@@ -105,12 +106,12 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL)
     assert inputs
     table = Changed(small(small_root).folder)
-    DATASET.check_sample(table, inputs, 1000, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[5] = values[5] + 1 if name != "turns" else 0 if values[5] else 1
     table.change(name, values)
     with pytest.raises(CheckFailedError, match=f"in row 5 of {table.name}, found others"):
-        DATASET.check_sample(table, inputs, 1000, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
 
 
 def test_positions_are_exported(small_root: Path, tmp_path: Path) -> None:

@@ -32,9 +32,10 @@ from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.play.corpus import Corpus, net_lucks, self_play
 from bgdata.store.executors import open_executor
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.conftest import LUCKY
 from tests.datasets.importing import Imports
+from tests.rechecking import check_sample
 from tests.store import processes
 from tests.store.toy import Notes, whole_versions
 
@@ -142,7 +143,7 @@ def test_luck_of_players_without_networks(
     corpus = self_play(brain, 3, 4, with_luck=True, estimator=judge.chooser)
     check_rows(table, corpus, f"{name} {player.version}")
     assert not np.isnan(corpus.lucks).any()
-    DATASET.check_sample(table, found, 3, np.random.default_rng(0))
+    check_sample(DATASET, table, found, 3, np.random.default_rng(0))
 
 
 def test_rows_in_several_groups(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,13 +275,13 @@ def test_killed_and_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         process.join()
         assert before < len(parts(root)) < 60
         before = len(parts(root))
-    spoiled = parts(root)[1]
-    spoiled.write_bytes(spoiled.read_bytes()[:-40])
+    corrupted = parts(root)[1]
+    corrupted.write_bytes(corrupted.read_bytes()[:-40])
     warehouse, notes = bgdata.open_warehouse(root), Notes()
     assert list(warehouse.versions()) == []
     assert warehouse.build(DATASET.name, replace(SMALL, games=60), progress=notes).manifest.digest == expected
     damage, going_on, _ = notes.texts
-    assert damage.endswith(f"of {spoiled}, found another; computing it anew")
+    assert damage.endswith(f"of {corrupted}, found another; computing it anew")
     assert going_on == f"going on with selfplay/pubeval-60-seed-3: {before - 1} of 60 parts are there"
     assert len(whole_versions(warehouse)) == 1
     assert parts(root) == []
@@ -366,7 +367,7 @@ def test_workers_with_other_kernels_play_nothing() -> None:
         ({"player": "network/../x"}, "expected the player network, .*, got 'network/../x'"),
         ({"version": "1"}, "expected version 2 of pubeval, as it plays here, got 1"),
         ({"version": ""}, "expected version 2 of pubeval, as it plays here, got none"),
-        ({"luck": 2}, "expected luck 0 or 1, got 2"),
+        ({"luck": 2}, "expected luck of type bool, got 2"),
         ({"player": "network"}, "expected no version of network, got '2'"),
     ],
 )
@@ -382,7 +383,7 @@ def test_networks_by_name(warehouse: Warehouse) -> None:
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == "network-tiny-2-seed-5-luck"
     assert rows(table, "games")[0]["player_0"] == f"tiny {version}"
-    DATASET.check_sample(table, {}, 2, np.random.default_rng(0))
+    check_sample(DATASET, table, {}, 2, np.random.default_rng(0))
     with pytest.raises(InvalidParameterError, match=f"^expected version {version} of network/tiny, .* got 0123$"):
         warehouse.build(DATASET.name, replace(parameters, version="0123"))
 
@@ -404,12 +405,12 @@ class Changed(Table):
 )
 def test_changed_games_are_found(small_root: Path, name: str) -> None:
     table = Changed(bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).folder)
-    DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
+    check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
     values = np.array(table.array(name))
     values.reshape(-1)[3] = 7 if values.dtype.kind in "iu" else 0
     table.change(name, values)
     with pytest.raises(CheckFailedError, match=f"expected the {name} of game 0|3 of selfplay/pubeval-20-seed-3/"):
-        DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
+        check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
 
 
 def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -417,7 +418,7 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, mon
     table.change("dice", np.array(table.array("dice")) + 1)
     monkeypatch.setattr(PubEval, "version", "3")
     with pytest.raises(CheckSkippedError, match="again: pubeval 2 has played, pubeval 3 is here"):
-        DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
+        check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
 
 
 def test_the_record_flips_from_turn_to_turn(small_root: Path) -> None:

@@ -17,8 +17,8 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.kernel import threads
 from bgdata.store import job
-from bgdata.store.warehouse import Warehouse
 from bgdata.training.feed.feed import open_feed
+from bgdata.warehouse import Warehouse
 from tests.datasets.killer import Killer
 
 TINY = DATASET.smallest.with_changes({"epochs": 4})
@@ -51,7 +51,7 @@ def test_digest_on_one_thread_and_after_a_kill(
             untaught.build(DATASET.name, recipe, progress=Killer(epochs=3))
         progress = Killer(epochs=99)
         assert untaught.build(DATASET.name, recipe, progress=progress).manifest.digest == expected
-    assert "going on with taught_network/tiny-taught after step 3 of 5" in progress.notes
+    assert "going on with supervised_network/tiny-supervised after step 3 of 5" in progress.notes
     assert untaught.build(DATASET.name, TINY).manifest.digest != expected
 
 

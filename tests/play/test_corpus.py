@@ -28,7 +28,7 @@ from bgdata.kernel import threads
 from bgdata.play import corpus as corpus_module
 from bgdata.play.corpus import Corpus, net_lucks, self_play
 from bgdata.play.luck.roll_values import RollScratch, fill_roll_values, mean_equity, new_roll_scratch, roll_place
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_networks import pips_networks
 from tests.evaluation.test_pubeval import CONTACT, RACE
 from tests.reference.corpus import Board, Equities, best_chooser, luck, roll_equities, self_played

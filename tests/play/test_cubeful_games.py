@@ -34,7 +34,7 @@ from bgdata.play.cubeful_series import (
     cubeful_results,
     cubeful_self_play,
 )
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.equity.samples import published_met
 from tests.reference.cubeful_games import Board, Chances, Game, Model, Score, match_janowski, play_match
 from tests.reference.cubeful_games import janowski as slow_janowski

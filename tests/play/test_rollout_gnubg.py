@@ -20,7 +20,7 @@ from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.position import Position
 from bgdata.play.rollout import RolloutResult, RolloutSettings, roll_out
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_networks import pips_networks
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 

@@ -12,7 +12,7 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
 from bgdata.store.table import Table
-from bgdata.store.warehouse import VERSION, Warehouse
+from bgdata.store.versions import VERSION, Versions
 
 KIND = "network"  # as which all kinds of networks play
 MATCHES = "bearoff_match"  # of exact tables at match scores
@@ -26,7 +26,7 @@ def network_name(name: str) -> str:
     return f"{KIND}/{DEFAULT_NETWORK}" if name == KIND else name
 
 
-def find_network(name: str, warehouse: Warehouse, version: str | None = None) -> Table:
+def find_network(name: str, warehouse: Versions, version: str | None = None) -> Table:
     """The current version of `network/NAME` of any kind of network, or the one named, or where the warehouse has none
     the one that comes with bgdata.
 
@@ -57,7 +57,7 @@ def _created(table: Table) -> str:
 
 
 def open_network_player(
-    name: str, ply: int, warehouse: Warehouse, *, tables: bool = True
+    name: str, ply: int, warehouse: Versions, *, tables: bool = True
 ) -> NetworkPlayer | LookaheadPlayer:
     """A network beside the best bearoff tables of the warehouse (alone unless `tables`), all mapped; at ply 0 one that
     kernels can play.
@@ -70,7 +70,7 @@ def open_network_player(
     return LookaheadPlayer(player, ply) if ply else player
 
 
-def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> LookaheadPlayer:
+def map_player(warehouse: Versions, network: str = "", ply: int = 0) -> LookaheadPlayer:
     """A player with the best bearoff tables of a warehouse and one of its networks, or that which comes with bgdata.
 
     Nothing is read but what is asked for, nothing is copied. Raises MissingWarehouseError, MissingTableError for a

@@ -21,7 +21,7 @@ from bgdata.evaluation.networks.measured import accuracy_text, best_scores
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 _NETWORKS = {Source.RACE_NETWORK: "race", Source.CRASHED_NETWORK: "crashed", Source.CONTACT_NETWORK: "contact"}
 
@@ -81,7 +81,7 @@ class MappedNetwork(NetworkPlayer):
     Raises CorruptFileError.
     """
 
-    def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Warehouse | None = None) -> None:
+    def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Versions | None = None) -> None:
         used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
         version = version_by(used)
         accuracy = _Accuracy(table, bearoff, version, warehouse)
@@ -95,7 +95,7 @@ class MappedNetwork(NetworkPlayer):
 class _Accuracy(Mapping[Source, str]):
     """What the manifests of the tables, and measured scores of the networks, say; read when somebody asks for it."""
 
-    def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Warehouse | None) -> None:
+    def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
         tables = {Source.EXACT: bearoff.two_sided, Source.COMBINED: bearoff.one_sided}
         self.sources = (*(source for source, found in tables.items() if found), *_NETWORKS)

@@ -22,7 +22,7 @@ from bgdata.evaluation.networks.inputs import UNIT, encode
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 from bgdata.training.feed.order import Choice, Rows, Span, Stream, joined, shuffled
 from bgdata.training.feed.recipe import CLASSES, FeedRecipe, Place, checked_place, feature_name, shared_out, state_of
 from bgdata.training.feed.rows import (
@@ -57,7 +57,7 @@ class Counts(NamedTuple):
 class SharedBatches:
     """The rows of every batch of a recipe. Opening it reads every version once."""
 
-    def __init__(self, warehouse: Warehouse, recipe: FeedRecipe, from_parquet: bool) -> None:
+    def __init__(self, warehouse: Versions, recipe: FeedRecipe, from_parquet: bool) -> None:
         recipe.check()
         self.recipe = recipe
         found = {name: digest for source in recipe.sources.values() for name, digest in source["versions"].items()}
@@ -157,7 +157,7 @@ class Feed:
 
     def __init__(
         self,
-        warehouse: Warehouse,
+        warehouse: Versions,
         recipe: FeedRecipe,
         *,
         begin: Place = Place(0, 0),  # noqa: B008
@@ -217,7 +217,7 @@ class Feed:
         )  # fmt: skip
 
     def state_after(self, batch: Batch) -> dict[str, Any]:
-        """What goes on after a batch, as JSON of some kilobytes: give it to `Warehouse.batches` as `state`."""
+        """What goes on after a batch, as JSON of some kilobytes: give it to `Versions.batches` as `state`."""
         return state_of(self.recipe, Place(*divmod(batch.epoch * len(self) + batch.number + 1, len(self))))
 
     def seen(self, last: Batch, begin: Place = Place(0, 0)) -> dict[str, Any]:  # noqa: B008
@@ -241,7 +241,7 @@ class Feed:
 
 
 def open_feed(
-    warehouse: Warehouse,
+    warehouse: Versions,
     kind: str | Mapping[str, float],
     *,
     split: str = "train",
@@ -272,7 +272,7 @@ def open_feed(
     return Feed(warehouse, recipe, begin=begin, epochs=epochs, from_parquet=from_parquet)
 
 
-def listed_rows(warehouse: Warehouse, seen: Mapping[str, Any]) -> Iterator[dict[str, NDArray[np.int64]]]:
+def listed_rows(warehouse: Versions, seen: Mapping[str, Any]) -> Iterator[dict[str, NDArray[np.int64]]]:
     """The rows of each batch that a run has seen, in order, from what `Feed.seen` says of it: rows by the version that
     they are from. Raises UsageError for what is no such record, and as opening the feed does."""
     if not isinstance(seen, Mapping) or set(seen) != {"feed", "begin", "end"}:

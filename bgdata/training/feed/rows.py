@@ -17,10 +17,10 @@ from bgdata.game.position_hash import Hashes, position_hashes
 from bgdata.kernel import kernel
 from bgdata.play.splits import splits_of_hashes
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 
-def labelled_versions(warehouse: Warehouse, source: str) -> dict[str, str]:
+def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
     """Digests by `kind/variant/version` of a kind (the current versions of all its variants), a variant or a version.
 
     Raises UnknownKindError, UsageError for a kind without labels, and MissingTableError.
@@ -34,14 +34,14 @@ def labelled_versions(warehouse: Warehouse, source: str) -> dict[str, str]:
     return {table.name: table.manifest.digest for table in tables}
 
 
-def benchmark_versions(warehouse: Warehouse) -> dict[str, str]:
+def benchmark_versions(warehouse: Versions) -> dict[str, str]:
     """Digests by `kind/variant/version` of the current versions that players are scored on."""
     kinds = [kind.name for kind in warehouse.kinds.values() if kind.is_benchmark]
     tables = [warehouse.open(kind, variant) for kind in kinds for variant in warehouse.variants(kind)]
     return {table.name: table.manifest.digest for table in tables}
 
 
-def open_version(warehouse: Warehouse, version: str, digest: str) -> Table:
+def open_version(warehouse: Versions, version: str, digest: str) -> Table:
     """The version `kind/variant/version`. Raises MissingTableError, and UsageError where it has another digest."""
     table = warehouse.open_reference(version)
     if table.manifest.digest != digest:
@@ -49,7 +49,7 @@ def open_version(warehouse: Warehouse, version: str, digest: str) -> Table:
     return table
 
 
-def splits_of(warehouse: Warehouse, table: Table) -> NDArray[np.uint8] | None:
+def splits_of(warehouse: Versions, table: Table) -> NDArray[np.uint8] | None:
     """uint8[rows]: places in `play.splits.SPLITS`, as the version says, or the positions that it labels; None where
     neither does.
 
@@ -68,7 +68,7 @@ def splits_of(warehouse: Warehouse, table: Table) -> NDArray[np.uint8] | None:
     raise MissingTableError(f"expected {source}, whose games split {table.name}, found no such version")
 
 
-def open_guard(warehouse: Warehouse, benchmarks: Mapping[str, str]) -> Guard:
+def open_guard(warehouse: Versions, benchmarks: Mapping[str, str]) -> Guard:
     """The guard for versions of benchmarks, by `kind/variant/version` and digest.
 
     Raises MissingTableError, and UsageError where one has another digest.

@@ -18,7 +18,7 @@ from bgdata.play.games import play_games
 from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.luck.recorded import judged_games
 from bgdata.play.series import pair_error
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.evaluation.test_pubeval import CONTACT, RACE
 from tests.play.test_corpus import brain_of, equities_of
 from tests.play.test_games import Plain, Turned, assert_same
