@@ -16,9 +16,9 @@ from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settin
 
 import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
-from bgdata.commands.compare import compare_with_lock
-from bgdata.commands.report import progress_bars
 from bgdata.errors import BgdataError
+from bgdata.store.lock_verdicts import lock_verdicts
+from bgdata.store.progress_bars import progress_bars
 
 
 @task(retries=1, retry_delay_seconds=1, task_run_name="{kind} {number}")
@@ -60,15 +60,18 @@ def main(root: str = "warehouse") -> int:
         # the heartbeat thread would hold every flow for a second
         with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), shielding():
             build_warehouse(root)
-        lock = open_warehouse(root).lock
-        same = compare_with_lock(open_warehouse(root)) if lock.exists() else True
+        is_locked = open_warehouse(root).lock.exists()
+        verdicts = lock_verdicts(open_warehouse(root)) if is_locked else []
     except BgdataError as error:
         if is_stopping(error):
             raise
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"{Path(root)}: built" + (" and equal to its lock" if same and lock.exists() else ""))
-    return 0 if same else 1
+    is_same = all(verdict.is_same for verdict in verdicts)
+    for verdict in verdicts:
+        print(verdict)
+    print(f"{Path(root)}: built" + (" and equal to its lock" if is_locked and is_same else ""))
+    return 0 if is_same else 1
 
 
 if __name__ == "__main__":

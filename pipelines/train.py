@@ -29,8 +29,8 @@ from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settin
 
 import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
-from bgdata.commands import training_steps as steps
-from bgdata.commands.training_steps import Plan
+from bgdata.datasets.steps import training as steps
+from bgdata.datasets.steps.training import Plan
 from bgdata.errors import BgdataError
 
 MEANINGS = {

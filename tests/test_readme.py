@@ -18,10 +18,10 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.bearoff import index
 from bgdata.cli import main
-from bgdata.commands.report import TerminalBars
 from bgdata.game import identifiers, plays, position
 from bgdata.store.catalog import write_catalog
 from bgdata.store.lockfile import load_lock
+from bgdata.store.progress_bars import TerminalBars
 
 ROOT = Path(__file__).parents[1]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))}
