@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bgdata.cli.chart_svg import STYLE as CHART_STYLE
-from bgdata.cli.chart_svg import Chart, Line, format_chart_svg
+from bgdata.cli.charts import format_chart_svg
+from bgdata.cli.curves import curve_charts, headline
 from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, recipe_command
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.supervised_network import CLASSES, TaughtParameters, best_epoch
@@ -38,7 +38,7 @@ body { background: var(--paper); color: var(--ink); font: 16px/1.5 sans-serif; m
   padding: 0 1rem; }
 h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }
-.chart { width: 100%; height: auto; }
+.chart { width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: left; vertical-align: top;
@@ -60,17 +60,16 @@ def format_page(table: Table, warehouse: Warehouse) -> str:
     manifest = table.manifest
     is_taught = manifest.dataset == TAUGHT.name
     curve = np.asarray(table.array("curve"))
-    charts = taught_charts(curve) if is_taught else self_play_charts(curve)
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
         f"<title>{escape(table.name)}</title>",
-        f"<style>\n{STYLE}\n{CHART_STYLE}\n</style></head><body>",
+        f"<style>\n{STYLE}\n</style></head><body>",
         f"<h1>{escape(table.name)}</h1>",
         f"<p>{escape(headline(manifest))}</p>",
         "<h2>Learning curve</h2>",
         '<div class="charts">',
-        *map(format_chart_svg, charts),
+        *map(format_chart_svg, curve_charts(table)),
         "</div>",
         *section("Final figures", figures(manifest, curve)),
         *section("Recipe", recipe_rows(manifest)),
@@ -84,48 +83,6 @@ def format_page(table: Table, warehouse: Warehouse) -> str:
     return "\n".join(parts) + "\n"
 
 
-def headline(manifest: Manifest) -> str:
-    """How good it has become, in a sentence."""
-    after, *before = (
-        f"{statistics[f'{start}points_per_game']:+.3f} ± {statistics[f'{start}standard_error']:.3f}"
-        for statistics in [manifest.statistics]
-        for start in ("", "start_")
-        if f"{start}points_per_game" in statistics
-    )
-    return f"{after} points per game against PubEval" + "".join(f", {text} before" for text in before)
-
-
-def taught_charts(curve: Array) -> list[Chart]:
-    """For each network, contact first: cross-entropies, and the error of equities, by epoch."""
-    found, epochs = [], list(range(len(curve)))
-    for which in reversed(range(len(CLASSES))):
-        name, kept = CLASSES[which], best_epoch(curve, which)
-        mark = {"mark": kept, "mark_label": "kept"} if kept is not None else {}
-        for title, columns, power in (("cross-entropy (nats)", (2, 3), 1.0), ("equity off by (points)", (4, 5), 0.5)):
-            lines = tuple(
-                Line(label, (curve[:, which, column] ** power).tolist())
-                for label, column in zip(("learned", "validation"), columns, strict=True)
-            )
-            found.append(Chart(f"{name}: {title}", "epochs", epochs, lines, **mark))  # type: ignore[arg-type]
-    return found
-
-
-def self_play_charts(curve: Array) -> list[Chart]:
-    """Points per game, how games of self-play ended, and the error on bearoffs, by games."""
-    columns = {column.name: curve[:, place].tolist() for place, column in enumerate(NETWORK.columns)}
-    band = [2 * error for error in columns["standard_error"]]
-    shares = [[100 * share for share in columns[name]] for name in ("backgammon_share", "gammon_share")]
-    drawn: list[tuple[str, tuple[Line, ...], bool]] = [
-        ("points per game against PubEval", (Line("± 2 standard errors", columns["points_per_game"], band),), False),
-        ("self-play games that end so (%)", tuple(map(Line, ("backgammons", "gammons"), shares)), True),
-        ("mean error on exact bearoffs (points)", (Line("error", columns["bearoff_error"]),), True),
-    ]
-    return [
-        Chart(title, "games of self-play", columns["games"], lines, is_logarithmic=True, from_zero=from_zero)
-        for title, lines, from_zero in drawn
-    ]
-
-
 def figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
     """Rows of what the network has come to."""
     statistics = manifest.statistics
@@ -134,7 +91,7 @@ def figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
         for column in NETWORK.columns:
             yield (column.name, cell(statistics[column.name]), column.unit, column.meaning)
         return
-    yield ("network", "kept epoch", "cross-entropy", "before", "equity off by", "before")
+    yield ("network", "kept epoch", "cross-entropy", "before", "RMSE of equities", "before")
     for which in reversed(range(len(CLASSES))):
         name = CLASSES[which]
         if best_epoch(curve, which) is None:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from matplotlib.axes import Axes
 
-from bgdata.cli.charts import BLUE, GREY, RED, TEAL, new_figure, write_figure
+from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import format_option, player_option, plot_option, ply_option
 from bgdata.cli.output import write_rows
@@ -24,6 +23,8 @@ from bgdata.formats.replay import ReplayedTurn, replay
 from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from bgdata.play.luck.recorded import GameLuck, RecordedGame, Totals
 
 
@@ -229,23 +230,22 @@ def running_totals(games: Sequence[Analysed]) -> tuple[np.ndarray[Any, Any], np.
 
 
 def draw_luck(games: Sequence[Analysed], path: Path) -> None:
-    """Write a PNG: luck of every roll, and below it how net luck and net skill add up.
+    """Draw the luck of every roll, and below it how net luck and net skill add up.
 
-    Raises MissingExtraError without matplotlib, and StorageError.
+    Raises StorageError.
     """
-    figure = new_figure(10.5, 5.4)
-    rolls, sums = figure.subplots(2, 1, sharex=True)
-    draw_rolls(rolls, games)
-    draw_sums(sums, games)
-    for axes in (rolls, sums):
-        axes.axhline(0, color=GREY, linewidth=0.8)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(color=BLUE, alpha=0.3, linewidth=0.6, axis="y")
-        for end in running_totals(games)[2][:-1]:
-            axes.axvline(end + 0.5, color=GREY, linewidth=0.6, linestyle=":")
-    players = games[0].match.players
-    figure.suptitle(f"{players[0]} against {players[1]}: points per unit cube, cubeless", fontsize=11)
-    write_figure(figure, path)
+    with new_figure(10.5, 5.4) as figure:
+        rolls, sums = figure.subplots(2, 1, sharex=True)
+        draw_rolls(rolls, games)
+        draw_sums(sums, games)
+        for axes in (rolls, sums):
+            axes.axhline(0, color=GREY, linewidth=0.8)
+            axes.grid(visible=False, axis="x")
+            for end in running_totals(games)[2][:-1]:
+                axes.axvline(end + 0.5, color=GREY, linewidth=0.6, linestyle=":")
+        players = games[0].match.players
+        figure.suptitle(f"{players[0]} against {players[1]}: points per unit cube, cubeless")
+        write_figure(figure, path)
 
 
 def draw_rolls(axes: Axes, games: Sequence[Analysed]) -> None:
@@ -258,8 +258,8 @@ def draw_rolls(axes: Axes, games: Sequence[Analysed]) -> None:
     for player, colour in ((0, TEAL), (1, RED)):
         rows = players == player
         axes.bar(turns[rows], luck[rows], width=0.8, color=colour, label=games[0].match.players[player])
-    axes.legend(frameon=False, fontsize=9, title="rolled by", title_fontsize=9)
-    axes.set_title(f"luck of every roll, to {games[0].match.players[0]}", fontsize=10)
+    axes.legend(title="rolled by")
+    axes.set_title(f"luck of every roll, to {games[0].match.players[0]}")
 
 
 def draw_sums(axes: Axes, games: Sequence[Analysed]) -> None:
@@ -269,7 +269,7 @@ def draw_sums(axes: Axes, games: Sequence[Analysed]) -> None:
     axes.plot(turns, luck, color=TEAL, label="net luck")
     axes.plot(turns, skill, color=RED, label="net skill of the plays")
     hedged = np.cumsum([each.totals.hedged for each in games])
-    axes.plot(ends, hedged, color=GREY, marker="o", markersize=4, linestyle="", label="hedged results")
-    axes.legend(frameon=False, fontsize=9)
+    axes.plot(ends, hedged, color=GREY, marker="o", linestyle="", label="hedged results")
+    axes.legend()
     axes.set_xlabel("rolls")
-    axes.set_title(f"sums, to {games[0].match.players[0]}", fontsize=10)
+    axes.set_title(f"sums, to {games[0].match.players[0]}")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
 from bgdata.cli.charts import new_figure, write_figure
@@ -33,6 +31,11 @@ from bgdata.formats.met_xml import MetTable, read_met, write_met
 from bgdata.game.match import MatchScore
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+
 
 length_option = click.option(
     "--length", type=click.IntRange(1, 64), metavar="N", help="Points to go, at most.  [default: all; to compare, 15]"
@@ -140,7 +143,7 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
 @output_option(required=True)
 @click.pass_obj
 def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output: Path) -> None:
-    """Draw a MET as a heat map in a PNG file (needs matplotlib).
+    """Draw a MET as a heat map in a PNG or SVG file.
 
     MET is a name or a file, as `bgdata met --help` says; without one it is the table built here.
 
@@ -334,10 +337,9 @@ MOST_NUMBERED = 15  # points to go up to which cells have room for numbers
 
 
 def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, path: Path) -> None:
-    """Write a heat map as PNG: chances of winning the match in percent, or how far they are above those of the other.
+    """Draw a heat map: chances of winning the match in percent, or how far they are above those of the other.
 
-    Below it is the trailer's row after the Crawford game. Raises MissingExtraError without matplotlib, and
-    StorageError.
+    Below it is the trailer's row after the Crawford game. Raises StorageError.
     """
     most = min(length or met.length, met.length, other.length if other else met.length)
     cells = 100 * met.cells[:, 1 : most + 1, 1 : most + 1]
@@ -346,23 +348,24 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
     limit = float(np.nanmax(np.abs(cells))) or 1.0
     low, high, colours = (0.0, 100.0, "RdYlBu") if other is None else (-limit, limit, "RdBu")
     size = min(max(0.42 * most, 3.5), 11.0)
-    figure = new_figure(size + 1.2, size + 1.4)
-    above, below = figure.subplots(2, 1, height_ratios=[most, 1.2])
-    form = "{:.0f}" if other is None else "{:+.1f}"
-    for axes, values in ((above, cells[0]), (below, cells[1, :, :1].T)):
-        image = axes.imshow(values, cmap=colours, vmin=low, vmax=high, aspect="auto")
-        axes.set_xticks(range(most), range(1, most + 1))
-        axes.tick_params(length=0, labelsize=8)
-        if most <= MOST_NUMBERED:
-            write_numbers(axes, image, values, form)
-    above.set_yticks(range(most), range(1, most + 1))
-    above.set(xlabel="points that the opponent needs", ylabel="points that the player needs")
-    below.set_yticks([0], ["post-\nCrawford"])
-    below.set_xlabel("points that the trailer needs, against 1")
-    what = "chance of winning the match (%)" if other is None else "difference in percent points"
-    above.set_title(met.name if other is None else f"{met.name} less {other.name}", fontsize=10)
-    figure.colorbar(image, ax=[above, below], label=what, shrink=0.7)
-    write_figure(figure, path)
+    with new_figure(size + 1.2, size + 1.4) as figure:
+        above, below = figure.subplots(2, 1, height_ratios=[most, 1.2])
+        form = "{:.0f}" if other is None else "{:+.1f}"
+        for axes, values in ((above, cells[0]), (below, cells[1, :, :1].T)):
+            image = axes.imshow(values, cmap=colours, vmin=low, vmax=high, aspect="auto")
+            axes.set_xticks(range(most), range(1, most + 1))
+            axes.tick_params(length=0, labelsize=8)
+            axes.grid(visible=False)
+            if most <= MOST_NUMBERED:
+                write_numbers(axes, image, values, form)
+        above.set_yticks(range(most), range(1, most + 1))
+        above.set(xlabel="points that the opponent needs", ylabel="points that the player needs")
+        below.set_yticks([0], ["post-\nCrawford"])
+        below.set_xlabel("points that the trailer needs, against 1")
+        what = "chance of winning the match (%)" if other is None else "difference in percent points"
+        above.set_title(met.name if other is None else f"{met.name} less {other.name}")
+        figure.colorbar(image, ax=[above, below], label=what, shrink=0.7)
+        write_figure(figure, path)
 
 
 def write_numbers(axes: Axes, image: AxesImage, values: NDArray[np.float64], form: str) -> None:

@@ -209,9 +209,7 @@ def yes_option(function: Decorated) -> Decorated:
 
 def plot_option(function: Decorated) -> Decorated:
     """Where a picture goes."""
-    return click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw into a PNG file (needs matplotlib).")(
-        function
-    )
+    return click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw into a PNG or SVG file.")(function)
 
 
 def output_option(note: str = "", *, required: bool = False) -> Callable[[Decorated], Decorated]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
-from matplotlib.axes import Axes
 
 from bgdata.cli.charts import BLUE, GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.options import (
@@ -36,6 +35,9 @@ from bgdata.store.executors import open_executor
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @click.command()
@@ -126,10 +128,8 @@ def run_study(
     form: str,
 ) -> None:
     """Build the version of a study, and print its figures; draw what its settings are worth to a PNG file. Raises
-    InvalidParameterError, UsageError for a player that is no network, MissingTableError, MissingExtraError,
+    InvalidParameterError, UsageError for a player that is no network, MissingTableError,
     StorageError, and what executors raise."""
-    if plot is not None:
-        new_figure(1, 1)  # says at once that matplotlib is missing
     found = network_of(warehouse, player)
     count = games if games is not None else HEDGED_GAMES if luck else GAMES
     parameters = StudyParameters(
@@ -220,27 +220,25 @@ COLOURS = (TEAL, RED, BLUE, "#c9a227")
 
 
 def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], path: Path) -> None:
-    """Write all series as one picture (PNG): ours as points with twice their standard errors, what was published as
-    crosses. Raises MissingExtraError without matplotlib, and StorageError."""
-    figure = new_figure(6.4, 4.2)
-    axes = figure.subplots()
-    for colour, found in zip(COLOURS, series, strict=False):
-        draw_series(axes, found, colour)
-    if any(np.isfinite(found.published).any() for found in series):
-        axes.plot([], [], "x", color=GREY, label="published in 2012")
-    axes.axhline(0, color=GREY, linewidth=0.8)
-    axes.set(xlabel=setting, ylabel=unit)
-    axes.set_title(title, fontsize=10)
-    axes.legend(fontsize=8, frameon=False)
-    write_figure(figure, path)
+    """Write all series as one picture: ours as points with twice their standard errors, what was published as
+    crosses. Raises StorageError."""
+    with new_figure(6.4, 4.2) as figure:
+        axes = figure.subplots()
+        for colour, found in zip(COLOURS, series, strict=False):
+            draw_series(axes, found, colour)
+        if any(np.isfinite(found.published).any() for found in series):
+            axes.plot([], [], "x", color=GREY, label="published in 2012")
+        axes.axhline(0, color=GREY, linewidth=0.8)
+        axes.set(xlabel=setting, ylabel=unit)
+        axes.set_title(title)
+        axes.legend()
+        write_figure(figure, path)
 
 
 def draw_series(axes: Axes, found: Series, colour: str) -> None:
     """One measure."""
     errors = 2 * np.asarray(found.errors)
-    axes.errorbar(
-        found.settings, found.values, errors, fmt="o-", color=colour, capsize=3, markersize=4, label=found.name
-    )
+    axes.errorbar(found.settings, found.values, errors, fmt="o-", color=colour, capsize=3, label=found.name)
     axes.plot(found.settings, found.published, "x", color=colour, markersize=8)
 
 
@@ -303,31 +301,29 @@ LIVE_TAKE_POINT, LIVE_CASH_POINT = 0.2, 0.8
 
 
 def draw_cube_life(table: Table, path: Path) -> None:
-    """Write a PNG: how often each index occurs by winning chance, for each cube, and below it how far it spreads.
+    """Draw how often each index occurs by winning chance, for each cube, and below it how far it spreads.
 
-    Raises MissingExtraError without matplotlib, and StorageError.
+    Raises StorageError.
     """
     wins, indexes = np.asarray(table.array("chances"))[..., 0].ravel(), np.asarray(table.array("indexes"))
-    figure = new_figure(10.5, 5.4)
-    panels = figure.subplots(2, 3, sharex="row", height_ratios=(2, 1))
-    for place, title in enumerate(TITLES):
-        values = indexes[..., place].ravel()
-        known = (values >= 0.0) & (values <= 1.0)
-        draw_map(panels[0][place], wins[known], values[known], title)
-        draw_counts(panels[1][place], values[known], float(known.mean()))
-    panels[0][0].set_ylabel("cube life index")
-    panels[1][0].set_ylabel("pairs")
-    figure.suptitle(f"{table.name}: the index that makes Janowski's model exact", fontsize=11)
-    write_figure(figure, path)
+    with new_figure(10.5, 5.4) as figure:
+        panels = figure.subplots(2, 3, sharex="row", height_ratios=(2, 1))
+        for place, title in enumerate(TITLES):
+            values = indexes[..., place].ravel()
+            known = (values >= 0.0) & (values <= 1.0)
+            draw_map(panels[0][place], wins[known], values[known], title)
+            draw_counts(panels[1][place], values[known], float(known.mean()))
+        panels[0][0].set_ylabel("cube life index")
+        panels[1][0].set_ylabel("pairs")
+        figure.suptitle(f"{table.name}: the index that makes Janowski's model exact")
+        write_figure(figure, path)
 
 
 def draw_map(axes: Axes, wins: Array, values: Array, title: str) -> None:
     """Pairs by winning chance and index, darker where there are more, and the mean index of each chance."""
-    from matplotlib.colors import LogNorm
-
     edges = np.linspace(0.0, 1.0, BINS + 1)
     counts, _, _ = np.histogram2d(wins, values, bins=(edges, edges))
-    axes.pcolormesh(edges, edges, counts.T, norm=LogNorm(vmin=1), cmap="BuGn")
+    axes.pcolormesh(edges, edges, counts.T, norm="log", vmin=1, cmap="BuGn")
     bins = np.minimum((wins * BINS).astype(np.int64), BINS - 1)
     pairs = np.bincount(bins, minlength=BINS)
     means = np.bincount(bins, values, minlength=BINS) / np.maximum(pairs, 1)
@@ -336,8 +332,7 @@ def draw_map(axes: Axes, wins: Array, values: Array, title: str) -> None:
     for point in (LIVE_TAKE_POINT, LIVE_CASH_POINT):
         axes.axvline(point, color=GREY, linewidth=0.6, linestyle=":")
     axes.set(title=title, xlabel="winning chance without a cube", xlim=(0, 1), ylim=(0, 1))
-    axes.title.set_fontsize(10)
-    axes.legend(frameon=False, fontsize=9, loc="lower right")
+    axes.legend(loc="lower right")
 
 
 def draw_counts(axes: Axes, values: Array, share: float) -> None:
@@ -345,6 +340,4 @@ def draw_counts(axes: Axes, values: Array, share: float) -> None:
     axes.hist(values, bins=BINS, range=(0.0, 1.0), color=TEAL)
     axes.axvline(float(values.mean()), color=RED, linewidth=1.2)
     axes.set(xlabel=f"index, for {share:.1%} of pairs: {values.mean():.3f} ± {values.std():.3f}", xlim=(0, 1))
-    axes.xaxis.label.set_fontsize(9)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(color=BLUE, alpha=0.3, linewidth=0.6, axis="y")
+    axes.grid(visible=False, axis="x")

@@ -9,7 +9,7 @@ import click
 
 from bgdata.cli.completion import complete_networks, complete_players, complete_tables
 from bgdata.cli.curve_page import write_page
-from bgdata.cli.curves import draw_curve, draw_taught_curve
+from bgdata.cli.curves import draw_curve
 from bgdata.cli.options import force_option, format_option, output_option, threads_option
 from bgdata.cli.output import print_built
 from bgdata.cli.recipes import sl_options, td_options
@@ -81,7 +81,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
 def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool) -> None:
     """Draw the learning curve of a network.
 
-    NAME is that of a network, the one that comes with bgdata without it. Drawn as PNG (needs matplotlib), or, with
+    NAME is that of a network, the one that comes with bgdata without it. Drawn as PNG or SVG, or, with
     --page or a file that ends in .html, as a page with the curves, the final figures, the recipe, the networks and
     labels that it is made from, and the command line that makes it again.
 
@@ -99,7 +99,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     if is_page:
         write_page(table, warehouse, path)
     else:
-        (draw_curve if table.manifest.dataset == KIND else draw_taught_curve)(table, path)
+        draw_curve(table, path)
     click.echo(f"wrote {path}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -31,17 +30,10 @@ def test_what_the_atlas_says(small_root: Path) -> None:
 
 
 def test_picture(small_root: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="drawing is an extra")
     succeeds(small_root, "cube-life", *SIZE, "--plot", tmp_path / "a.png")
     picture = (tmp_path / "a.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 10_000
-
-
-def test_a_picture_needs_matplotlib(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    error = error_of(run(small_root, "cube-life", *SIZE, "--plot", tmp_path / "a.png"), 1)
-    assert error == "expected matplotlib, found none; try: pip install matplotlib"
 
 
 def test_sizes_that_cannot_be(small_root: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -117,7 +116,6 @@ def test_looking_ahead_changes_the_values(root: Path) -> None:
 
 
 def test_plot(root: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is an extra")
     path = file(root, "session.mat", MAT)
     pictures = []
     for name in ("one.png", "two.png"):
@@ -126,10 +124,3 @@ def test_plot(root: Path) -> None:
     assert pictures[0].startswith(b"\x89PNG")
     assert pictures[0] == pictures[1]
     succeeds(root, "luck", file(root, "cut.mat", WHOLE.partition("      Wins")[0]), "--plot", root / "three.png")
-
-
-def test_plot_without_matplotlib(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("matplotlib", "matplotlib.figure"):
-        monkeypatch.setitem(sys.modules, module, None)
-    message = error_of(run(root, "luck", file(root, "whole.mat", WHOLE), "--plot", root / "a.png"), 1)
-    assert message == "expected matplotlib, found none; try: pip install matplotlib"

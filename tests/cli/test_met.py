@@ -72,7 +72,6 @@ def test_compare(root: Path) -> None:
 
 
 def test_plot(root: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     pictures = [tmp_path / f"{number}.png" for number in range(3)]
     succeeds(root, "met", "plot", "published-12", "-o", pictures[0])
     succeeds(root, "met", "plot", "published-12", "-o", pictures[1])

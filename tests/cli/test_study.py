@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -33,21 +32,12 @@ def test_a_study_less_luck(network_root: Path) -> None:
 
 @pytest.mark.parametrize("study", [("index", "--luck"), ("match",), ("statistics",)])
 def test_a_picture(network_root: Path, tmp_path: Path, study: tuple[str, ...]) -> None:
-    pytest.importorskip("matplotlib", reason="drawing is an extra")
     pictures = [tmp_path / f"{name}.png" for name in "ab"]
     for picture in pictures:
         out = succeeds(network_root, "study", *study, "--games", "4", "--plot", picture)
         assert out.splitlines()[-1] == f"wrote {picture}"
     assert pictures[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert pictures[0].read_bytes() == pictures[1].read_bytes()
-
-
-def test_a_picture_needs_matplotlib(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which is said before anything is played."""
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    error = error_of(run(memory_path, "study", "index", "--plot", memory_path / "a.png"), 1)
-    assert error == "expected matplotlib, found none; try: pip install matplotlib"
-    assert list(memory_path.iterdir()) == []
 
 
 def test_self_play_with_a_cube(network_root: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import fields
 from pathlib import Path
@@ -149,7 +148,6 @@ def test_wrong_recipes(tmp_path: Path, arguments: list[str], message: str) -> No
 
 
 def test_plot(small_root: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is an extra")
     path = tmp_path / "curve.png"
     assert succeeds(small_root, "train", "plot", "tiny", "-o", path) == f"wrote {path}\n"
     assert path.read_bytes().startswith(b"\x89PNG\r\n")
@@ -158,14 +156,6 @@ def test_plot(small_root: Path, tmp_path: Path) -> None:
     succeeds(tmp_path / "none", "train", "plot", "-o", path)  # the one that comes with bgdata
     assert path.read_bytes() != before
     assert error_of(run(small_root, "train", "plot", "-o", tmp_path / "none" / "x.png"), 1).startswith("cannot write ")
-
-
-def test_plot_without_matplotlib(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("matplotlib", "matplotlib.figure"):
-        monkeypatch.setitem(sys.modules, module, None)
-    message = error_of(run(small_root, "train", "plot", "tiny", "-o", tmp_path / "x.png"), 1)
-    assert message == "expected matplotlib, found none; try: pip install matplotlib"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_plot_of_nothing(small_root: Path) -> None:
