@@ -1,50 +1,133 @@
-"""The flow of `make build`: every default variant, each a task, then the proof against warehouse.lock and a report."""
+"""The flow of `make build`: every default variant, each a task, then the proof against warehouse.lock and a report.
+
+Tasks that do not depend on one another run side by side, each in one of a few processes: compiling kernels and writing
+Parquet use one core each, and kernels that run take whatever cores there are.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator, Sequence
+from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from bgdata.process import begin, is_stopping, run, shielding
+from bgdata.process import begin, is_stopping, keep, run, shielding
 
 if __name__ == "__main__":
     begin()  # importing Prefect takes seconds
 
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.futures import PrefectFuture, as_completed
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+from prefect.task_runners import ProcessPoolTaskRunner
 
 import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
 from bgdata.errors import BgdataError
+from bgdata.kernel_cache import kernel_cache
+from bgdata.store.dataset import Parameters
+from bgdata.store.executors import end_with_parent
 from bgdata.store.lock_verdicts import lock_verdicts
+from bgdata.store.progress import Silence
 from bgdata.store.progress_bars import progress_bars
+from bgdata.store.warehouse import Warehouse
+
+PROCESSES = min(4, os.cpu_count() or 1)  # each holds the memory of a table, and kernels take all cores anyway
+NEXT = """
+look:  bgdata list                                     every version that is there
+       bgdata explain bearoff_two_sided                what a table holds, column by column
+try:   bgdata eval start                               what a position is worth, and who says so
+       bgdata hint 4HPwATDgc/ABMA 31                   the best plays of a roll
+       bgdata query "from bearoff_two_sided limit 5"   anything else, in SQL"""
 
 
-@task(retries=1, retry_delay_seconds=1, task_run_name="{kind} {number}")
-def build_variant(root: str, kind: str, number: int) -> str:
-    """Build default variant `number` of a kind, unless it is there; returns dataset/variant/version."""
-    warehouse = open_warehouse(root)
-    with progress_bars() as progress:
-        table = warehouse.build(kind, warehouse.kind(kind).defaults[number], progress=progress)
-    return table.name
+class Variant(NamedTuple):
+    """One variant of a kind."""
+
+    kind: str
+    parameters: Parameters
 
 
-@flow(name="build-warehouse")
+class Built(NamedTuple):
+    """A version, and what was noted while it was built."""
+
+    name: str  # dataset/variant/version
+    notes: list[str]
+
+
+class Notes(Silence):
+    """Progress of a task in another process: what it notes, for the process that shows it."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Keep a line."""
+        self.lines.append(text)
+
+
+@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
+def build_variant(root: str, kind: str, parameters: Parameters) -> Built:
+    """Build a variant, unless it is there."""
+    notes = Notes()
+    table = open_warehouse(root).build(kind, parameters, progress=notes)
+    return Built(table.name, notes.lines)
+
+
+def default_variants(warehouse: Warehouse, kinds: Sequence[str]) -> list[Variant]:
+    """The default variants of some kinds, each after those that it is computed from."""
+    chosen = [Variant(kind, parameters) for kind in kinds for parameters in warehouse.kind(kind).defaults]
+    order = TopologicalSorter({variant: set(inputs(warehouse, variant)) for variant in chosen})
+    return [variant for variant in order.static_order() if variant in chosen]
+
+
+def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
+    """What a variant is computed from, directly or not."""
+    for wanted in warehouse.kind(variant.kind).inputs(variant.parameters).values():
+        if isinstance(wanted, tuple):
+            yield Variant(*wanted)
+            yield from inputs(warehouse, Variant(*wanted))
+
+
+# its type says less than it takes: any runner of tasks
+runner: Any = ProcessPoolTaskRunner(PROCESSES, initializer=end_with_parent)
+
+
+@flow(name="build-warehouse", task_runner=runner)
 def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None) -> list[str]:
-    """Build the default variants of every kind (or of some), in order of their inputs; returns their versions."""
+    """Build the default variants of every kind (or of some), each once its inputs are there; returns their versions."""
     warehouse = open_warehouse(root)
-    built = [
-        build_variant(root, kind, number)
-        for kind in (kinds or warehouse.kinds)
-        for number in range(len(warehouse.kind(kind).defaults))
-    ]
+    futures: dict[Variant, PrefectFuture[Built]] = {}
+    for variant in default_variants(warehouse, kinds or list(warehouse.kinds)):
+        before = [futures[other] for other in inputs(warehouse, variant) if other in futures]
+        named = build_variant.with_options(
+            task_run_name=f"{variant.kind} {warehouse.kind(variant.kind).slug(variant.parameters)}"
+        )
+        futures[variant] = named.submit(root, variant.kind, variant.parameters, wait_for=before, return_state=False)
+    built = sorted(finished(list(futures.values())))
     create_markdown_artifact(report(root, built), key="warehouse", description="What the warehouse holds")
     get_run_logger().info("built %d versions", len(built))
     return built
 
 
-def report(root: str, versions: list[str]) -> str:
+def finished(tasks: list[PrefectFuture[Built]]) -> Iterator[str]:
+    """The version that each task has built, as they finish; a bar and notes on standard error tell how far it is."""
+    with progress_bars() as progress:
+        progress.start("tables", len(tasks), "tables")
+        for task_ in as_completed(tasks):
+            built = task_.result()
+            for line in built.notes:
+                progress.note(line)
+            progress.advance(1)
+            keep("what is finished is kept")
+            yield built.name
+
+
+def report(root: str, versions: Sequence[str]) -> str:
     """A Markdown table of versions."""
     lines = ["| version | rows | digest |", "| - | -: | - |"]
     warehouse = open_warehouse(root)
@@ -54,14 +137,28 @@ def report(root: str, versions: list[str]) -> str:
     return "\n".join(lines)
 
 
+def summary(warehouse: Warehouse) -> str:
+    """What is there, a line for each kind, and how to go on."""
+    lines = []
+    for kind in warehouse.kinds:
+        manifests = [table.manifest for table in warehouse.current() if table.manifest.dataset == kind]
+        if manifests:
+            rows, size = sum(m.rows for m in manifests), sum(entry.bytes for m in manifests for entry in m.files)
+            lines.append(f"{kind:<20} {len(manifests):>3} {rows:>14,} {size / 1e6:>10,.1f}")
+    return "\n".join([f"{'kind':<20} {'':>3} {'rows':>14} {'MB':>10}", *lines, NEXT])
+
+
 def main(root: str = "warehouse") -> int:
-    """Run the flow and compare with the lock; returns the exit code."""
+    """Run the flow, compare with the lock and say what is there; returns the exit code."""
     try:
+        if not any(kernel_cache().glob("*/*.nbc")):
+            print("compiling kernels, which takes a minute or two the first time", file=sys.stderr)
         # the heartbeat thread would hold every flow for a second
         with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), shielding():
             build_warehouse(root)
-        is_locked = open_warehouse(root).lock.exists()
-        verdicts = lock_verdicts(open_warehouse(root)) if is_locked else []
+        warehouse = open_warehouse(root)
+        has_lock = warehouse.lock.exists()
+        verdicts = lock_verdicts(warehouse) if has_lock else []
     except BgdataError as error:
         if is_stopping(error):
             raise
@@ -70,7 +167,8 @@ def main(root: str = "warehouse") -> int:
     is_same = all(verdict.is_same for verdict in verdicts)
     for verdict in verdicts:
         print(verdict)
-    print(f"{Path(root)}: built" + (" and equal to its lock" if is_locked and is_same else ""))
+    print(summary(warehouse))
+    print(f"\n{Path(root)}: built" + (" and equal to its lock" if has_lock and is_same else ""))
     return 0 if is_same else 1
 
 

@@ -16,15 +16,14 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
-from bgdata import kernel
-from bgdata.kernel import (
+from bgdata import kernel, kernel_cache
+from bgdata.kernel import threads
+from bgdata.kernel_cache import (
     closure_fingerprint,
     import_closure,
-    kernel_cache,
     kernel_fingerprint,
     kernel_sources,
     module_cache,
-    threads,
 )
 
 PACKAGE = Path(kernel.__file__).parent
@@ -53,7 +52,7 @@ def fill_doubles_in_parallel(values, doubles):
 RUN = """
 import json, sys
 import numpy as np
-import bgdata.kernel
+import bgdata.kernel_cache
 from bgdata.process import compilation
 
 lines = []
@@ -65,7 +64,7 @@ outer.fill_doubles(np.arange(5), doubles[0])
 outer.fill_doubles_in_parallel(np.arange(5), doubles[1])
 kernels = (outer.fill_doubles, outer.fill_doubles_in_parallel)
 counts = [[sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values())] for kernel in kernels]
-assert bgdata.kernel.kernel_sources()[0].is_relative_to(sys.argv[1])
+assert bgdata.kernel_cache.kernel_sources()[0].is_relative_to(sys.argv[1])
 assert len(lines) == bool(compilation.seconds) == bool(counts[0][1] + counts[1][1]), (lines, compilation.seconds)
 assert not lines or lines[0].startswith("compiling kernels, which takes a minute or two the first time; they are ")
 assert not lines or lines[0].endswith(sys.argv[2]), lines
@@ -104,7 +103,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of bgdata's source, which the fingerprint is taken of."""
     folder = tmp_path / "bgdata"
     shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(kernel, "_PACKAGE", folder)
+    monkeypatch.setattr(kernel_cache, "_PACKAGE", folder)
     return folder
 
 
@@ -186,15 +185,15 @@ def test_without_a_cache_no_stale_kernel_runs(calling: Path, tmp_path: Path) -> 
 
 def test_the_cache_has_a_folder_for_each_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BGDATA_CACHE", str(tmp_path))
-    assert kernel_cache() == tmp_path / "kernels"
+    assert kernel_cache.kernel_cache() == tmp_path / "kernels"
     codec = PACKAGE / "game/codec.py"
     assert module_cache.__wrapped__(codec) == tmp_path / "kernels" / f"codec-{closure_fingerprint(codec)}"
     monkeypatch.delenv("BGDATA_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert kernel_cache() == tmp_path / "bgdata" / "kernels"
+    assert kernel_cache.kernel_cache() == tmp_path / "bgdata" / "kernels"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert kernel_cache() == tmp_path / "home" / ".cache" / "bgdata" / "kernels"
+    assert kernel_cache.kernel_cache() == tmp_path / "home" / ".cache" / "bgdata" / "kernels"
 
 
 IMPORTS = """
@@ -216,7 +215,7 @@ text = "from bgdata import eighth"
 def test_the_closure_follows_imports_at_the_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "bgdata"
     (package / "inside").mkdir(parents=True)
-    monkeypatch.setattr(kernel, "_PACKAGE", package)
+    monkeypatch.setattr(kernel_cache, "_PACKAGE", package)
     for name in ("__init__", "first", "second", "fifth", "sixth", "seventh", "eighth", "errors"):
         (package / f"{name}.py").write_text("")
     for name in ("__init__", "third", "fourth", "one", "unseen"):

@@ -124,7 +124,7 @@ class KeptRollout:
 @contextmanager
 def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
     """The rollout that is named by all that its games depend on; what is kept of it is removed when the block ends."""
-    from bgdata.kernel import kernel_cache, kernel_fingerprint
+    from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
 
     named = repr((FORMAT, kernel_fingerprint(), *parts))
     root = kernel_cache().parent / "rollouts"

@@ -198,7 +198,7 @@ class CubeStudies(Dataset[StudyParameters]):
 
 def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Settings:
     """What `studied` needs in a worker."""
-    from bgdata.kernel import kernel_fingerprint
+    from bgdata.kernel_cache import kernel_fingerprint
 
     wanted = ("study", "games", "seed", "with_luck")
     return {**folders, **{name: getattr(parameters, name) for name in wanted}, "kernels": kernel_fingerprint()}

@@ -189,7 +189,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
 
 def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Settings:
     """What `played` needs in a worker."""
-    from bgdata.kernel import kernel_fingerprint
+    from bgdata.kernel_cache import kernel_fingerprint
 
     wanted = ("cube", "seed", "length", "jacoby")
     return {**folders, **{name: getattr(parameters, name) for name in wanted}, "kernels": kernel_fingerprint()}

@@ -222,7 +222,7 @@ class Seat:
 
     def settings(self, parameters: SelfPlayParameters) -> Settings:
         """What `played` needs in a worker."""
-        from bgdata.kernel import kernel_fingerprint
+        from bgdata.kernel_cache import kernel_fingerprint
 
         wanted: dict[str, str | int] = {"player": parameters.player, "seed": parameters.seed, "luck": parameters.luck}
         return {**self.folders, **wanted, "kernels": kernel_fingerprint()}
@@ -260,7 +260,7 @@ def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """Games begin to end - 1 of a `Seat`, as a shard holds them. Raises WorkerError where other kernels would play."""
     from bgdata.game.board_kernels import position_classes
     from bgdata.game.move_kernels import checker_moves_of
-    from bgdata.kernel import kernel_fingerprint
+    from bgdata.kernel_cache import kernel_fingerprint
     from bgdata.play.corpus import self_play
 
     if kernel_fingerprint() != settings["kernels"]:

@@ -87,7 +87,7 @@ class Plan:
     @property
     def staging(self) -> Path:
         """The folder of the unfinished build: another recipe or another kernel does not go on from it."""
-        from bgdata.kernel import kernel_fingerprint
+        from bgdata.kernel_cache import kernel_fingerprint
 
         return self.warehouse.staging / f"{self.title.replace('/', '-')}-{self.key[:12]}-{kernel_fingerprint()}"
 
@@ -332,7 +332,7 @@ def write_tables(
 
 def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], computed: Mapping[str, Any]) -> Manifest:
     """The manifest of the arrays and the Parquet file in the staging folder."""
-    from bgdata.kernel import kernel_fingerprint
+    from bgdata.kernel_cache import kernel_fingerprint
 
     hashes = {shape.file: sha256_file(plan.staging / shape.file) for shape in plan.kind.tables}
     hashes |= {f"{name}.npy": digest for name, digest in computed["arrays"].items()}

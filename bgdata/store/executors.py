@@ -86,14 +86,19 @@ def _processes(count: int) -> Iterator[Executor]:
 def begin_worker() -> None:
     """In a new process, before kernels are loaded: one thread, and an end when the parent ends, however it does."""
     os.environ["NUMBA_NUM_THREADS"] = "1"
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """In a new process: have it end when its parent ends, however that does."""
     parent = multiprocessing.parent_process()
 
-    def end_with_parent() -> None:
+    def watch() -> None:
         assert parent is not None
         parent.join()
         os._exit(1)
 
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _cluster(address: str) -> Iterator[Executor]:

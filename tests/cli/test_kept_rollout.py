@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from bgdata import kernel
+from bgdata import kernel_cache
 from bgdata.cli import kept_rollout
 from bgdata.store import job
 from bgdata.store.progress_bars import TerminalBars
@@ -30,7 +30,7 @@ ROUNDS = (*SHORT, "--trials", "144", "--until", "0.0001", "--most-trials", "576"
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for rollouts of its own, with the compiled kernels that are there."""
-    compiled = kernel.kernel_cache()
+    compiled = kernel_cache.kernel_cache()
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / compiled.name).symlink_to(compiled)
     monkeypatch.setenv("BGDATA_CACHE", str(tmp_path / "cache"))

@@ -27,7 +27,8 @@ from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.kernel import kernel_fingerprint, threads
+from bgdata.kernel import threads
+from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.play.corpus import Corpus, net_lucks, self_play
 from bgdata.store.executors import open_executor
 from bgdata.store.table import Table

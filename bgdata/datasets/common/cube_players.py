@@ -100,7 +100,7 @@ def open_played(settings: Settings) -> tuple[Brain, CubefulRules]:
     """The network and the rules, in a worker: settings have folders by role, `length`, `jacoby` and `kernels`. Raises
     WorkerError where other kernels would play."""
     from bgdata.datasets.selfplay import opened
-    from bgdata.kernel import kernel_fingerprint
+    from bgdata.kernel_cache import kernel_fingerprint
     from bgdata.play.cubeful_series import CubefulRules
 
     if kernel_fingerprint() != settings["kernels"]:
