@@ -51,7 +51,7 @@ class InvalidNameError(UsageError):
     """A name that no kind, variant, version or file has: it could be part of a path or of SQL."""
 
 
-class UnknownEncoderError(UsageError, KeyError):
+class UnknownInputSetError(UsageError, KeyError):
     """No encoder of network inputs has this name."""
 
 

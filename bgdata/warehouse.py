@@ -1,18 +1,84 @@
-"""The warehouse that `bgdata.open_warehouse` gives: that of `store`, which knows no backgammon, and batches from it."""
+"""The warehouse that `bgdata.open_warehouse` gives: its versions, builds, queries, and batches to train on.
+
+DuckDB and PyArrow are loaded when something is built or queried.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bgdata.store import warehouse
+from bgdata.errors import BgdataError
+from bgdata.store.parameters import Parameters
+from bgdata.store.progress import Progress, Silence
+from bgdata.store.table import Table
+from bgdata.store.versions import Versions
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import duckdb
+
+    from bgdata.store.locked_sql import Limits
     from bgdata.training.feed.feed import Feed
 
 
-class Warehouse(warehouse.Warehouse):
-    """The versions below one folder, and batches of labelled positions to train on."""
+class Warehouse(Versions):
+    """The versions below one folder, which it builds, shows in SQL, and trains on."""
+
+    def build(
+        self,
+        kind: str,
+        parameters: Parameters,
+        *,
+        files: Iterable[Path] = (),
+        progress: Progress | None = None,
+        strict: bool = False,
+        force: bool = False,
+        executor: Executor | None = None,
+        inputs: Mapping[str, Table] | None = None,
+    ) -> Table:
+        """The version with this recipe, built first where it is missing or damaged, its inputs too; it is the current
+        one of its variant from then on.
+
+        `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
+        `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
+        builds even when it is there; `executor` computes the shards of kinds that have them, this process if there is
+        none: see executors.open_executor. Raises InvalidParameterError, UsageError, TooLargeError, StorageError or
+        CheckFailedError; whatever happens, published versions stay whole.
+        """
+        from bgdata.store.build import build
+
+        declared, paths = self.kind(kind), tuple(files)
+        if declared.takes_files and not paths and not force:
+            found = self.find(declared, parameters)  # imported before, and now the input of something else
+            if found is not None:
+                return found
+        return build(
+            self, declared, parameters, progress or Silence(), files=paths, strict=strict, force=force,
+            executor=executor, inputs=inputs,
+        )  # fmt: skip
+
+    def connect(
+        self, *, limits: Limits | None = None, allow_files: bool = False, outputs: Iterable[Path] = ()
+    ) -> duckdb.DuckDBPyConnection:
+        """A DuckDB connection to the catalog, in memory, with the vectorised position functions. It opens the tables of
+        the warehouse and, unless `allow_files`, no other files, and writes `outputs`; with `limits` its configuration
+        is locked. Raises MissingWarehouseError or StorageError."""
+        from bgdata.sql_functions import register_functions
+        from bgdata.store.catalog import connect
+
+        return connect(self, limits=limits, allow_files=allow_files, outputs=outputs, functions=register_functions)
+
+    def mend_catalog(self) -> None:
+        """Write catalog.duckdb anew where the warehouse was moved or copied; nothing where that cannot be written."""
+        if self.is_moved():
+            from bgdata.store.catalog import write_catalog
+
+            with suppress(BgdataError):
+                write_catalog(self)
 
     def batches(
         self,
@@ -44,7 +110,7 @@ class Warehouse(warehouse.Warehouse):
         from_parquet: read the columns from Parquet rather than from the mapped arrays: the same batches, more slowly.
 
         Raises UsageError for what cannot be followed and for a state of other data, UnknownKindError,
-        UnknownEncoderError, MissingTableError, and CheckFailedError for targets that are no chances.
+        UnknownInputSetError, MissingTableError, and CheckFailedError for targets that are no chances.
         """
         from bgdata.training.feed.feed import open_feed
 

@@ -29,13 +29,14 @@ from bgdata.evaluation.networks.measured import Score, recorded_name, scores_in,
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.evaluation.networks.shipped import KINDS, SHIPPED
 from bgdata.store.build import write_tables
+from bgdata.store.context import Computed
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
 from bgdata.store.manifest import FILE_NAME, FileEntry
 from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes, verify
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 LOCK = Path(__file__).parents[1] / "warehouse" / "warehouse.lock"
 FOLDERS = {  # of the package, by kind
@@ -112,7 +113,7 @@ def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
         kind = bgdata.all_kinds()[manifest.dataset]
         check_hashes(table)
         write_tables(
-            kind, kind.recorded(manifest), table.arrays(), path, Silence(),
+            kind, Computed(kind.recorded(manifest), table.arrays()), path, Silence(),
             digest=manifest.digest, recipe_key=manifest.recipe_key,
         )  # fmt: skip
         files = [

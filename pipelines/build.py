@@ -29,12 +29,12 @@ import pipelines  # noqa: F401 - its settings must be there before Prefect is im
 from bgdata import open_warehouse
 from bgdata.errors import BgdataError
 from bgdata.kernel_cache import kernel_cache
-from bgdata.store.dataset import Parameters
 from bgdata.store.executors import end_with_parent
 from bgdata.store.lock_verdicts import lock_verdicts
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 PROCESSES = min(4, os.cpu_count() or 1)  # each holds the memory of a table, and kernels take all cores anyway
 NEXT = """

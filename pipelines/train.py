@@ -4,7 +4,7 @@ its inputs did not change.
     corpus    games of the start against itself              selfplay
     plays     the positions after the best plays of them     play_sample
     labels    what it sees a roll ahead there                lookahead_labels
-    network   what learns from that                          taught_network
+    network   what learns from that                          supervised_network
     scores    how good it has become                         scores
 
 Publishing is no step: taking a network into the package is a command of its own (`python -m docs.ship`), for somebody

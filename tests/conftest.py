@@ -16,7 +16,7 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.store.dataset import Dataset, ImportedDataset
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.evaluation.network_versions import random_networks, write_network
 
 LUCKY = SelfPlayParameters("network", "", 6, 4, 1)

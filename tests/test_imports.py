@@ -31,7 +31,12 @@ MAY_IMPORT = {
         "bgdata.store",
         "bgdata.warehouse",
     },  # the public API
-    "bgdata.warehouse": {"bgdata.store", "bgdata.training"},  # the latter once `batches` is called
+    "bgdata.warehouse": {
+        "bgdata.errors",
+        "bgdata.sql_functions",
+        "bgdata.store",
+        "bgdata.training",
+    },  # the latter once `batches` is called
     "bgdata.players": {
         "bgdata.Folder",
         "bgdata.all_kinds",
@@ -49,7 +54,7 @@ MAY_IMPORT = {
         "bgdata.kernel",
         "bgdata.game",
         "bgdata.store.table",
-        "bgdata.store.warehouse",
+        "bgdata.store.versions",
     },
     "bgdata.evaluation": {
         "bgdata.equity",
@@ -59,7 +64,7 @@ MAY_IMPORT = {
         "bgdata.bearoff",
         "bgdata.process",
         "bgdata.store.table",
-        "bgdata.store.warehouse",
+        "bgdata.store.versions",
     },
     "bgdata.play": {"bgdata.equity", "bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.evaluation"},
     "bgdata.training": {
@@ -72,7 +77,7 @@ MAY_IMPORT = {
         "bgdata.store.executors",
         "bgdata.store.parquet",
         "bgdata.store.table",
-        "bgdata.store.warehouse",
+        "bgdata.store.versions",
     },
     "bgdata.formats": {"bgdata.errors", "bgdata.kernel", "bgdata.game", "bgdata.bearoff.index", "bgdata.process"},
     "bgdata.store": {"bgdata.errors", "bgdata.process"},  # knows no backgammon
@@ -106,7 +111,6 @@ MAY_IMPORT = {
 EXCEPTIONS = {
     ("bgdata.store.build", "bgdata.kernel"): "manifests record the fingerprint of the kernels",
     ("bgdata", "bgdata.players.open_player"): "named lazily: importing bgdata loads NumPy alone",
-    ("bgdata.store.catalog", "bgdata.sql_functions"): "connections get the vectorised position functions",
 }
 EXCEPTION_CLASSES = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
 # other people's packages, by the modules of ours that may import them
@@ -120,7 +124,7 @@ ONLY_IN = {
         "bgdata.store.dataset",
         "bgdata.cli",
     },
-    "duckdb": {"bgdata.store", "bgdata.sql_functions", "bgdata.cli"},
+    "duckdb": {"bgdata.store", "bgdata.sql_functions", "bgdata.warehouse", "bgdata.cli"},
     "click": {"bgdata.cli"},
     "matplotlib": {"bgdata.cli"},
     "rich": {"bgdata.store.progress_bars"},

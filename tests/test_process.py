@@ -18,7 +18,7 @@ import pytest
 import bgdata
 from bgdata import process
 from bgdata.process import forget, keep, keeping, keeping_nothing, kept_by, say_stopped
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.pipelines.conftest import environment
 from tests.store.processes import bgdata_command
 

@@ -19,7 +19,7 @@ from bgdata.store.lockfile import load_lock
 from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from docs import ship as shipping
 from docs.ship import FOLDERS, LOCK, ship, write_tables_anew
 
@@ -70,9 +70,9 @@ def test_others_are_refused(warehouse: Warehouse, tmp_path: Path, lock: Path, mo
 def test_both_kinds_of_networks_share_a_folder(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
     """One that learned from labels comes with the one that it started from; naming one alone takes the other out."""
     folders = dict.fromkeys(KINDS, tmp_path / "networks")
-    shipped = ship(["network/tiny", "taught_network/tiny-taught"], str(warehouse.root), folders, lock)
+    shipped = ship(["network/tiny", "supervised_network/tiny-supervised"], str(warehouse.root), folders, lock)
     assert sorted(path.parent for path in (tmp_path / "networks").rglob("manifest.json")) == sorted(shipped)
-    assert [entry.variant for entry in load_lock(lock) if entry.dataset in KINDS] == ["tiny", "tiny-taught"]
+    assert [entry.variant for entry in load_lock(lock) if entry.dataset in KINDS] == ["tiny", "tiny-supervised"]
     ship(["network/tiny"], str(warehouse.root), folders, lock)
     assert [entry.variant for entry in load_lock(lock) if entry.dataset in KINDS] == ["tiny"]
     assert [path.name for path in (tmp_path / "networks").iterdir()] == ["tiny"]
@@ -129,7 +129,7 @@ def test_tables_are_written_anew_and_nothing_else_changes(warehouse: Warehouse, 
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
 def test_kinds_that_do_not_come_with_the_package(warehouse: Warehouse, tmp_path: Path, lock: Path, name: str) -> None:
     known = " or ".join(
-        f"{kind}/VARIANT" for kind in ("network", "taught_network", "rollout_decisions", "cube_studies")
+        f"{kind}/VARIANT" for kind in ("network", "supervised_network", "rollout_decisions", "cube_studies")
     )  # fmt: skip
     message = f"expected {known}, got {name}"
     with pytest.raises(UsageError, match=message):

@@ -1,7 +1,7 @@
 """The cube states that a game at a match score can still reach, and what winning or losing in each is worth.
 
 A state says who is on roll, the value of the cube, and who may turn it. Doubling leads to one of twice the value, and
-ends at the *dead* cube, which wins the match for its owner as it is, so that he has no reason to turn it. Where it is
+ends at the *dead* cube, which wins the match for its owner as it is, so that it has no reason to turn it. Where it is
 dead for both, no table is needed: without gammons MWC is what losing is worth, plus the chance of winning times the
 difference. The redouble that players call automatic, by which an owner loses no more than the match that is lost
 anyway, is found to be right like any other.
@@ -28,7 +28,7 @@ MwcOfScore = Callable[[MatchScore], float]  # chance that the player of `away` w
 
 
 class CubeState(NamedTuple):
-    """Who is on roll (0: the player that the table is for), and the cube seen by him."""
+    """Who is on roll (0: the player that the table is for), and the cube seen by it."""
 
     side: int
     cube_value: int
@@ -92,7 +92,7 @@ class MatchCube:
         return won, lost
 
     def is_live(self, state: CubeState) -> bool:
-        """Whether the side on roll may double and has a reason to: a cube that wins him the match is dead."""
+        """Whether the side on roll may double and has a reason to: a cube that wins it the match is dead."""
         may_double = state.cube_owner != CubeOwner.OPPONENT and not self.score.is_crawford
         return may_double and state.cube_value < self._aways[state.side]
 

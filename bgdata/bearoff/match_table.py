@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.tables import Layout, index_of, index_pairs
 from bgdata.errors import InvalidScoreError, NotCoveredError, shown
+from bgdata.game.board import BAR
 from bgdata.game.match import CubeOwner, MatchScore
-from bgdata.game.position import BAR, Position, PositionLike
+from bgdata.game.position import Position, PositionLike
 from bgdata.store.table import Table
 
 STEPS = 65535  # code = round(mwc * STEPS)
@@ -43,7 +44,7 @@ def checked_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
 
 
 class MatchDecision(NamedTuple):
-    """MWC of the player on roll before he rolls; `double_take` is None where he may not double."""
+    """MWC of the player on roll before it rolls; `double_take` is None where it may not double."""
 
     cubeless: float
     no_double: float

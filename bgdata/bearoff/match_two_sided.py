@@ -1,8 +1,8 @@
 """Both sides bearing off in a match: exact match winning chances (MWC) of every pair of layouts, for every cube.
 
-A column is a cube state (see `match_states`). Its values are MWC of the player on roll before his cube decision:
+A column is a cube state (see `match_states`). Its values are MWC of the player on roll before its cube decision:
 
-    decided = max(no double, min(double and take, double and pass))   where he may double, else no double
+    decided = max(no double, min(double and take, double and pass))   where it may double, else no double
     no double = average over rolls of the  max over plays of  1 - decided of the same cube with the opponent on roll
 
 Taking leads to the column of twice the cube, which is its owner's opponent's, in the same cell; a pass to the MWC after
@@ -52,7 +52,7 @@ def fill_match_totals(
     on_roll: int, row_start: int, play_start: Array, results: Array, rows: Array, best: Array, totals: Array, place: int
 ) -> None:
     """Fills totals[place, ...] with 36 times what the opponent on roll expects, by the plays of slot `on_roll` that
-    leave him least, for as many columns and lanes from `row_start` of a row on as `best` has items."""
+    leave it least, for as many columns and lanes from `row_start` of a row on as `best` has items."""
     width = best.shape[0]
     total = totals[place]
     for item in range(width):
@@ -171,7 +171,7 @@ def win_chances(match: MatchPairs) -> NDArray[np.float64]:
 
 
 def decided_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] MWC of the player on roll in a state, before his cube decision."""
+    """float64[on-roll index, opponent index] MWC of the player on roll in a state, before its cube decision."""
     won, lost = cube.worth(state.side, state.cube_value)
     column = match.states.column(state)
     if column is None:
@@ -183,7 +183,7 @@ def decided_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray
 
 def no_double_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray[np.float64]:
     """float64[on-roll index, opponent index] MWC of the player on roll who does not double now, in the state that the
-    table was solved for, or one in which he may not."""
+    table was solved for, or one in which it may not."""
     column = match.states.column(state)
     if column is None or column != match.start:
         return decided_mwc(match, cube, state)

@@ -1,7 +1,7 @@
 """Pairs of bearoff layouts to learn from, decided by a seed: each layout on roll once before any is a second time.
 
 In half of the pairs, by chance, the opponent is about as far from the end, as in races between players; in the others
-he is anybody, which a player has to judge too when he looks at his plays.
+it is anybody, which a player has to judge too when it looks at its plays.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.layouts import pip_counts, pip_layers
+from bgdata.game.random import GAMMA, mixed
 
 NEAR = 10  # an opponent about as far from the end has this share of the pips more or less: one tenth
 LEAST_PIPS = 2  # and at least so many
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Pairs(NamedTuple):
@@ -63,10 +63,7 @@ def hashed(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | int)
     with np.errstate(over="ignore"):
         bits = np.zeros(len(rows), np.uint64)
         for part in (np.uint64(seed), np.asarray(stream, np.uint64), rows.astype(np.uint64)):
-            bits = bits + (part + np.uint64(1)) * _STEP
-            bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            bits = bits ^ (bits >> np.uint64(31))
+            bits = mixed(bits + (part + np.uint64(1)) * GAMMA)
     return bits
 
 

@@ -61,7 +61,7 @@ class RaceTable:
         return chances
 
     def probe_mean_rolls(self, layout: Layout) -> float:
-        """Expected rolls."""
+        """Rolls that a position index is expected to need until all checkers are off."""
         return float(self.table.array("mean_rolls")[self._row(layout)])
 
     def probe_sd_rolls(self, layout: Layout) -> float:

@@ -8,7 +8,7 @@ are optimal from there on (money game, unlimited cube, no Jacoby rule).
     centered         E2:                                     max of  -max(E2', min(2 E3', 1))
     opponent_owned   E3, the opponent owns the cube:         max of  -max(E1', min(2 E3', 1))
 
-where ' is the position after the play, with the opponent on roll: min(2 E3', 1) is what doubling is worth to him, who
+where ' is the position after the play, with the opponent on roll: min(2 E3', 1) is what doubling is worth to it, who
 gives the cube away at twice the stake or, when that is passed, wins one point. The best play may differ by column.
 With fewer than 15 checkers gammons are impossible; with 15 a win against 15 checkers counts two points.
 

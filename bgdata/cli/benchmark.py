@@ -33,7 +33,7 @@ from bgdata.game.position import Position
 from bgdata.store.names import quoted
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command()
@@ -249,7 +249,7 @@ def judge_player(
     points, checkers = table_size(warehouse, referee, "to judge by")
     name = full_name(name)
     version = open_player(name, ply, warehouse, tables=tables).version
-    parameters = RefereeParameters(name, ply, version, int(tables), points, checkers, decisions, seed)
+    parameters = RefereeParameters(name, ply, version, tables, points, checkers, decisions, seed)
     with progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress)
     if form == "table":

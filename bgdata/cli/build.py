@@ -13,10 +13,11 @@ from bgdata.cli.options import executor_option, force_option, threads_option, ye
 from bgdata.datasets import all_kinds
 from bgdata.errors import UsageError, shown
 from bgdata.store.build import estimate_text
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset
 from bgdata.store.executors import open_executor
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
 SIZED = [kind for kind in COMPUTED if all(isinstance(value, int) for value in vars(kind.smallest).values())]
@@ -44,25 +45,15 @@ def chosen(
 ) -> Parameters:
     """The default parameters with the given ones changed; without any, the smallest where there is no default. Raises
     InvalidParameterError."""
-    given: dict[str, int | float | str] = {name: value for name, value in options.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
     for text in settings:
         name, sign, value = text.partition("=")
         if not sign:
             raise UsageError(f"expected NAME=VALUE, got {shown(text)}")
-        given[name] = number_or_text(name, value, vars(base).get(name))
+        given[name] = base.parse(name, value)
     parameters: Parameters = kind.completed(base.with_changes(given), warehouse)
     return parameters
-
-
-def number_or_text(name: str, value: str, default: object) -> int | float | str:
-    """What a parameter with this default takes. Raises UsageError for a text where it takes a number."""
-    if not isinstance(default, int | float):
-        return value
-    try:
-        return type(default)(value)
-    except ValueError:
-        raise UsageError(f"expected a number for {name}, got {shown(value)}") from None
 
 
 @click.command()

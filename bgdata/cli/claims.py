@@ -14,9 +14,10 @@ from bgdata.cli.output import write_rows
 from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
 from bgdata.errors import MissingTableError, UsageError
 from bgdata.errors import shown as cited
+from bgdata.store.context import Computed
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command()
@@ -89,14 +90,14 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
     """Versions of all parts by the definitions that are here."""
     for table in warehouse.versions(DATASET.name):
         recipe = table.manifest.parameters
-        if (recipe.get("parts"), recipe.get("definitions")) == (WHOLE.parts, WHOLE.definitions):
+        if (recipe.get("parts"), recipe.get("definitions")) == ([*WHOLE.parts], WHOLE.definitions):
             yield table
 
 
 def rows_of(table: Table) -> list[Row]:
     """The claims of a version in the order of the register, A2 before A10."""
     parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
-    (batch,) = DATASET.batches(parameters, table.arrays())
+    (batch,) = DATASET.batches(Computed(parameters, table.arrays()))
     columns = {name: batch.column(name).to_pylist() for name in ORDER}
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     places = {claim.claim: place for place, claim in enumerate(parameters.chosen())}

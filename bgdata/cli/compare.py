@@ -15,7 +15,7 @@ from bgdata.cli.query import define_gnubg_view
 from bgdata.errors import UsageError, shown
 from bgdata.store.diff import ColumnChange, column_changes, define_version
 from bgdata.store.lock_verdicts import lock_verdicts
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import duckdb

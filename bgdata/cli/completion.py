@@ -17,8 +17,8 @@ from bgdata.equity.stored_met import KINDS as METS
 from bgdata.equity.stored_met import met_names
 from bgdata.evaluation.networks.shipped import KINDS as NETWORKS
 from bgdata.evaluation.networks.shipped import SHIPPED
-from bgdata.store.checks import SQL
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.scripts import SQL
+from bgdata.warehouse import Warehouse
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_BGDATA_COMPLETE"

@@ -24,13 +24,13 @@ from bgdata.game.position import Position
 from bgdata.game.xgid import parse_xgid
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeDecision, CubeRules
     from bgdata.equity.curves import Points
     from bgdata.equity.doubling import Strategy
-    from bgdata.evaluation.lookahead_player import Evaluation, MappedPlayer
+    from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
 
 
 @click.command()
@@ -80,7 +80,7 @@ _WORDS = {
 }
 
 
-def print_cube(player: MappedPlayer, warehouse: Warehouse, text: str, options: Mapping[str, Any], form: str) -> None:
+def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options: Mapping[str, Any], form: str) -> None:
     """Print a cube decision. Raises InvalidPositionError, and UsageError or InvalidScoreError for options that do not
     fit together or the identifier."""
     position, match = parse_identifier(text)
@@ -212,10 +212,10 @@ SIZE = MatchBearoffParameters()  # 6 points and 6 checkers, which takes half a s
 
 
 def decide(
-    player: MappedPlayer, warehouse: Warehouse, position: Position, stakes: Stakes, rules: CubeRules
+    player: LookaheadPlayer, warehouse: Warehouse, position: Position, stakes: Stakes, rules: CubeRules
 ) -> CubeDecision:
     """What the player decides, who is given an exact table of the match score where it has none that covers the
-    position and a small one does. Raises as `MappedPlayer.decide_cube`."""
+    position and a small one does. Raises as `LookaheadPlayer.decide_cube`."""
     from bgdata.equity.cube import Method
     from bgdata.evaluation.cube_tables import MatchBearoff
 
@@ -303,8 +303,8 @@ def chosen_rules(
 
 def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
     """The model with its settings. Raises UsageError for those of the other, InvalidParameterError out of range."""
+    from bgdata.equity.cube_life_index import DEFAULT_INDEX
     from bgdata.equity.doubling import janowski, jump
-    from bgdata.equity.janowski import DEFAULT_INDEX
     from bgdata.equity.jump import DEFAULT_VOLATILITY
 
     index, volatility = options["index"], options["volatility"]

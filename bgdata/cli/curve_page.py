@@ -17,16 +17,18 @@ from bgdata.cli.charts import format_chart_svg
 from bgdata.cli.curves import curve_charts, headline
 from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, recipe_command
 from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.datasets.supervised_network import CLASSES, TaughtParameters, best_epoch
-from bgdata.datasets.supervised_network import DATASET as TAUGHT
+from bgdata.datasets.supervised_network import CLASSES, SupervisedParameters, best_epoch
+from bgdata.datasets.supervised_network import DATASET as SUPERVISED
 from bgdata.errors import MissingTableError
 from bgdata.evaluation.networks.shipped import KINDS
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Column
+from bgdata.store.context import Computed
+from bgdata.store.declaration import Column
 from bgdata.store.manifest import Manifest
+from bgdata.store.parameters import VersionRef
 from bgdata.store.storage import write_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1d2129; --soft: #5b6270; --rule: #d9dde5;
@@ -58,7 +60,7 @@ def write_page(table: Table, warehouse: Warehouse, path: Path) -> None:
 def format_page(table: Table, warehouse: Warehouse) -> str:
     """The page as text; of the warehouse it names the versions that the network is made from."""
     manifest = table.manifest
-    is_taught = manifest.dataset == TAUGHT.name
+    is_supervised = manifest.dataset == SUPERVISED.name
     curve = np.asarray(table.array("curve"))
     parts = [
         "<!DOCTYPE html>",
@@ -74,10 +76,10 @@ def format_page(table: Table, warehouse: Warehouse) -> str:
         *section("Final figures", figures(manifest, curve)),
         *section("Recipe", recipe_rows(manifest)),
         *section("Lineage", lineage_rows(ancestors(warehouse, manifest))),
-        *(section("Labels", label_rows(warehouse, manifest)) if is_taught else ()),
+        *(section("Labels", label_rows(warehouse, manifest)) if is_supervised else ()),
         f"<h2>Command line</h2>\n<pre>{escape(recipe_command(manifest))}</pre>",
         *section("Version", version_rows(manifest)),
-        *curve_table(table, is_taught),
+        *curve_table(table, is_supervised),
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
@@ -135,12 +137,12 @@ def version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
     }.items()
 
 
-def curve_table(table: Table, is_taught: bool) -> Iterator[str]:
+def curve_table(table: Table, is_supervised: bool) -> Iterator[str]:
     """All rows of the learning curve, folded away."""
-    columns: tuple[Column, ...] = (TAUGHT if is_taught else NETWORK).columns
-    dataset: Any = TAUGHT if is_taught else NETWORK
+    columns: tuple[Column, ...] = (SUPERVISED if is_supervised else NETWORK).columns
+    dataset: Any = SUPERVISED if is_supervised else NETWORK
     parameters = dataset.parameters.from_manifest(table.manifest.parameters)
-    (batch,) = dataset.batches(parameters, {"curve": table.array("curve")})
+    (batch,) = dataset.batches(Computed(parameters, {"curve": table.array("curve")}))
     rows = [[cell(row[column.name]) for column in columns] for row in batch.to_pylist()]
     yield f"<h2>Table</h2>\n<details><summary>{len(rows)} rows of the learning curve</summary>"
     yield from grid([[column.name for column in columns], *rows])
@@ -204,14 +206,15 @@ def ancestors(warehouse: Warehouse, manifest: Manifest) -> Iterator[Ancestor]:
         statistics = manifest.statistics
         points, error = f"{statistics['points_per_game']:+.3f}", f"{statistics['standard_error']:.3f}"
         yield Ancestor(name, how_learned(manifest), points, error)
-        place = manifest.parameters.get("start", "")
-        if not place:
+        given = manifest.parameters.get("start")
+        if not given:
             return
+        place = VersionRef(**given)
         try:
             table = find_version(warehouse, place)
             name, manifest = table.name, table.manifest
         except MissingTableError:
-            yield Ancestor(place, NOT_HERE)
+            yield Ancestor(str(place), NOT_HERE)
             return
 
 
@@ -223,32 +226,32 @@ def how_learned(manifest: Manifest) -> str:
     return f"{recipe['epochs']} epochs of labels"
 
 
-def find_version(warehouse: Warehouse, place: str) -> Table:
-    """The version that `KIND/VARIANT/VERSION` names, of networks also one that comes with the package, or the network
-    `KIND/VARIANT`. Raises MissingTableError."""
+def find_version(warehouse: Warehouse, place: VersionRef) -> Table:
+    """The version that is named, of networks also one that comes with the package, or the current one of a variant.
+    Raises MissingTableError."""
     from bgdata.evaluation.networks.named import find_network
 
-    kind, variant, *version = place.split("/")
-    if kind in KINDS:
-        return find_network(f"{NETWORK.name}/{variant}", warehouse, *version)
+    if place.kind in KINDS:
+        return find_network(f"{NETWORK.name}/{place.variant}", warehouse, place.version or None)
     if not warehouse.root.is_dir():
         raise MissingTableError(f"no {place} in {warehouse.root}, which is no folder")
-    return warehouse.open(kind, variant, *version)
+    return warehouse.open_reference(place)
 
 
 def label_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[tuple[str, ...]]:
     """A head, and a row for each version of labels, and of benchmarks whose positions are left out."""
     yield ("version", "rows", "share of what is learned", "digest")
-    labels = TaughtParameters.from_manifest(manifest.parameters).weighted_labels()
-    for source, weight in labels.items():
-        for place in source.split("+"):
-            share = f"{100 * weight / sum(labels.values()):.3g} %" + " together" * ("+" in source)
-            yield (place, *version_facts(warehouse, place, share))
-    for place in manifest.parameters["guard"].split():
-        yield (place, *version_facts(warehouse, place, "none: its positions are left out"))
+    recipe = SupervisedParameters.from_manifest(manifest.parameters)
+    total = sum(labels.weight for labels in recipe.labels)
+    for labels in recipe.labels:
+        share = f"{100 * labels.weight / total:.3g} %" + " together" * (len(labels.versions) > 1)
+        for place in labels.versions:
+            yield (str(place), *version_facts(warehouse, place, share))
+    for place in recipe.guard:
+        yield (str(place), *version_facts(warehouse, place, "none: its positions are left out"))
 
 
-def version_facts(warehouse: Warehouse, place: str, share: str) -> tuple[str, str, str]:
+def version_facts(warehouse: Warehouse, place: VersionRef, share: str) -> tuple[str, str, str]:
     """How many rows a version has, the share, and the digest of its values."""
     try:
         manifest = find_version(warehouse, place).manifest

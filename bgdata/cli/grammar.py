@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 
 from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 VARIABLE = "BGDATA_WAREHOUSE"
 HERE = "warehouse"  # the folder where nobody names another

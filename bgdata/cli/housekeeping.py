@@ -13,7 +13,7 @@ from bgdata.errors import UsageError, shown
 from bgdata.store.build import readable_bytes, refresh_catalog
 from bgdata.store.housekeeping import Rubbish, remove, rubbish, sweep
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command()

@@ -28,7 +28,7 @@ from bgdata.store.lockfile import PinnedFile, load_pins, save_pin
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command(name="import")

@@ -25,10 +25,11 @@ from bgdata.datasets.rollout_decisions import DecisionParameters
 from bgdata.datasets.rollout_labels import DATASET as LABELS
 from bgdata.datasets.rollout_labels import LabelParameters
 from bgdata.errors import UsageError, shown
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command()
@@ -187,7 +188,7 @@ def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_ch
         source=place,
         **network_parameters(warehouse, network),
         source_recipe=recipe,
-        least_change=f"{least_change:g}" if least_change else "",
+        least_change=least_change,
     )
     table = built(warehouse, LOOKAHEADS, parameters)
     found = table.manifest.statistics
@@ -233,7 +234,7 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
         raise UsageError(f"expected a table of distributions, such as {ONE_SIDED}/10x15, got {shown(source)}")
     points, checkers = table_size(warehouse, "", "to label by")
     exact_pairs = (pairs or BearoffParameters.pairs) // 4
-    parameters = BearoffParameters(int(named[1]), f"{points}x{checkers}", pairs, exact_pairs, seed)
+    parameters = BearoffParameters(int(named[1]), points, checkers, pairs, exact_pairs, seed)
     BEAROFFS.check_parameters(parameters)
     warehouse.open(ONE_SIDED, size)
     table = built(warehouse, BEAROFFS, parameters)
@@ -275,7 +276,7 @@ def make_decisions(
         position_class=position_class,
         decisions=count,
         sample_seed=options["seed"],
-        within=str(options["within"]),
+        within=options["within"],
         most_plays=options["plays"],
     )
     DECISIONS.check_parameters(parameters)
@@ -311,11 +312,11 @@ def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, 
     return {
         **network_parameters(warehouse, network),
         "trials": options["trials"],
-        "until": str(options["until"] or ""),
+        "until": options["until"] or None,
         "most_trials": options["most_trials"] if options["until"] else 0,
         "stop": options["stop"],
         "turns": options["truncate"],
-        "with_luck": int(not options["no_luck"]),
+        "with_luck": not options["no_luck"],
     }
 
 

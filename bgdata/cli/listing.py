@@ -16,10 +16,11 @@ from bgdata.cli.options import format_option
 from bgdata.cli.output import Row, write_rows
 from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.store.build import estimate_text
-from bgdata.store.checks import sql_checks
-from bgdata.store.dataset import Dataset, Input, Parameters
+from bgdata.store.dataset import Dataset, Input
+from bgdata.store.parameters import Parameters, VersionRef, value_text
+from bgdata.store.scripts import sql_checks
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import duckdb
@@ -166,7 +167,7 @@ def kind_parts(kind: Dataset[Any], parameters: Parameters) -> Iterator[Part]:
     for array in kind.arrays:
         yield Part("array", array.name, array.dtype, array.axes, array.meaning)
     for name, value in vars(parameters).items():
-        yield Part("parameter", name, type(value).__name__, "", str(value))
+        yield Part("parameter", name, type(value).__name__, "", value_text(value))
     for shape in kind.tables:
         for claim, _ in sql_checks(shape.name):
             yield Part(f"check of {shape.name}", claim)
@@ -181,9 +182,9 @@ def rows_of(name: str, parts: Iterable[Part]) -> Iterator[Row]:
 
 def input_text(wanted: Input) -> str:
     """`KIND/VARIANT/VERSION`, or a kind with its parameters."""
-    if isinstance(wanted, str):
-        return wanted
-    return f"{wanted[0]} with {', '.join(f'{key} {value}' for key, value in vars(wanted[1]).items())}"
+    if isinstance(wanted, VersionRef):
+        return str(wanted)
+    return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"
 
 
 def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:
@@ -208,11 +209,11 @@ def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:
 
 def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
     """The catalog of a warehouse; where there is none, of one without versions."""
-    from bgdata.store.catalog import connect, fill_catalog
+    from bgdata.store.catalog import fill_catalog
     from bgdata.store.locked_sql import open_memory
 
     if warehouse.root.is_dir():
-        return connect(warehouse)
+        return warehouse.connect()
     connection = open_memory()
     fill_catalog(connection, warehouse, [], is_file=False)
     return connection

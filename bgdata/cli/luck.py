@@ -20,7 +20,7 @@ from bgdata.datasets.matches import matches_of, read_matches
 from bgdata.errors import InvalidGameError
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedTurn, replay
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,7 +178,7 @@ def game_row(analysed: Analysed) -> dict[str, Any]:
         "net_luck": found.net_luck,
         "net_skill": found.net_skill,
         "net_drift": found.net_drift,
-        "hedged": found.hedged,
+        "hedged": found.luck_adjusted,
     }
 
 
@@ -203,14 +203,16 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
     yield f"{'game':>4}  {'turns':>5}  {'cube':>4}" + "".join(f"  {name:>9}" for name in names) + f"  (to {players[0]})"
     for each in games:
         found = each.totals
-        figures = found.result, found.net_luck, found.net_skill, found.net_drift, found.hedged
+        figures = found.result, found.net_luck, found.net_skill, found.net_drift, found.luck_adjusted
         shown = "".join(f"  {value:+9.3f}" if not isnan(value) else f"  {'-':>9}" for value in figures)
         yield f"{each.game.number:>4}  {len(each.plays):>5}  {each.cube_value:>4}{shown}"
     ended = [each.totals for each in games if not isnan(each.totals.result)]
     if len(ended) > 1:
         means = [
             sum(values) / len(ended)
-            for values in zip(*((t.result, t.net_luck, t.net_skill, t.net_drift, t.hedged) for t in ended), strict=True)
+            for values in zip(
+                *((t.result, t.net_luck, t.net_skill, t.net_drift, t.luck_adjusted) for t in ended), strict=True
+            )
         ]
         yield f"{'mean':>4}  {'':>5}  {'':>4}" + "".join(f"  {value:+9.3f}" for value in means)
     for number, name in enumerate(players):
@@ -268,7 +270,7 @@ def draw_sums(axes: Axes, games: Sequence[Analysed]) -> None:
     turns = np.arange(1, len(luck) + 1)
     axes.plot(turns, luck, color=TEAL, label="net luck")
     axes.plot(turns, skill, color=RED, label="net skill of the plays")
-    hedged = np.cumsum([each.totals.hedged for each in games])
+    hedged = np.cumsum([each.totals.luck_adjusted for each in games])
     axes.plot(ends, hedged, color=GREY, marker="o", linestyle="", label="hedged results")
     axes.legend()
     axes.set_xlabel("rolls")

@@ -30,7 +30,7 @@ from bgdata.errors import CorruptFileError, UsageError
 from bgdata.formats.met_xml import MetTable, read_met, write_met
 from bgdata.game.match import MatchScore
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

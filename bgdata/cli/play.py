@@ -28,10 +28,10 @@ from bgdata.game.outcome import game_outcome
 from bgdata.game.plays import Play, find_play, legal_plays
 from bgdata.game.position import START, Position
 from bgdata.process import go_on
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.lookahead_player import MappedPlayer
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.evaluation.player import Player
 
 
@@ -138,7 +138,7 @@ def ask(prompt: str) -> str:
     return answer or "quit"
 
 
-def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str] = ask) -> Game:
+def play_game(player: LookaheadPlayer, seed: int, ask: Callable[[str], str] = ask) -> Game:
     """A game of a person, whose answers `ask` gets, against the player."""
     game = Game(seed)
     click.echo(f"You are X, {player.label} is O; the dice are those of seed {seed}.\n{HELP}\n")
@@ -162,7 +162,7 @@ def play_game(player: MappedPlayer, seed: int, ask: Callable[[str], str] = ask) 
     return game
 
 
-def take_turn(game: Game, player: MappedPlayer, ask: Callable[[str], str]) -> None:
+def take_turn(game: Game, player: LookaheadPlayer, ask: Callable[[str], str]) -> None:
     """One turn of the person: up to a play, a step back, or leaving."""
     roll, turn = game.roll, game.turn
     plays = legal_plays(game.position, roll)
@@ -174,7 +174,7 @@ def take_turn(game: Game, player: MappedPlayer, ask: Callable[[str], str]) -> No
         answer_to(ask(f"You roll {roll}: ").strip().lower(), game, player, plays)
 
 
-def answer_to(answer: str, game: Game, player: MappedPlayer, plays: list[Play]) -> None:
+def answer_to(answer: str, game: Game, player: LookaheadPlayer, plays: list[Play]) -> None:
     """Do what the person says: one of the plays of this turn, or a command."""
     if answer in ("quit", "q", "exit"):
         game.is_left = True
@@ -197,7 +197,7 @@ def answer_to(answer: str, game: Game, player: MappedPlayer, plays: list[Play]) 
         game.make(play)
 
 
-def watch_game(player: MappedPlayer, other: Player, seed: int) -> Game:
+def watch_game(player: LookaheadPlayer, other: Player, seed: int) -> Game:
     """A whole game of the player (O) against another one (X): every play, and the player's equity after it."""
     game = Game(seed)
     click.echo(f"{other.label} is X, {player.label} is O; the dice are those of seed {seed}.\n")

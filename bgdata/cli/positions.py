@@ -19,10 +19,10 @@ from bgdata.game.identifiers import identify, parse_identifier
 from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.store.storage import write_file
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.lookahead_player import Evaluation, MappedPlayer, RankedPlay
+    from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, RankedPlay
 
 
 @click.command()
@@ -133,7 +133,7 @@ _SOURCES = {
 }
 
 
-def print_evaluation(player: MappedPlayer, text: str, form: str) -> None:
+def print_evaluation(player: LookaheadPlayer, text: str, form: str) -> None:
     """Print a position's chances, equity, and who says so. Raises InvalidPositionError."""
     position, match = parse_identifier(text)
     evaluation = player.evaluate(position)
@@ -169,7 +169,7 @@ def describe_source(evaluation: Evaluation) -> str:
     return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def print_hint(player: MappedPlayer, text: str, roll_text: str | None, count: int, form: str) -> None:
+def print_hint(player: LookaheadPlayer, text: str, roll_text: str | None, count: int, form: str) -> None:
     """Print the best plays of a roll. Raises InvalidPositionError, InvalidRollError, or UsageError without a roll."""
     position, match = parse_identifier(text)
     check_in_progress(position)

@@ -26,7 +26,7 @@ from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command()
@@ -334,7 +334,7 @@ def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearof
         MatchBearoffParameters(
             away=stakes.score.away,
             opponent_away=stakes.score.opponent_away,
-            is_crawford=int(stakes.score.is_crawford),
+            is_crawford=stakes.score.is_crawford,
             cube_value=stakes.cube.value,
             met=met or default_met(warehouse),
         ),

@@ -22,7 +22,7 @@ from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnub
 from bgdata.process import when_cut_off
 from bgdata.store.names import identifier, quoted
 from bgdata.store.storage import storage_errors
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import duckdb
@@ -117,7 +117,6 @@ def run_query(
     """
     import duckdb
 
-    from bgdata.store.catalog import connect
     from bgdata.store.locked_sql import Limits, first_lines, reading_query
 
     if form == "parquet" and output is None:
@@ -127,7 +126,7 @@ def run_query(
     with written_aside(output, "csv" if form == "table" else form, is_needed=not is_shown) as path:
         outputs = [path] if path else []
         limits = limits or Limits()
-        with connect(warehouse, limits=limits, allow_files=allow_files, outputs=outputs) as connection:
+        with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
             for file in gnubg_files:
                 define_gnubg_view(connection, file, view_name(file))
             try:

@@ -23,7 +23,7 @@ from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.evaluation.networks.player import NetworkPlayer
@@ -71,17 +71,17 @@ def rollout(
 def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form: str, options: dict[str, Any]) -> None:
     """Roll out and print a position, or the better plays of a roll. Raises UsageError, InvalidPositionError or
     InvalidRollError."""
-    from bgdata.play.rollout import How, Limits, roll_out
+    from bgdata.play.rollout import Limits, RolloutSettings, roll_out
     from bgdata.play.rollout_decisions import Window, roll_out_decision
 
     position, match = parse_identifier(text)
     check_in_progress(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
-    how = How(options["stop"], options["truncate"], not options["no_luck"])
+    how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"])
     limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)
     stakes = match.stakes if match else None
     window = Window(options["within"], min(2, options["plays"]), options["plays"])
-    board, seed, brain = np.array(position.board, np.int8), options["seed"], player.brain
+    board, seed, brain = np.array(position.board, np.int8), options["seed"], player.chooser
     most, until = limits.most_trials or limits.trials, limits.until
     asked = (roll.high, roll.low, window) if roll else ()
     with kept_rollout(player.label, player.version, position.board, seed, how, asked) as kept:

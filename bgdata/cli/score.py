@@ -11,7 +11,7 @@ from bgdata.cli.completion import complete_players
 from bgdata.cli.options import against_option, format_option, games_option, ply_option, threads_option
 from bgdata.cli.query import run_query
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.datasets.steps.scores import Amount, Player

@@ -35,7 +35,7 @@ from bgdata.store.executors import open_executor
 from bgdata.store.names import quoted
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command()
@@ -129,7 +129,7 @@ def play_corpus(
     """
     from bgdata.evaluation.player import open_player
 
-    parameters = SelfPlayParameters(player, "", games, seed, int(luck))
+    parameters = SelfPlayParameters(player, "", games, seed, luck)
     SELFPLAY.check_parameters(parameters)
     if player != "network":
         parameters = parameters.with_changes({"version": open_player(player, 0, warehouse).version})
@@ -165,7 +165,8 @@ def play_with_cube(
     if luck:
         raise UsageError("expected --cube-model or --luck, which is that of cubeless games, got both")
     found = network_of(warehouse, player)
-    parameters = CubefulParameters(found.network, found.network_version, cube=" ".join(cube.split(",")), **counts)
+    settings: dict[str, Any] = {**counts, "jacoby": bool(counts["jacoby"])}
+    parameters = CubefulParameters(found.network, found.network_version, cube=" ".join(cube.split(",")), **settings)
     CUBEFUL.check_parameters(parameters)
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(CUBEFUL.name, parameters, progress=progress, force=force, executor=workers)

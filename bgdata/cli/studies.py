@@ -34,7 +34,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.executors import open_executor
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,7 +133,7 @@ def run_study(
     found = network_of(warehouse, player)
     count = games if games is not None else HEDGED_GAMES if luck else GAMES
     parameters = StudyParameters(
-        found.network, found.network_version, study=study, games=count, seed=seed, with_luck=int(luck)
+        found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck
     )
     STUDIES.check_parameters(parameters)
     with open_executor(executor) as workers, progress_bars() as progress:

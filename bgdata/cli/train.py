@@ -17,13 +17,13 @@ from bgdata.datasets.common.networks import known_network, pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters
 from bgdata.datasets.network import described as described_games
-from bgdata.datasets.supervised_network import DATASET as TAUGHT
-from bgdata.datasets.supervised_network import TaughtParameters, best_epoch
+from bgdata.datasets.supervised_network import DATASET as SUPERVISED
+from bgdata.datasets.supervised_network import SupervisedParameters, best_epoch
 from bgdata.datasets.supervised_network import described as described_epoch
 from bgdata.errors import UsageError, shown
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.group()
@@ -57,16 +57,17 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     \b
     A try of some seconds, and a player that beats PubEval after some minutes:
       bgdata train td tiny --games 800 --hidden 20 --crashed-hidden 20 --race-hidden 20 --row-games 200
-      bgdata train td small --games 40000 --hidden 40 --crashed-hidden 40 --race-hidden 40 --last-rate 0.02
+      bgdata train td small --games 40000 --hidden 40 --crashed-hidden 40 --race-hidden 40 --final-learning-rate 0.02
     On from the network that comes with bgdata, with more hidden units:
-      bgdata train td wide --start network --hidden 400 --crashed-hidden 200 --rate 0.02 --last-rate 0.001
+      bgdata train td wide --start network --hidden 400 --crashed-hidden 200 \\
+        --learning-rate 0.02 --final-learning-rate 0.001
     """
     from bgdata.evaluation.networks.named import find_network
 
     known = known_network(name)
-    if name in warehouse.variants(TAUGHT.name) or (known and known[0] != NETWORK.name):
+    if name in warehouse.variants(SUPERVISED.name) or (known and known[0] != NETWORK.name):
         raise UsageError(f"expected a name that no network has that learned from labels, got {shown(name)}")
-    place = pinned(warehouse, find_network(start, warehouse)) if start else ""
+    place = pinned(warehouse, find_network(start, warehouse)) if start else None
     parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
     with progress_bars() as progress:
         table = warehouse.build(NETWORK.name, parameters, progress=progress, force=force)
@@ -104,7 +105,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
 
 
 @click.command()
-@click.argument("name", default=TaughtParameters.name, shell_complete=complete_networks)
+@click.argument("name", default=SupervisedParameters.name, shell_complete=complete_networks)
 @click.option(
     "--labels",
     multiple=True,
@@ -136,8 +137,8 @@ def sl(
     NAME is small letters, digits and hyphens; the network goes on from another one. Labels are versions of the
     warehouse that hold positions with chances: rollouts, self-play with its outcomes, or training data of gnubg and
     wildbg once imported. Eight tenths are learned, one tenth is only tested on after every epoch: each network keeps
-    the weights that did best there. Writes a version of taught_network/NAME, which plays as network/NAME. Stopped at
-    any moment, the same command goes on from its last checkpoint, to the same result on any number of threads. With
+    the weights that did best there. Writes a version of supervised_network/NAME, which plays as network/NAME. Stopped
+    at any moment, the same command goes on from its last checkpoint, to the same result on any number of threads. With
     PyTorch that holds for one version of it and one kind of processor, which the recipe names.
 
     \b
@@ -147,16 +148,16 @@ def sl(
     gnubg's training files, where they are at hand:
       bgdata import gnubg_training contact-train-data && bgdata train sl mine --labels gnubg_training
     A large network by PyTorch (pip install bgdata[torch]) on a GPU, with averages of its weights:
-      bgdata train sl large --labels rollout_labels --hidden 1024 --trainer torch --device cuda --average 0.999
+      bgdata train sl large --labels rollout_labels --hidden 1024 --trainer torch --device cuda --average-decay 0.999
     The recipe of 2012, but for batches of 16:
-      bgdata train sl cycled --labels gnubg_training --method descent --rate 1 --loss squared --schedule cycles \\
-        --batch 16 --epochs 200
+      bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
+        --schedule cycles --batch-size 16 --epochs 200
     """
     from bgdata.datasets.steps.networks import chosen_parameters
 
     parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
     with progress_bars() as progress:
-        table = warehouse.build(TAUGHT.name, parameters, progress=progress, force=force)
+        table = warehouse.build(SUPERVISED.name, parameters, progress=progress, force=force)
     print_built(table, [result_text(table)], form)
 
 

@@ -23,7 +23,7 @@ from bgdata.store.progress_bars import progress_bars
 from bgdata.store.published import is_published
 from bgdata.store.storage import locked, remove_folder, storage_errors
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @click.command()

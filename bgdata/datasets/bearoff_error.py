@@ -14,14 +14,14 @@ from bgdata.datasets.bearoff_two_sided import ROUNDED_GROUP_ROWS, TwoSidedParame
 from bgdata.datasets.common.columns import decoded
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 STEPS = 32767.5
 MOST_CHECKERS = 14  # with 15 a gammon is possible, which one-sided chances of winning leave out
@@ -87,30 +87,31 @@ class BearoffError(Dataset[ErrorParameters]):
         count = layout_count(parameters.points, parameters.checkers) - 1
         return Estimate(rows=count**2, disk_bytes=count**2 * 15, memory_bytes=count**2 * 28 + 2**28)
 
-    def compute(self, parameters: ErrorParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[ErrorParameters]) -> None:
         from bgdata.bearoff.combine import one_sided_equities
 
+        parameters, job = build.parameters, build.job
         count = layout_count(parameters.points, parameters.checkers)
         job.progress.start(f"{self.name}/{self.slug(parameters)}", count**2, "pairs")
-        one_sided = one_sided_equities(RaceTable(inputs["one_sided"]).chances_matrix(count)[1:])
-        exact = TwoSidedTable(inputs["two_sided"])
+        one_sided = one_sided_equities(RaceTable(build.inputs["one_sided"]).chances_matrix(count)[1:])
+        exact = TwoSidedTable(build.inputs["two_sided"])
         equities = exact.decode(exact.stored[1:, 1:, 0])
         job.save("exact", (equities * STEPS + (STEPS + 0.5)).astype(np.uint16))
         one_sided -= equities
         job.save("difference", one_sided.astype(np.float32))
         job.progress.advance(count**2)
 
-    def batches(self, parameters: ErrorParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[ErrorParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        count = layout_count(parameters.points, parameters.checkers) - 1
+        count = layout_count(computed.parameters.points, computed.parameters.checkers) - 1
         step = max(1, ROUNDED_GROUP_ROWS // count)
         exact = np.arange(1 << 16) / STEPS - 1
         opponents = np.arange(1, count + 1, dtype=np.int32)
         for start in range(0, count, step):
             rows = np.arange(start, min(count, start + step), dtype=np.int32)
-            codes = np.asarray(arrays["exact"][start : start + len(rows)]).ravel()
-            difference = np.asarray(arrays["difference"][start : start + len(rows)]).ravel()
+            codes = np.asarray(computed.arrays["exact"][start : start + len(rows)]).ravel()
+            difference = np.asarray(computed.arrays["difference"][start : start + len(rows)]).ravel()
             yield pa.record_batch(
                 {
                     "on_roll_index": np.repeat(rows + 1, count),
@@ -121,23 +122,24 @@ class BearoffError(Dataset[ErrorParameters]):
                 }
             )
 
-    def statistics(self, parameters: ErrorParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
-        difference = arrays["difference"]
+    def statistics(self, computed: Computed[ErrorParameters]) -> Mapping[str, float]:
+        difference = computed.arrays["difference"]
         return {
             "mean_difference": float(difference.mean(dtype=np.float64)),
             "sd_difference": float(difference.std(dtype=np.float64)),
             "largest_difference": float(difference.max()),
             "smallest_difference": float(difference.min()),
             "mean_absolute_difference": float(np.abs(difference).mean(dtype=np.float64)),
-            "difference_error_bound": error_bound(parameters.points, parameters.checkers) + 1e-6,
+            "difference_error_bound": error_bound(computed.parameters.points, computed.parameters.checkers) + 1e-6,
         }
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[ErrorParameters]) -> str:
         from bgdata.bearoff.combine import win_chance
 
-        one_sided, exact = RaceTable(inputs["one_sided"]), TwoSidedTable(inputs["two_sided"])
+        table = recheck.table
+        one_sided, exact = RaceTable(recheck.inputs["one_sided"]), TwoSidedTable(recheck.inputs["two_sided"])
         difference, codes = table.array("difference"), table.array("exact")
-        for on_roll, opponent in generator.integers(1, len(difference) + 1, (rows, 2)).tolist():
+        for on_roll, opponent in recheck.generator.integers(1, len(difference) + 1, (recheck.rows, 2)).tolist():
             chance = win_chance(one_sided.probe_chances(on_roll), one_sided.probe_chances(opponent))
             found = float(difference[on_roll - 1, opponent - 1])
             equity = exact.probe(on_roll, opponent).cubeless
@@ -153,7 +155,7 @@ class BearoffError(Dataset[ErrorParameters]):
                     f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "
                     f"found {found:.7f}"
                 )
-        return sampled(rows, table.manifest.rows)
+        return sampled(recheck.rows, table.manifest.rows)
 
 
 DATASET = BearoffError()

@@ -25,13 +25,15 @@ from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.common.sources import SPLITS_ARRAY, split_column
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 SOURCES = ("exact", "combined")
@@ -43,22 +45,21 @@ WIN_ERROR = 2e-6  # of chances stored as float32, against sums in double precisi
 @dataclass(frozen=True)
 class BearoffParameters(Parameters):
     """How many pairs are taken from the one-sided table of `points`, 0 for each of its layouts once on roll, and how
-    many more from the two-sided table of a size such as 6x9, empty for none. `seed` decides who meets whom."""
+    many more from the two-sided table of `table_points` and `table_checkers`, 0 for none. `seed` decides who meets
+    whom."""
 
     points: int = 10
-    two_sided: str = "6x9"
+    table_points: int = 6
+    table_checkers: int = 9
     pairs: int = 400_000
     exact_pairs: int = 100_000
     seed: int = 1
 
     def two_sided_parameters(self) -> TwoSidedParameters | None:
-        """The two-sided table. Raises InvalidParameterError for a name of none."""
-        if not self.two_sided:
+        """The two-sided table."""
+        if not self.table_points and not self.table_checkers:
             return None
-        points, _, checkers = self.two_sided.partition("x")
-        if not (points.isdecimal() and checkers.isdecimal()):
-            raise InvalidParameterError(f"expected a size such as 6x9, got {self.two_sided!r}")
-        return TwoSidedParameters(int(points), int(checkers))
+        return TwoSidedParameters(self.table_points, self.table_checkers)
 
 
 class BearoffLabels(Dataset[BearoffParameters]):
@@ -86,10 +87,11 @@ class BearoffLabels(Dataset[BearoffParameters]):
     )
     parameters = BearoffParameters
     defaults = ()
-    smallest = BearoffParameters(3, "3x3", 0, 100, 1)
+    smallest = BearoffParameters(3, 3, 3, 0, 100, 1)
 
     def slug(self, parameters: BearoffParameters) -> str:
-        exact = f"-and-{parameters.exact_pairs}-of-{parameters.two_sided}" if parameters.two_sided else ""
+        two_sided = parameters.two_sided_parameters()
+        exact = f"-and-{parameters.exact_pairs}-of-{TWO_SIDED.slug(two_sided)}" if two_sided else ""
         return f"{parameters.points}x15-{parameters.pairs or 'all'}{exact}-seed-{parameters.seed}"
 
     def check_parameters(self, parameters: BearoffParameters) -> None:
@@ -99,7 +101,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
         if two_sided:
             TWO_SIDED.check_parameters(two_sided)
             if two_sided.points > MOST_POINTS:
-                raise InvalidParameterError(f"expected 1 to {MOST_POINTS} points, got {parameters.two_sided}")
+                raise InvalidParameterError(f"expected 1 to {MOST_POINTS} points, got {two_sided.points}")
         for name, count in (("pairs", parameters.pairs), ("exact pairs", parameters.exact_pairs)):
             if not 0 <= count <= MOST_PAIRS:
                 raise InvalidParameterError(f"expected 0 to {MOST_PAIRS:,} {name}, got {count}")
@@ -118,23 +120,24 @@ class BearoffLabels(Dataset[BearoffParameters]):
         from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 
         layouts = layout_count(parameters.points, MAX_CHECKERS)
-        rows = (parameters.pairs or layouts - 1) + (parameters.exact_pairs if parameters.two_sided else 0)
+        rows = (parameters.pairs or layouts - 1) + (parameters.exact_pairs if parameters.two_sided_parameters() else 0)
         return Estimate(rows, 100 * rows, (1 << 28) + 250 * rows + 60 * layouts)
 
-    def compute(self, parameters: BearoffParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        boards = boards_of(parameters)
-        job.progress.start(f"{self.name}/{self.slug(parameters)}", len(boards), "positions")
-        for name, values in labelled(inputs, boards).items():
+    def compute(self, build: Build[BearoffParameters]) -> None:
+        job = build.job
+        boards = boards_of(build.parameters)
+        job.progress.start(f"{self.name}/{self.slug(build.parameters)}", len(boards), "positions")
+        for name, values in labelled(build.inputs, boards).items():
             job.save(name, values)
         job.progress.advance(len(boards))
 
-    def batches(self, parameters: BearoffParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[BearoffParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.evaluation.chances import cubeless_equities
 
-        for rows in slices(len(arrays["boards"]), self.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in arrays.items()}
+        for rows in slices(len(computed.arrays["boards"]), self.row_group_rows):
+            found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
             yield pa.record_batch(
                 {
                     "row": np.arange(rows.start, rows.stop, dtype=np.int32),
@@ -147,21 +150,22 @@ class BearoffLabels(Dataset[BearoffParameters]):
                 }
             )
 
-    def statistics(self, parameters: BearoffParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
-        counts = np.bincount(arrays["sources"], minlength=len(SOURCES))
+    def statistics(self, computed: Computed[BearoffParameters]) -> Mapping[str, float]:
+        counts = np.bincount(computed.arrays["sources"], minlength=len(SOURCES))
         found = {name: float(count) for name, count in zip(SOURCES, counts, strict=True)}
-        with_gammons = np.asarray(arrays["chances"])[:, [1, 3]].any(axis=1)
-        two_sided = parameters.two_sided_parameters()
+        with_gammons = np.asarray(computed.arrays["chances"])[:, [1, 3]].any(axis=1)
+        two_sided = computed.parameters.two_sided_parameters()
         bound = {"exact_equity_error_bound": error_bound(two_sided.points, two_sided.checkers)} if two_sided else {}
         return {**found, "with_gammons": float(with_gammons.sum()), **bound}
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
         """Draw the pairs again, answer some again, and those that are combined by another way as well."""
+        table = recheck.table
         boards = boards_of(BearoffParameters.from_manifest(table.manifest.parameters))
         if len(boards) != len(table.array("boards")):
             raise CheckFailedError(f"expected {len(boards)} pairs in {table.name}, found {len(table.array('boards'))}")
-        chosen = np.sort(generator.permutation(len(boards))[:rows])
-        for name, values in labelled(inputs, boards[chosen]).items():
+        chosen = np.sort(recheck.generator.permutation(len(boards))[: recheck.rows])
+        for name, values in labelled(recheck.inputs, boards[chosen]).items():
             found = np.asarray(table.array(name))[chosen]
             for place in np.flatnonzero((found != values).reshape(len(chosen), -1).any(axis=1))[:1]:
                 raise CheckFailedError(
@@ -169,7 +173,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
                     f"{found[place].tolist()}"
                 )
         for row in chosen[table.array("sources")[chosen] == SOURCES.index("combined")].tolist():
-            check_win(table, inputs["one_sided"], row)
+            check_win(table, recheck.inputs["one_sided"], row)
         return sampled(len(chosen), len(boards))
 
 

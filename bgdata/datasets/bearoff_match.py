@@ -19,7 +19,10 @@ from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.stored_met import KINDS, met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,9 +30,8 @@ if TYPE_CHECKING:
     from bgdata.bearoff.match_two_sided import MatchPairs
     from bgdata.equity.match_equity import MatchEquity
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.versions import Versions
 
 MOST_CHECKERS = 14  # with 15 a gammon is possible
 MOST_AWAY = 64  # of match equity tables
@@ -42,7 +44,7 @@ DEFAULT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.defaults[0])
 @dataclass(frozen=True)
 class MatchBearoffParameters(Parameters):
     """Both sides have up to `checkers` on points 1 to `points`; the player on roll needs `away` points, and
-    `is_crawford` is 1 in the Crawford game.
+    `is_crawford` tells the Crawford game.
 
     `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, match_equity/MET where
     not given, and `met_recipe` what `_sources.variant_input` needs to know of that.
@@ -52,19 +54,19 @@ class MatchBearoffParameters(Parameters):
     checkers: int = 6
     away: int = 5
     opponent_away: int = 5
-    is_crawford: int = 0
+    is_crawford: bool = False
     cube_value: int = 1
     met: str = DEFAULT_MET
-    met_source: str = ""
-    met_recipe: str = ""
+    met_source: VersionRef | None = None
+    met_recipe: Given = NONE_GIVEN
 
     def score(self) -> MatchScore:
         """The score. Raises InvalidScoreError."""
-        return MatchScore(self.away, self.opponent_away, bool(self.is_crawford))
+        return MatchScore(self.away, self.opponent_away, self.is_crawford)
 
-    def source(self) -> str:
-        """kind/variant that holds the match equity table."""
-        return self.met_source or f"{KINDS[0]}/{self.met}"
+    def source(self) -> VersionRef:
+        """The variant that holds the match equity table."""
+        return self.met_source or VersionRef(KINDS[0], self.met)
 
 
 class BearoffMatch(Dataset[MatchBearoffParameters]):
@@ -127,8 +129,6 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             )
         if not re.fullmatch(r"[a-z0-9-]+", parameters.met):
             raise InvalidParameterError(f"expected the name of a match equity table, got {parameters.met!r}")
-        if parameters.is_crawford not in (0, 1):
-            raise InvalidParameterError(f"expected 1 for the crawford game or 0, got {parameters.is_crawford}")
         if not 1 <= parameters.cube_value < 4 * MOST_AWAY:
             raise InvalidParameterError(f"expected a cube value of 1 to {2 * MOST_AWAY}, got {parameters.cube_value}")
         try:
@@ -137,7 +137,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             raise InvalidParameterError(str(error)) from None
         self.inputs(parameters)
 
-    def completed(self, parameters: MatchBearoffParameters, warehouse: Warehouse) -> MatchBearoffParameters:
+    def completed(self, parameters: MatchBearoffParameters, warehouse: Versions) -> MatchBearoffParameters:
         """With the variant that has the match equity table. Raises MissingTableError."""
         known = [MATCH_EQUITY.slug(each) for each in (*MATCH_EQUITY.defaults, MATCH_EQUITY.smallest)]
         if parameters.met_source or parameters.met in known:
@@ -147,7 +147,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             for table in warehouse.current(name):
                 names = met_names(table.arrays())
                 if parameters.met in names:
-                    source, recipe = f"{name}/{table.manifest.variant}", variant_recipe(warehouse, table)
+                    source, recipe = VersionRef(name, table.manifest.variant), variant_recipe(warehouse, table)
                     return replace(parameters, met_source=source, met_recipe=recipe)
                 have += names
         raise MissingTableError(
@@ -157,13 +157,11 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
     def inputs(self, parameters: MatchBearoffParameters) -> Mapping[str, tuple[str, Parameters]]:
         from bgdata.datasets import all_kinds
 
-        name, _, variant = parameters.source().partition("/")
-        kind = all_kinds().get(name)
-        if kind is None or name not in KINDS or not variant:
-            raise InvalidParameterError(
-                f"expected a table of match equities, such as match_equity/NAME, got {parameters.source()}"
-            )
-        return {"met": variant_input(kind, variant, parameters.met_recipe)}
+        source = parameters.source()
+        kind = all_kinds().get(source.kind)
+        if kind is None or source.kind not in KINDS:
+            raise InvalidParameterError(f"expected a table of match equities, such as match_equity/NAME, got {source}")
+        return {"met": variant_input(kind, source.variant, parameters.met_recipe)}
 
     def estimate(self, parameters: MatchBearoffParameters) -> Estimate:
         count = layout_count(parameters.points, parameters.checkers)
@@ -178,23 +176,25 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             checkpoint_bytes=count * (count + 8) * 8 * (states + 1),
         )
 
-    def compute(self, parameters: MatchBearoffParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[MatchBearoffParameters]) -> None:
         from bgdata.bearoff.match_two_sided import solve_match_total
         from bgdata.bearoff.two_sided import pairs_of_total
 
-        cube, match = started(parameters, inputs)
+        parameters = build.parameters
+        cube, match = started(parameters, build.inputs)
         totals = list(match.pairs.totals)
         sizes = [pairs_of_total(match.pairs, total) for total in totals]
         state = {"cells": match.pairs.cells, "no_double": match.no_double}
-        for total in job.steps(f"{self.name}/{self.slug(parameters)}", "pairs", totals, sizes, state):
+        for total in build.job.steps(f"{self.name}/{self.slug(parameters)}", "pairs", totals, sizes, state):
             solve_match_total(match, total)
         for name, values in finished(parameters, cube, match).items():
-            job.save(name, values)
+            build.job.save(name, values)
 
-    def batches(self, parameters: MatchBearoffParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[MatchBearoffParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        mwc = arrays["mwc"]
+        parameters = computed.parameters
+        mwc = computed.arrays["mwc"]
         count, names = len(mwc), match_columns(parameters.score(), parameters.cube_value)
         is_coded = mwc.dtype == np.uint16
         step = max(1, (ROUNDED_GROUP_ROWS if is_coded else self.row_group_rows) // count)
@@ -210,35 +210,29 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             columns: dict[str, Any] = {
                 "on_roll_index": np.repeat(rows, count),
                 "opponent_index": np.tile(np.arange(count, dtype=np.int32), len(rows)),
-                **score_columns(parameters, arrays, len(values)),
+                **score_columns(parameters, computed.arrays, len(values)),
                 **found,
                 **null_columns(self.columns, unknown, len(values)),
             }
             yield pa.record_batch(columns)
 
-    def statistics(self, parameters: MatchBearoffParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
-        won, lost = np.asarray(arrays["results"])[:, 0].tolist()
+    def statistics(self, computed: Computed[MatchBearoffParameters]) -> Mapping[str, float]:
+        won, lost = np.asarray(computed.arrays["results"])[:, 0].tolist()
         return {
-            "mwc_error_bound": error_bound(parameters.points, parameters.checkers),
+            "mwc_error_bound": error_bound(computed.parameters.points, computed.parameters.checkers),
             "double_pass_mwc": won,
             "lost_mwc": lost,
         }
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,  # noqa: ARG002
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[MatchBearoffParameters]) -> str:
         """The whole table again: a row follows from rows of other cubes, and of the score seen by the opponent."""
         from bgdata.bearoff.match_two_sided import solve_match_total
 
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
-        cube, match = started(parameters, inputs)
+        table = recheck.table
+        cube, match = started(recheck.parameters, recheck.inputs)
         for total in match.pairs.totals:
             solve_match_total(match, total)
-        for name, expected in finished(parameters, cube, match).items():
+        for name, expected in finished(recheck.parameters, cube, match).items():
             found = table.array(name)
             wrong = np.argwhere(~(np.abs(found.astype(np.float64) - expected.astype(np.float64)) <= SINGLE_ERROR))
             if len(wrong):
@@ -278,7 +272,7 @@ def score_columns(parameters: MatchBearoffParameters, arrays: Mapping[str, Array
     numbers = {name: getattr(parameters, name) for name in ("away", "opponent_away", "cube_value")}
     return {
         **{name: constant(value, "INTEGER", count) for name, value in numbers.items()},
-        "is_crawford": np.full(count, bool(parameters.is_crawford)),
+        "is_crawford": np.full(count, parameters.is_crawford),
         "met": constant(parameters.met, "VARCHAR", count),
         "double_pass_mwc": constant(won, "FLOAT", count),
         "lost_mwc": constant(lost, "FLOAT", count),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bgdata.datasets.common.race import POSITION_COLUMNS, RaceDataset, RaceParameters
-from bgdata.store.dataset import Column
+from bgdata.store.declaration import Column
 
 
 class BearoffOneSided(RaceDataset):
@@ -25,7 +25,7 @@ class BearoffOneSided(RaceDataset):
     smallest = RaceParameters(points=3)
     rolls_estimate = 15.0
 
-    def first_index(self, points: int) -> int:  # noqa: ARG002
+    def first_index(self, _points: int) -> int:
         return 0
 
 

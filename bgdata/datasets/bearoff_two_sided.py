@@ -12,15 +12,16 @@ from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
 from bgdata.bearoff.tables import TwoSidedTable, equity_limit
 from bgdata.datasets.common.columns import decoded
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.bearoff.plays import Plays
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
 BATCH_PAIRS = 4096  # that a check recomputes at a time, with some hundred plays each
@@ -111,9 +112,10 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
             checkpoint_bytes=count * (count + 16) * 16,
         )
 
-    def compute(self, parameters: TwoSidedParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+    def compute(self, build: Build[TwoSidedParameters]) -> None:
         from bgdata.bearoff.two_sided import equity_rows, pairs_of_total, solve_total, start_pairs
 
+        parameters, job = build.parameters, build.job
         pairs = start_pairs(parameters.points, parameters.checkers)
         totals = list(pairs.totals)
         sizes = [pairs_of_total(pairs, total) for total in totals]
@@ -128,10 +130,11 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
                 writer.write(index, row[None])
                 job.progress.advance(1)
 
-    def batches(self, parameters: TwoSidedParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[TwoSidedParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        equities = arrays["equities"]
+        parameters = computed.parameters
+        equities = computed.arrays["equities"]
         count = layout_count(parameters.points, parameters.checkers)
         is_coded = equities.dtype == np.uint16
         shown = equities_of_codes(parameters.checkers)
@@ -148,28 +151,24 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
                 {"on_roll_index": np.repeat(rows, count), "opponent_index": np.tile(opponents, len(rows)), **columns}
             )
 
-    def statistics(self, parameters: TwoSidedParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[TwoSidedParameters]) -> Mapping[str, float]:
+        parameters = computed.parameters
         bound = error_bound(parameters.points, parameters.checkers)
         return {"equity_limit": equity_limit(parameters.checkers)} | {f"{name}_error_bound": bound for name in COLUMNS}
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],  # noqa: ARG002
-        rows: int,
-        generator: np.random.Generator,
-    ) -> str:
+    def check_sample(self, recheck: Recheck[TwoSidedParameters]) -> str:
         from bgdata.bearoff.layouts import all_layouts
         from bgdata.bearoff.plays import all_plays
 
-        reader = TwoSidedTable(table)
+        rows = recheck.rows
+        reader = TwoSidedTable(recheck.table)
         plays, layouts = all_plays(reader.points, reader.checkers), all_layouts(reader.points, reader.checkers)
-        pairs = generator.integers(1, len(layouts), (rows, 2))
+        pairs = recheck.generator.integers(1, len(layouts), (rows, 2))
         # one opponent after the other: what plays lead to is in one row of the table
         for batch in np.array_split(pairs[np.argsort(pairs[:, 1], kind="stable")], -(-rows // BATCH_PAIRS)):
             check_pairs(reader, plays, layouts, batch)
         bound = 3 * error_bound(reader.points, reader.checkers)
-        return f"{sampled(rows, table.manifest.rows)}, if it is off by more than {bound:.2g}"
+        return f"{sampled(rows, recheck.table.manifest.rows)}, if it is off by more than {bound:.2g}"
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:

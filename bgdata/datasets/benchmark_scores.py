@@ -12,38 +12,40 @@ from bgdata.datasets.common.columns import CLASS_COLUMN, class_column, position_
 from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, Input, sampled
+from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.names import is_name
+from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.play.benchmark import Decisions
-    from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 ROLLED_OUT = "rollout_decisions"
+
+
+CONTACT = VersionRef(IMPORTED.name, "contact")
 
 
 @dataclass(frozen=True)
 class ScoreParameters(Parameters):
     """Who plays, how far it looks ahead, and on which benchmark.
 
-    `version` of the player as it says it; `benchmark` is KIND/VARIANT, and `benchmark_version` names its version.
+    `version` is that of the player as it says it.
     """
 
     player: str = "pubeval"
     ply: int = 0
-    benchmark: str = f"{IMPORTED.name}/contact"
+    benchmark: VersionRef = CONTACT
     version: str = "2"
-    benchmark_version: str = ""
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, version: str) -> Self:
         """A player, as it says its version, on a version of a benchmark."""
-        benchmark, _, benchmark_version = table.name.rpartition("/")
-        return cls(player, ply, benchmark, version, benchmark_version)
+        return cls(player, ply, VersionRef.parse(table.name), version)
 
 
 class BenchmarkScores(Dataset[ScoreParameters]):
@@ -71,34 +73,37 @@ class BenchmarkScores(Dataset[ScoreParameters]):
     )
     parameters = ScoreParameters
     defaults = ()
-    smallest = ScoreParameters(benchmark_version="r3-90047df0")  # of the sample that gnubg_benchmark writes
+    smallest = ScoreParameters(
+        benchmark=VersionRef(IMPORTED.name, "contact", "r3-90047df0")
+    )  # of the sample that gnubg_benchmark writes
 
     def slug(self, parameters: ScoreParameters) -> str:
-        kind, _, variant = parameters.benchmark.partition("/")
-        imported = "imported-" if kind == IMPORTED.name else ""  # a file may be called like a set made here
-        return f"{player_slug(parameters.player, parameters.ply)}-{imported}{variant}"
+        benchmark = parameters.benchmark
+        imported = "imported-" if benchmark.kind == IMPORTED.name else ""  # a file may be called like a set made here
+        return f"{player_slug(parameters.player, parameters.ply)}-{imported}{benchmark.variant}"
 
     def check_parameters(self, parameters: ScoreParameters) -> None:
-        check_benchmark(parameters.benchmark)
-        if not is_name("version", parameters.benchmark_version):
-            got = parameters.benchmark_version or "none"
-            raise InvalidParameterError(f"expected the version of {parameters.benchmark}, got {got}")
+        check_benchmark(parameters.benchmark.title)
+        if not is_name("version", parameters.benchmark.version):
+            got = parameters.benchmark.version or "none"
+            raise InvalidParameterError(f"expected the version of {parameters.benchmark.title}, got {got}")
         check_player_name(parameters.player)
 
     def inputs(self, parameters: ScoreParameters) -> Mapping[str, Input]:
-        return {"benchmark": f"{parameters.benchmark}/{parameters.benchmark_version}"}
+        return {"benchmark": parameters.benchmark}
 
-    def estimate(self, parameters: ScoreParameters) -> Estimate:  # noqa: ARG002
+    def estimate(self, _parameters: ScoreParameters) -> Estimate:
         return Estimate(0, 0, 0)
 
-    def compute(self, parameters: ScoreParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[ScoreParameters]) -> None:
         from bgdata.evaluation.player import open_player
         from bgdata.play.benchmark import losses_of, rank_choices
 
-        table = inputs["benchmark"]
+        parameters, job = build.parameters, build.job
+        table = build.inputs["benchmark"]
         decisions = decisions_of(table)
         job.progress.start(f"{self.name}/{self.slug(parameters)}", len(decisions.boards), "decisions")
-        player = open_player(parameters.player, parameters.ply, job.warehouse)
+        player = open_player(parameters.player, parameters.ply, build.warehouse)
         chosen = player.choose_plays(decisions.boards, decisions.rolls)
         job.progress.advance(len(chosen))
         ranks = rank_choices(decisions, chosen)
@@ -107,9 +112,10 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         job.save("ranks", ranks)
         job.save("losses", losses_of(decisions, ranks))
 
-    def batches(self, parameters: ScoreParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[ScoreParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         ranks = np.asarray(arrays["ranks"])
         yield pa.record_batch(
             {
@@ -121,26 +127,27 @@ class BenchmarkScores(Dataset[ScoreParameters]):
             }
         )
 
-    def statistics(self, parameters: ScoreParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[ScoreParameters]) -> Mapping[str, float]:
         from bgdata.play.benchmark import score_of
 
-        score = score_of(np.asarray(arrays["losses"]), np.asarray(arrays["ranks"]))
+        score = score_of(np.asarray(computed.arrays["losses"]), np.asarray(computed.arrays["ranks"]))
         low, high = score.interval
         return vars(score) | {"error_rate_low": low, "error_rate_high": high}
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[ScoreParameters]) -> str:
         from bgdata.play.benchmark import losses_of, rank_choices
 
-        decisions: Decisions = decisions_of(inputs["benchmark"])
+        table = recheck.table
+        decisions: Decisions = decisions_of(recheck.inputs["benchmark"])
         ranks = rank_choices(decisions, np.asarray(table.array("chosen")))
         losses = losses_of(decisions, ranks)
-        for row in generator.permutation(len(ranks))[:rows].tolist():
+        for row in recheck.generator.permutation(len(ranks))[: recheck.rows].tolist():
             if ranks[row] != table.array("ranks")[row] or losses[row] != table.array("losses")[row]:
                 raise CheckFailedError(
                     f"expected a loss of {losses[row]} for decision {row} of {table.name}, "
                     f"found {table.array('losses')[row]}"
                 )
-        return sampled(min(rows, len(ranks)), len(ranks), "decisions")
+        return sampled(min(recheck.rows, len(ranks)), len(ranks), "decisions")
 
 
 def check_benchmark(benchmark: str) -> None:

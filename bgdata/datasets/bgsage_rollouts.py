@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bgdata.datasets.common.imports import PositionImport
-from bgdata.store.dataset import Column, FlatArray
-from bgdata.store.manifest import unpacked_name
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.manifest import Source, unpacked_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,11 +48,11 @@ class Bgsage(PositionImport):
         FlatArray("standard_errors", "float64", "row", "Of the equities, NaN where the file has none"),
     )
 
-    def parse(self, name: str, content: bytes) -> BgsageRollouts:
+    def parse(self, source: Source) -> BgsageRollouts:
         from bgdata.formats.bgsage_rollouts import parse_bgsage_entries, parse_bgsage_rollouts
 
-        is_json = unpacked_name(name.lower()).endswith(".jsonl")
-        return parse_bgsage_entries(content) if is_json else parse_bgsage_rollouts(content)
+        is_json = unpacked_name(source.file.name.lower()).endswith(".jsonl")
+        return parse_bgsage_entries(source.content) if is_json else parse_bgsage_rollouts(source.content)
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         from bgdata.formats.bgsage_rollouts import clipped

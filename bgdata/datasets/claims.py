@@ -21,7 +21,6 @@ from bgdata.claims.definitions import (
     read_definitions,
 )
 from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
-from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.errors import (
     BgdataError,
     CheckFailedError,
@@ -30,15 +29,17 @@ from bgdata.errors import (
     InvalidParameterError,
     MissingTableError,
 )
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.context import Build, Computed, Context, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters, VersionRef, value_text
+from bgdata.store.versions import Versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.claims.register import Judged
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 UNIT = "as its row says"
@@ -103,9 +104,9 @@ class ClaimsParameters(Parameters):
     have or not (`KIND/VARIANT/VERSION` with a space between, in order), which some claims want. Those that come by
     default are inputs, and none of these."""
 
-    parts: str = ""
+    parts: tuple[str, ...] = ()
     definitions: str = definitions_digest()
-    sources: str = ""
+    sources: tuple[VersionRef, ...] = ()
 
     def chosen(self) -> list[Claim]:
         """The claims of these parts. Raises InvalidParameterError, and CorruptFileError for a damaged definition."""
@@ -113,9 +114,11 @@ class ClaimsParameters(Parameters):
             raise InvalidParameterError(
                 f"expected the definitions that are here ({definitions_digest()}), got {self.definitions}"
             )
-        parts = self.parts.split()
-        if self.parts != " ".join(part for part in part_names() if part in parts):
-            raise InvalidParameterError(f"expected parts among {' '.join(part_names())}, in order, got {self.parts!r}")
+        parts = self.parts
+        if parts != tuple(part for part in part_names() if part in parts):
+            raise InvalidParameterError(
+                f"expected parts among {' '.join(part_names())}, in order, got {' '.join(parts)!r}"
+            )
         return [claim for claim in read_definitions() if not parts or claim.part in parts]
 
 
@@ -142,20 +145,20 @@ class Claims(Dataset[ClaimsParameters]):
     )
     parameters = ClaimsParameters
     defaults = (ClaimsParameters(),)
-    smallest = ClaimsParameters(parts="A12")
+    smallest = ClaimsParameters(parts=("A12",))
 
     def slug(self, parameters: ClaimsParameters) -> str:
-        parts = parameters.parts.lower().replace(" ", "-") or "all"
+        parts = "-".join(parameters.parts).lower() or "all"
         if not parameters.sources:
             return parts
-        return f"{parts}-with-{hashlib.sha256(parameters.sources.encode()).hexdigest()[:8]}"
+        return f"{parts}-with-{hashlib.sha256(value_text(parameters.sources).encode()).hexdigest()[:8]}"
 
     def check_parameters(self, parameters: ClaimsParameters) -> None:
         parameters.chosen()
-        sources_of(parameters)
+        check_sources(parameters)
         self.inputs(parameters)
 
-    def completed(self, parameters: ClaimsParameters, warehouse: Warehouse) -> ClaimsParameters:
+    def completed(self, parameters: ClaimsParameters, warehouse: Versions) -> ClaimsParameters:
         """With the current versions of everything that claims want and the warehouse has."""
         if parameters.sources:
             return parameters
@@ -168,7 +171,7 @@ class Claims(Dataset[ClaimsParameters]):
             and any(fnmatchcase(variant, pattern) for pattern in wants)
             and can_be_read(warehouse, table)
         }
-        return replace(parameters, sources=" ".join(sorted(names)))
+        return replace(parameters, sources=tuple(map(VersionRef.parse, sorted(names))))
 
     def inputs(self, parameters: ClaimsParameters) -> Mapping[str, tuple[str, Parameters]]:
         """The default variants that claims need, and those that they want as far as there are any."""
@@ -182,19 +185,21 @@ class Claims(Dataset[ClaimsParameters]):
         rows = len(parameters.chosen())
         return Estimate(rows, ROW_BYTES * rows, (1 << 30) if not parameters.parts else (1 << 26))
 
-    def compute(self, parameters: ClaimsParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[ClaimsParameters]) -> None:
+        parameters, job = build.parameters, build.job
         claims = parameters.chosen()
         job.progress.start(f"{self.name}/{self.slug(parameters)}", len(claims), "claims")
         found = []
-        for judged in judged_claims(parameters, claims, inputs, warehouse_of(job)):
+        for judged in judged_claims(build, claims):
             found.append(judged)
             job.progress.advance(1)
         for name, values in arrays_of(found).items():
             job.save(name, values)
 
-    def batches(self, parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[ClaimsParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         columns: dict[str, Any] = {column.name: text_column(arrays, f"{column.name}_texts") for column in TEXTS}
         for name in NULLABLE:
             columns[name] = pa.array([text or None for text in columns[name].to_pylist()], pa.string())
@@ -204,26 +209,23 @@ class Claims(Dataset[ClaimsParameters]):
         columns["is_erratum"] = pa.array(np.asarray(arrays["is_erratum"], bool))
         yield pa.record_batch({name: columns[name] for name in ORDER})
 
-    def statistics(self, parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        statuses, kinds = (text_column(arrays, f"{name}_texts").to_pylist() for name in ("status", "kind"))
+    def statistics(self, computed: Computed[ClaimsParameters]) -> Mapping[str, float]:
+        statuses, kinds = (text_column(computed.arrays, f"{name}_texts").to_pylist() for name in ("status", "kind"))
         both = list(zip(kinds, statuses, strict=True))
         counts = {status: float(statuses.count(status)) for status in STATUSES}
         counts |= {f"{kind}_{status}": float(both.count((kind, status))) for kind in KINDS for status in STATUSES}
-        return counts | {"errata": float(np.asarray(arrays["is_erratum"]).sum())}
+        return counts | {"errata": float(np.asarray(computed.arrays["is_erratum"]).sum())}
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[ClaimsParameters]) -> str:
         """Answer a sample of the claims again, where the definitions and all sources are still there."""
-        parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
+        table, parameters = recheck.table, recheck.parameters
         if parameters.definitions != definitions_digest():
             raise CheckSkippedError("the definitions of the claims are others by now; try: bgdata claims")
         claims = parameters.chosen()
-        chosen = sorted(generator.choice(len(claims), min(rows, len(claims)), replace=False).tolist())
+        chosen = sorted(recheck.generator.choice(len(claims), min(recheck.rows, len(claims)), replace=False).tolist())
         order = [claim.claim for claim in sorted(claims, key=lambda claim: claim.claim)]
-        from bgdata.datasets import all_kinds
-
-        warehouse = Warehouse(table.folder.parents[2], all_kinds())
         try:
-            found = list(judged_claims(parameters, [claims[number] for number in chosen], inputs, warehouse))
+            found = list(judged_claims(recheck, [claims[number] for number in chosen]))
         except MissingTableError as error:
             raise CheckSkippedError(f"a source of the answers is gone: {error}") from error
         expected = {name: (kept, table.array(name)) for name, kept in arrays_of(found).items()}
@@ -247,32 +249,28 @@ def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[A
             raise CheckFailedError(f"expected the {name} of {table.name} as they are found again, got others")
 
 
-def judged_claims(
-    parameters: ClaimsParameters, claims: Sequence[Claim], inputs: Mapping[str, Table], warehouse: Warehouse
-) -> Iterator[Judged]:
+def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -> Iterator[Judged]:
     """The claims with what we find. Raises MissingTableError for a source that is not there any more."""
     from bgdata.claims.register import judge
     from bgdata.store.reading import connect_tables, only_row
 
-    sources = [warehouse.open_reference(place) for place in sources_of(parameters)]
-    tables = {variant_of(table): table for table in [*inputs.values(), *sources]}
-    with connect_tables(warehouse.kinds, tables.values()) as connection:
+    sources = [context.warehouse.open_reference(place) for place in context.parameters.sources]
+    tables = {variant_of(table): table for table in [*context.inputs.values(), *sources]}
+    with connect_tables(context.warehouse.kinds, tables.values()) as connection:
         yield from judge(claims, tables, lambda query: only_row(connection, query))
 
 
-def sources_of(parameters: ClaimsParameters) -> list[str]:
-    """The sources one by one. Raises InvalidParameterError for what no claim wants, and for another order."""
-    found = parameters.sources.split()
+def check_sources(parameters: ClaimsParameters) -> None:
+    """Raise InvalidParameterError for sources that no claim wants, and for another order."""
+    found = parameters.sources
     wants = {pattern for claim in parameters.chosen() for pattern in claim.wants}
     for place in found:
-        parts = place.split("/")
-        if len(parts) != 3 or not any(fnmatchcase("/".join(parts[:2]), pattern) for pattern in wants):
+        if not place.version or not any(fnmatchcase(place.title, pattern) for pattern in wants):
             raise InvalidParameterError(
-                f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(wants)) or 'nothing'}, got {place!r}"
+                f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(wants)) or 'nothing'}, got '{place}'"
             )
-    if parameters.sources != " ".join(sorted(set(found))):
-        raise InvalidParameterError(f"expected sources in order, each once, got {parameters.sources!r}")
-    return found
+    if list(found) != sorted(set(found), key=str):
+        raise InvalidParameterError(f"expected sources in order, each once, got {value_text(found)!r}")
 
 
 def variant_of(table: Table) -> str:
@@ -280,7 +278,7 @@ def variant_of(table: Table) -> str:
     return "/".join(table.folder.parts[-3:-1])
 
 
-def can_be_read(warehouse: Warehouse, table: Table) -> bool:
+def can_be_read(warehouse: Versions, table: Table) -> bool:
     """Whether a version is whole, and one of a recipe that is known here."""
     try:
         warehouse.kinds[table.manifest.dataset].parameters.from_manifest(table.manifest.parameters)

@@ -14,14 +14,15 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, error_bound
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.equity.cube_life import CERTAINTY, CUBES, NoIndex, cube_life_indexes, decision_losses, margins
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 MOST_CHECKERS = 14  # with 15 a gammon is possible, and the model would need to know how likely
 POINTS = "points per unit cube"
@@ -126,13 +127,14 @@ class CubeLife(Dataset[CubeLifeParameters]):
         count = layout_count(parameters.points, parameters.checkers) - 1
         return Estimate(rows=count**2, disk_bytes=count**2 * 110, memory_bytes=count**2 * 120 + 2**28)
 
-    def compute(self, parameters: CubeLifeParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[CubeLifeParameters]) -> None:
         from bgdata.bearoff.combine import one_sided_equities
 
+        parameters, job = build.parameters, build.job
         count = layout_count(parameters.points, parameters.checkers) - 1
         job.progress.start(f"{self.name}/{self.slug(parameters)}", count**2, "pairs")
-        one_sided = (one_sided_equities(RaceTable(inputs["one_sided"]).chances_matrix(count + 1)[1:]) + 1.0) / 2.0
-        exact, bound = TwoSidedTable(inputs["two_sided"]), error_bound(parameters.points, parameters.checkers)
+        one_sided = (one_sided_equities(RaceTable(build.inputs["one_sided"]).chances_matrix(count + 1)[1:]) + 1.0) / 2.0
+        exact, bound = TwoSidedTable(build.inputs["two_sided"]), error_bound(parameters.points, parameters.checkers)
         arrays = {
             each.name: np.empty((count, count, size), np.float32)
             for each, size in zip(self.arrays, (2, 3, 3, 6), strict=True)
@@ -145,12 +147,12 @@ class CubeLife(Dataset[CubeLifeParameters]):
         for name, found in arrays.items():
             job.save(name, found)
 
-    def batches(self, parameters: CubeLifeParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[CubeLifeParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.bearoff.layouts import all_layouts, pip_counts
 
-        pips = pip_counts(all_layouts(parameters.points, parameters.checkers))[1:]
+        pips = pip_counts(all_layouts(computed.parameters.points, computed.parameters.checkers))[1:]
         count = len(pips)
         step = max(1, self.row_group_rows // count)
         for start in range(0, count, step):
@@ -162,33 +164,36 @@ class CubeLife(Dataset[CubeLifeParameters]):
                 "opponent_pip_count": np.tile(pips, len(rows)),
             }
             for names, array in ((CHANCES, "chances"), (INDEXES, "indexes"), (MARGINS, "margins"), (LOSSES, "losses")):
-                values = np.asarray(arrays[array][start : start + len(rows)]).reshape(-1, len(names))
+                values = np.asarray(computed.arrays[array][start : start + len(rows)]).reshape(-1, len(names))
                 for place, name in enumerate(names):
                     column = np.ascontiguousarray(values[:, place])
                     no_index = (column < 0.0) | (column > 1.0) if array == "indexes" else None
                     columns[name] = pa.array(column, mask=no_index)
             yield pa.record_batch(columns)
 
-    def statistics(self, parameters: CubeLifeParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
-        bound = error_bound(parameters.points, parameters.checkers)
+    def statistics(self, computed: Computed[CubeLifeParameters]) -> Mapping[str, float]:
+        bound = error_bound(computed.parameters.points, computed.parameters.checkers)
         figures = {"index_error_bound": CERTAINTY, "margin_error_bound": 3 * bound}
         for place, cube in enumerate(CUBES):
-            values = np.asarray(arrays["indexes"][:, :, place])
+            values = np.asarray(computed.arrays["indexes"][:, :, place])
             found = values[(values >= 0.0) & (values <= 1.0)].astype(np.float64)
             figures[f"{cube}_index_share"] = len(found) / values.size
             for reason in NoIndex:
                 figures[f"{cube}_{reason.name.lower()}_share"] = float((values == reason).mean())
             figures[f"{cube}_mean_index"] = float(found.mean()) if len(found) else 0.0
             figures[f"{cube}_sd_index"] = float(found.std()) if len(found) else 0.0
-        return figures | {f"largest_{name}": float(arrays["losses"][:, :, n].max()) for n, name in enumerate(LOSSES)}
+        return figures | {
+            f"largest_{name}": float(computed.arrays["losses"][:, :, n].max()) for n, name in enumerate(LOSSES)
+        }
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[CubeLifeParameters]) -> str:
         from bgdata.bearoff.combine import win_chance
 
-        one_sided, exact = RaceTable(inputs["one_sided"]), TwoSidedTable(inputs["two_sided"])
+        table = recheck.table
+        one_sided, exact = RaceTable(recheck.inputs["one_sided"]), TwoSidedTable(recheck.inputs["two_sided"])
         arrays = table.arrays()
         bound = error_bound(exact.points, exact.checkers)
-        for on_roll, opponent in generator.integers(1, len(arrays["chances"]) + 1, (rows, 2)).tolist():
+        for on_roll, opponent in recheck.generator.integers(1, len(arrays["chances"]) + 1, (recheck.rows, 2)).tolist():
             chance = win_chance(one_sided.probe_chances(on_roll), one_sided.probe_chances(opponent))
             for name, expected in atlas_row(exact.probe_many([on_roll], [opponent]), np.array([chance]), bound).items():
                 found = np.asarray(arrays[name][on_roll - 1, opponent - 1], np.float64)
@@ -197,7 +202,7 @@ class CubeLife(Dataset[CubeLifeParameters]):
                         f"expected {name} {expected[0].round(6).tolist()} at {on_roll} against {opponent} in "
                         f"{table.name}, found {found.round(6).tolist()}"
                     )
-        return sampled(rows, table.manifest.rows)
+        return sampled(recheck.rows, table.manifest.rows)
 
 
 def atlas_row(stored: Array, one_sided: Array, bound: float) -> dict[str, Array]:

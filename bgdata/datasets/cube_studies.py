@@ -13,20 +13,19 @@ import numpy as np
 from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
 from bgdata.datasets.common.cube_arms import CUBES, ENDINGS, Arm, arms_of
 from bgdata.datasets.common.cube_players import CubePlayerParameters, folders_of, met_inputs, open_played, sides_of
-from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 from bgdata.store.published import published_versions
 from bgdata.store.shards import Settings, Work, compute_shards
-from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.play.cubeful_series import CubefulResults
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 PUBLISHED = Path(__file__).parents[1] / "play" / "studies"  # of the package: <variant>/<version>, as in a warehouse
 SHARD_GAMES = 5000  # money games of a shard; matches are fewer. Even: pairs are never split
@@ -61,7 +60,7 @@ class StudyParameters(CubePlayerParameters):
     study: str = "statistics"
     games: int = 100_000
     seed: int = 1
-    with_luck: int = 0
+    with_luck: bool = False
 
     def arms(self) -> tuple[Arm, ...]:
         """Its series. Raises InvalidParameterError."""
@@ -113,7 +112,7 @@ class CubeStudies(Dataset[StudyParameters]):
     )
     parameters = StudyParameters
     defaults = tuple(published_studies())
-    smallest = StudyParameters("tiny", "", 3, 3, "index", 4, 3, 1)
+    smallest = StudyParameters("tiny", "", 3, 3, "index", 4, 3, True)
 
     def slug(self, parameters: StudyParameters) -> str:
         how = "-luck" if parameters.with_luck else ""
@@ -124,8 +123,6 @@ class CubeStudies(Dataset[StudyParameters]):
         parameters.arms()
         if parameters.games % 2 or parameters.games < 4:
             raise InvalidParameterError(f"expected an even number of at least 4 games, got {parameters.games}")
-        if parameters.with_luck not in (0, 1):
-            raise InvalidParameterError(f"expected with_luck 0 or 1, got {parameters.with_luck}")
 
     def inputs(self, parameters: StudyParameters) -> Mapping[str, tuple[str, Parameters]]:
         longest = max(parameters.arms(), key=lambda arm: arm.length)
@@ -138,8 +135,9 @@ class CubeStudies(Dataset[StudyParameters]):
         rows = len(MONEY_MEASURES) * len(parameters.arms())
         return Estimate(rows, 200 * rows, (1 << 28) + 100 * SHARD_GAMES)
 
-    def compute(self, parameters: StudyParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        settings = settings_of(parameters, folders_of(parameters, inputs, warehouse_of(job)))
+    def compute(self, build: Build[StudyParameters]) -> None:
+        parameters, job = build.parameters, build.job
+        settings = settings_of(parameters, folders_of(build))
         parts = shard_ranges(parameters)
         shards = compute_shards(
             job, f"{self.name}/{self.slug(parameters)}", "games", Work(f"{__name__}:studied", settings), parts
@@ -150,9 +148,10 @@ class CubeStudies(Dataset[StudyParameters]):
         for name, values in rows_of(parameters, sums).items():
             job.save(name, values)
 
-    def batches(self, parameters: StudyParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[StudyParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         n, measures = len(arrays["figures"]), text_column(arrays, "measures")
         yield pa.record_batch(
             {
@@ -163,24 +162,22 @@ class CubeStudies(Dataset[StudyParameters]):
                 "value": np.asarray(arrays["figures"]),
                 "value_error": np.asarray(arrays["errors"]),
                 "unit": pa.array([UNITS.get(measure, "share") for measure in measures.to_pylist()], pa.string()),
-                "sample_size": np.full(n, parameters.games, np.int64),
+                "sample_size": np.full(n, computed.parameters.games, np.int64),
                 "published_value": pa.array(np.asarray(arrays["published"]), from_pandas=True),
             }
         )
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[StudyParameters]) -> str:
         """The figures again from the sums, and in a study of few games one arm from its games."""
-        from bgdata.datasets import all_kinds
-
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        table, parameters = recheck.table, recheck.parameters
         sums, arms = np.asarray(table.array("sums")), parameters.arms()
         places = np.cumsum([0, *(len(measures_of(parameters, arm)) for arm in arms)]).tolist()
         by_arm = [sums[start:end] for start, end in pairwise(places)]
-        is_played = parameters.games <= rows
+        is_played = parameters.games <= recheck.rows
         if is_played:
-            number = int(generator.integers(len(arms)))
+            number = int(recheck.generator.integers(len(arms)))
             try:
-                folders = folders_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
+                folders = folders_of(recheck)
             except BgdataError as error:
                 raise CheckSkippedError(f"no game can be played again: {error}") from error
             first = number * parameters.games
@@ -218,7 +215,8 @@ def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """`sums` of the items of one arm, a row a measure. Raises WorkerError where other kernels would play."""
     from bgdata.play.cubeful_series import cubeful_results
 
-    games, seed, with_luck = (int(settings[name]) for name in ("games", "seed", "with_luck"))
+    games, seed = int(settings["games"]), int(settings["seed"])
+    with_luck = bool(settings["with_luck"])
     parameters = StudyParameters(study=str(settings["study"]), games=games, seed=seed, with_luck=with_luck)
     arm, first = parameters.arms()[begin // parameters.games], begin % parameters.games
     brain, rules = open_played({**settings, "length": arm.length, "jacoby": 0})
@@ -230,7 +228,7 @@ def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
         parameters.seed,
         first,
         is_paired=arm.is_paired,
-        is_hedged=bool(parameters.with_luck),
+        with_luck=parameters.with_luck,
     )
     by_measure = match_values(found) if arm.length else game_values(found, is_paired=arm.is_paired)
     values = np.stack([by_measure[measure] for measure in measures_of(parameters, arm)], axis=1)

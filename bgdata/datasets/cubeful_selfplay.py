@@ -29,20 +29,19 @@ from bgdata.datasets.common.games import (
     slices,
     turn_places,
 )
-from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.datasets.selfplay import SESSION_GAMES, opened, play_texts
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import FlatArray, TableShape
+from bgdata.store.parameters import Parameters
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
-from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.play.cubeful_series import CubefulResults
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 SHARD_GAMES = 2000  # money games of a shard; matches are fewer: some seconds of work on one core
 MOST_REPLAYED = 20  # matches that a verification plays again
@@ -60,7 +59,7 @@ class CubefulParameters(CubePlayerParameters):
     games: int = 10_000
     seed: int = 1
     length: int = 0
-    jacoby: int = 0
+    jacoby: bool = False
 
 
 class CubefulSelfPlay(Dataset[CubefulParameters]):
@@ -106,8 +105,9 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
         games = parameters.games * max(1, round(0.8 * parameters.length))
         return Estimate(games, 110 * 45 * games, (1 << 28) + 250 * 45 * games, 75 * 45 * games)
 
-    def compute(self, parameters: CubefulParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        settings = settings_of(parameters, folders_of(parameters, inputs, warehouse_of(job)))
+    def compute(self, build: Build[CubefulParameters]) -> None:
+        parameters, job = build.parameters, build.job
+        settings = settings_of(parameters, folders_of(build))
         parts = ranges(parameters.games, max(1, SHARD_GAMES // max(1, parameters.length)))
         label = f"{self.name}/{self.slug(parameters)}"
         shards = list(compute_shards(job, label, "games", Work(f"{__name__}:played", settings), parts))
@@ -120,9 +120,10 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
         for name, values in texts.items():
             job.save(name, values)
 
-    def batches(self, parameters: CubefulParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[CubefulParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         names = text_column(arrays, "players").slice(0, 2).to_pylist()
         for rows in slices(len(arrays["games"]), self.row_group_rows):
             records = np.asarray(arrays["games"][rows])
@@ -130,17 +131,13 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
             place = pa.array(np.zeros(len(records), np.int8))
             players = [pa.DictionaryArray.from_arrays(place, pa.array([name])) for name in names]
             found = GameRows(rows.start, records, n_turns, (players[0], players[1])).columns()
-            yield pa.record_batch(found | {"seed": np.full(len(records), parameters.seed, np.int64)})
+            yield pa.record_batch(found | {"seed": np.full(len(records), computed.parameters.seed, np.int64)})
 
-    def side_batches(
-        self,
-        name: str,  # noqa: ARG002
-        parameters: CubefulParameters,  # noqa: ARG002
-        arrays: Mapping[str, Array],
-    ) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, _name: str, computed: Computed[CubefulParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        arrays = computed.arrays
         for rows in slices(len(arrays["turns"]), self.row_group_rows):
             games, turns = turn_places(arrays["first_turns"], rows)
             boards, classes, moves, records, equities = (np.asarray(arrays[part][rows]) for part in PARTS[1:])
@@ -149,12 +146,16 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
             found = TurnRows(games, turns, records, boards, classes, pc.if_else(is_play, plays, "")).columns()
             yield pa.record_batch(found | {"cubeless_equity": pa.array(equities)})
 
-    def statistics(self, parameters: CubefulParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[CubefulParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
         games, turns, last = np.asarray(arrays["games"]), np.asarray(arrays["turns"]), arrays["first_turns"][1:] - 1
         cubes = turns[last, 5]  # a take is never the last turn
         won, name = np.where(games[:, 6] == 0, games[:, 7], -games[:, 7]), "points_per_game"
-        if parameters.length:  # who wins the last game has won the match
-            won, name = (games[match_places(parameters, games)[1:] - 1, 6] == 0).astype(np.float64), "matches_won_share"
+        if computed.parameters.length:  # who wins the last game has won the match
+            won, name = (
+                (games[match_places(computed.parameters, games)[1:] - 1, 6] == 0).astype(np.float64),
+                "matches_won_share",
+            )
         return {
             "passed_share": float((turns[last, 1] == ACTIONS.index("pass")).mean()),
             "mean_cube_value": float(cubes.mean()),
@@ -163,18 +164,16 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
             "standard_error": float(won.std(ddof=1) / len(won) ** 0.5) if len(won) > 1 else 0.0,
         }
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[CubefulParameters]) -> str:
         """Play some matches again, where the network is still there."""
-        from bgdata.datasets import all_kinds
-
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        table, parameters = recheck.table, recheck.parameters
         try:
-            folders = folders_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
+            folders = folders_of(recheck)
         except BgdataError as error:
             raise CheckSkippedError(f"no match can be played again: {error}") from error
         settings, first_turns = settings_of(parameters, folders), np.asarray(table.array("first_turns"))
         places = match_places(parameters, np.asarray(table.array("games")))
-        for match in generator.permutation(parameters.games)[: min(rows, MOST_REPLAYED)].tolist():
+        for match in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():
             expected = played(settings, match, match + 1)
             games = slice(*places[match : match + 2].tolist())
             turns = slice(int(first_turns[games.start]), int(first_turns[games.stop]))
@@ -184,7 +183,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
                     raise CheckFailedError(
                         f"expected the {name} of match {match} of {table.name} as it is played again, found others"
                     )
-        return sampled(min(rows, MOST_REPLAYED, parameters.games), parameters.games, "matches")
+        return sampled(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "matches")
 
 
 def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Settings:

@@ -17,13 +17,13 @@ from bgdata.datasets.common.rollouts import (
     NetworkChoice,
     network_text,
     open_roller,
-    warehouse_of,
 )
 from bgdata.datasets.common.sources import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
     SPLIT_COLUMN,
     SPLITS_ARRAY,
+    UNNAMED,
     place_columns,
     places_of,
     source_input,
@@ -31,15 +31,16 @@ from bgdata.datasets.common.sources import (
 )
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, Parameters, sampled
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.context import Build, Computed, Context, Recheck
+from bgdata.store.dataset import Dataset, Estimate, Input, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.evaluation.evaluator import Evaluator
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 PROGRAMS = ("gnubg", "bgsage")
@@ -56,7 +57,7 @@ class EngineParameters(Parameters):
     `source_recipe` is what `_sources.source_input` needs to know of the source.
     """
 
-    source: str = "positions/unnamed"
+    source: VersionRef = UNNAMED
     engine: str = "gnubg"
     ply: int = 0
     version: str = ""
@@ -64,7 +65,7 @@ class EngineParameters(Parameters):
     network_version: str = ""
     table_points: int = 6
     table_checkers: int = 6
-    source_recipe: str = ""
+    source_recipe: Given = NONE_GIVEN
 
     def choice(self) -> NetworkChoice:
         """The network and its tables; that of the package where none is named."""
@@ -102,10 +103,12 @@ class EngineLabels(Dataset[EngineParameters]):
     )
     parameters = EngineParameters
     defaults = ()
-    smallest = EngineParameters("positions/sample", "network", 0, network="tiny", table_points=3, table_checkers=3)
+    smallest = EngineParameters(
+        VersionRef("positions", "sample"), "network", 0, network="tiny", table_points=3, table_checkers=3
+    )
 
     def slug(self, parameters: EngineParameters) -> str:
-        source = re.sub(r"[^a-z0-9]+", "-", parameters.source)
+        source = re.sub(r"[^a-z0-9]+", "-", str(parameters.source))
         engine = parameters.choice().network if parameters.engine == "network" else parameters.engine
         return f"{source}-by-{engine}-{parameters.ply}ply"
 
@@ -128,11 +131,12 @@ class EngineLabels(Dataset[EngineParameters]):
         source = {"source": source_input(parameters.source, parameters.source_recipe)}
         return source | (parameters.choice().network_inputs() if parameters.engine == "network" else {})
 
-    def estimate(self, parameters: EngineParameters) -> Estimate:  # noqa: ARG002
+    def estimate(self, _parameters: EngineParameters) -> Estimate:
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has positions
 
-    def compute(self, parameters: EngineParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        engine = open_engine(parameters, inputs, warehouse_of(job))
+    def compute(self, build: Build[EngineParameters]) -> None:
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        engine = open_engine(build)
         places = places_of(inputs["source"])
         n, step = len(places.boards), max(1, STEP >> 3 * parameters.ply)
         state: dict[str, Array] = {"chances": np.zeros((n, 5), np.float32)}
@@ -145,11 +149,12 @@ class EngineLabels(Dataset[EngineParameters]):
             job.save(name, values)
         job.save("engine", engine_text(parameters, inputs))
 
-    def batches(self, parameters: EngineParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[EngineParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.evaluation.chances import cubeless_equities
 
+        arrays = computed.arrays
         engine = pa.array([np.asarray(arrays["engine"]).tobytes().decode()])
         for rows in slices(len(arrays["rows"]), self.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "engine"}
@@ -160,28 +165,26 @@ class EngineLabels(Dataset[EngineParameters]):
                     **chance_columns(found["chances"]),
                     "cubeless_equity": cubeless_equities(found["chances"]),
                     "engine": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), engine),
-                    "ply": np.full(count, parameters.ply, np.int32),
+                    "ply": np.full(count, computed.parameters.ply, np.int32),
                     "split": split_column(found["splits"]),
                 }
             )
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[EngineParameters]) -> str:
         """Find the places again, and ask for some of them where the program of that version is installed."""
-        from bgdata.datasets import all_kinds
-
-        parameters = EngineParameters.from_manifest(table.manifest.parameters)
-        places = places_of(inputs["source"])
+        table = recheck.table
+        places = places_of(recheck.inputs["source"])
         for name, values in places._asdict().items():
             if not np.array_equal(table.array(name), values):
                 raise CheckFailedError(f"expected {name} of the source in {table.name}, found others")
         try:
-            engine = open_engine(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
+            engine = open_engine(recheck)
         except (UnknownPlayerError, InvalidParameterError) as error:
             raise CheckSkippedError(
                 f"the positions are those of the source, but nobody can be asked: {error}"
             ) from error
-        chosen = np.sort(generator.permutation(len(places.rows))[: min(rows, 10 * SAMPLE_ROWS)])
-        found, expected = table.array("chances")[chosen], asked(engine, parameters, places.boards[chosen])
+        chosen = np.sort(recheck.generator.permutation(len(places.rows))[: min(recheck.rows, 10 * SAMPLE_ROWS)])
+        found, expected = table.array("chances")[chosen], asked(engine, recheck.parameters, places.boards[chosen])
         for place in np.flatnonzero(~(np.abs(found - expected) <= TOLERANCE).all(axis=1))[:1]:
             raise CheckFailedError(
                 f"expected chances of {expected[place].tolist()} in row {chosen[place]} of {table.name}, found "
@@ -190,14 +193,15 @@ class EngineLabels(Dataset[EngineParameters]):
         return sampled(len(chosen), len(places.rows))
 
 
-def open_engine(parameters: EngineParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> Evaluator:
+def open_engine(context: Context[EngineParameters]) -> Evaluator:
     """Who is asked. Raises UnknownPlayerError for a program that is not installed or does not look so far,
     InvalidParameterError for another version of it, and MissingTableError for a network that is not there."""
     from bgdata.evaluation.evaluator import Evaluator
     from bgdata.evaluation.player import open_player
 
+    parameters = context.parameters
     if parameters.engine == "network":
-        return open_roller(parameters.choice(), inputs, warehouse)
+        return open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
     engine = open_player(parameters.engine, parameters.ply)
     assert isinstance(engine, Evaluator)  # all of PROGRAMS are
     if engine.version != parameters.version:

@@ -12,17 +12,19 @@ from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.selfplay import TABLES
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
+from bgdata.store.versions import Versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.evaluation.player import Player
     from bgdata.play.games import Games
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 STEP = 1000  # games played at a time, between which a killed run goes on
@@ -44,7 +46,7 @@ class GameParameters(Parameters):
     opponent_version: str = "1"
     games: int = 40
     seed: int = 2
-    luck: int = 0
+    luck: bool = False
 
 
 class GameScores(Dataset[GameParameters]):
@@ -85,8 +87,6 @@ class GameScores(Dataset[GameParameters]):
             raise InvalidParameterError(f"expected an even number of at least {FEWEST} games, got {parameters.games}")
         if not 0 <= parameters.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
-        if parameters.luck not in (0, 1):
-            raise InvalidParameterError(f"expected luck 0 or 1, got {parameters.luck}")
 
     def inputs(self, parameters: GameParameters) -> Mapping[str, tuple[str, Parameters]]:
         return {"network": default_network(), **TABLES} if parameters.luck else {}
@@ -96,8 +96,9 @@ class GameScores(Dataset[GameParameters]):
             parameters.games, 40 * parameters.games, (1 << 28) + 16 * parameters.games, 13 * parameters.games
         )
 
-    def compute(self, parameters: GameParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        players, judge = open_players(parameters, job.warehouse), open_judge(inputs)
+    def compute(self, build: Build[GameParameters]) -> None:
+        parameters, job = build.parameters, build.job
+        players, judge = open_players(parameters, build.warehouse), open_judge(build.inputs)
         count, step = parameters.games, JUDGED_STEP if judge else STEP
         state: dict[str, Array] = {
             "outcomes": np.zeros(count, np.int8),
@@ -112,10 +113,10 @@ class GameScores(Dataset[GameParameters]):
         for name, values in state.items():
             job.save(name, values)
 
-    def batches(self, parameters: GameParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[GameParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        games, lucks = games_of(arrays), np.asarray(arrays["lucks"])
+        games, lucks = games_of(computed.arrays), np.asarray(computed.arrays["lucks"])
         for start in range(0, len(games.numbers), self.row_group_rows):
             rows = slice(start, start + self.row_group_rows)
             yield pa.record_batch(
@@ -129,38 +130,37 @@ class GameScores(Dataset[GameParameters]):
                 }
             )
 
-    def statistics(self, parameters: GameParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[GameParameters]) -> Mapping[str, float]:
         from bgdata.play.series import pair_error, result_of
 
-        games = games_of(arrays)
+        games = games_of(computed.arrays)
         result = result_of(games)
         points = {"win_share": 1, "win_gammon_share": 2, "win_backgammon_share": 3}
         won = {name: float((games.outcomes >= least).mean()) for name, least in points.items()}
         points = {"lose_gammon_share": 2, "lose_backgammon_share": 3}
         lost = {name: float((games.outcomes <= -least).mean()) for name, least in points.items()}
         found = {"points_per_game": result.points_per_game, "standard_error": result.standard_error, **won, **lost}
-        if parameters.luck:
-            hedged = games.outcomes - np.asarray(arrays["lucks"])
+        if computed.parameters.luck:
+            hedged = games.outcomes - np.asarray(computed.arrays["lucks"])
             found["hedged_points_per_game"] = float(hedged.mean())
             found["hedged_standard_error"] = pair_error(games.numbers, hedged)
         return found | {"turns_per_game": result.mean_turns}
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[GameParameters]) -> str:
         """Play some games again, where both players are as they were and quick."""
-        from bgdata.datasets import all_kinds
         from bgdata.evaluation.choices import KernelPlayer
 
-        parameters = GameParameters.from_manifest(table.manifest.parameters)
+        table, parameters = recheck.table, recheck.parameters
         try:
-            players = open_players(parameters, Warehouse(table.folder.parents[2], all_kinds()))
+            players = open_players(parameters, recheck.warehouse)
         except InvalidParameterError as error:
             raise CheckSkippedError(f"no game can be played again: {error}") from error
         slow = [player.label for player in players if not isinstance(player, KernelPlayer)]
         if slow:
             raise CheckSkippedError(f"games of {slow[0]} take too long to play again")
-        judge = open_judge(inputs)
-        count = min(rows, MOST_JUDGED) if judge else rows
-        for number in generator.permutation(parameters.games)[:count].tolist():
+        judge = open_judge(recheck.inputs)
+        count = min(recheck.rows, MOST_JUDGED) if judge else recheck.rows
+        for number in recheck.generator.permutation(parameters.games)[:count].tolist():
             expected, found = (
                 described(*(values[row] for values in arrays))
                 for arrays, row in (
@@ -173,13 +173,15 @@ class GameScores(Dataset[GameParameters]):
         return sampled(min(count, parameters.games), parameters.games, "games")
 
 
-def played(players: tuple[Player, Player], judge: Brain | None, count: int, seed: int, first: int) -> dict[str, Array]:
+def played(
+    players: tuple[Player, Player], judge: Chooser | None, count: int, seed: int, first: int
+) -> dict[str, Array]:
     """The arrays of games first, first + 1, ..., in the order in which they are declared."""
     from bgdata.play.games import play_games
-    from bgdata.play.luck.judged_games import play_judged_games
+    from bgdata.play.luck.games import play_games_with_luck
 
     if judge:
-        games, lucks = play_judged_games(*players, judge, count, seed, first)
+        games, lucks = play_games_with_luck(*players, judge, count, seed, first)
     else:
         games, lucks = play_games(*players, count, seed, first), np.full(count, np.nan)
     return {"outcomes": games.outcomes, "turns": games.turns, "lucks": lucks}
@@ -190,16 +192,16 @@ def described(outcome: float, turns: float, luck: float) -> str:
     return f"{outcome} points in {turns} turns" + ("" if np.isnan(luck) else f" with luck of {float(luck)!r}")
 
 
-def open_judge(inputs: Mapping[str, Table]) -> Brain | None:
+def open_judge(inputs: Mapping[str, Table]) -> Chooser | None:
     """The network among the inputs, with its tables, who says what luck is; None where it is not measured."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.evaluation.networks.player import MappedNetwork
 
     tables = dict(inputs)
-    return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).brain if tables else None
+    return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).chooser if tables else None
 
 
-def open_players(parameters: GameParameters, warehouse: Warehouse | None) -> tuple[Player, Player]:
+def open_players(parameters: GameParameters, warehouse: Versions | None) -> tuple[Player, Player]:
     """The two players. Raises UnknownPlayerError, MissingTableError, and InvalidParameterError for another version."""
     from bgdata.evaluation.player import open_player
 

@@ -33,8 +33,9 @@ from bgdata.datasets.common.columns import (
 )
 from bgdata.datasets.common.imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters, are_over
 from bgdata.errors import UsageError
-from bgdata.store.dataset import Column, FlatArray, TableShape
-from bgdata.store.manifest import RawFile
+from bgdata.store.context import Computed
+from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.manifest import RawFile, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -167,7 +168,7 @@ class GnubgBenchmark(FileImport):
     def is_published(self, content_sha256: str) -> bool:
         return content_sha256 in PUBLISHED.values()
 
-    def warnings(self, parameters: ImportParameters, files: Sequence[RawFile]) -> list[str]:  # noqa: ARG002
+    def warnings(self, files: Sequence[RawFile]) -> list[str]:
         return [
             f"{file.name} is none of the published {', '.join(f'{name}.bm' for name in PUBLISHED)} of version 1.00 "
             f"(its SHA-256 is {file.content_sha256[:16]}...): scores do not compare with published ones"
@@ -175,11 +176,11 @@ class GnubgBenchmark(FileImport):
             if not self.is_published(file.content_sha256)
         ]
 
-    def parse(self, name: str, content: bytes) -> Benchmark:  # noqa: ARG002
+    def parse(self, source: Source) -> Benchmark:
         from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
         from bgdata.game.legality import are_legal_results
 
-        benchmark = parse_gnubg_benchmark(content)
+        benchmark = parse_gnubg_benchmark(source.content)
         is_over = are_over(benchmark.decisions.boards)
         benchmark = benchmark.quarantine("decisions", is_over, "expected a position of a game that goes on")
         decisions, plays = benchmark.decisions, benchmark.plays
@@ -206,14 +207,12 @@ class GnubgBenchmark(FileImport):
         found["decisions_classes"] = position_classes(benchmark.decisions.boards).astype(np.uint8)
         return found
 
-    def batches(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        return decision_rows(arrays)
+    def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
+        return decision_rows(computed.arrays)
 
-    def side_batches(
-        self, name: str, parameters: ImportParameters, arrays: Mapping[str, Array]
-    ) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
-            return super().side_batches(name, parameters, arrays)
+            return super().side_batches(name, computed)
         writers = {
             "benchmark_plays": play_rows,
             "benchmark_rollouts": rollout_rows,
@@ -222,7 +221,7 @@ class GnubgBenchmark(FileImport):
             "benchmark_best_plays": best_play_rows,
             "benchmark_texts": text_rows,
         }
-        return writers[name](arrays)
+        return writers[name](computed.arrays)
 
     def write_sample(self, folder: Path) -> list[Path]:
         path = folder / "contact.bm"

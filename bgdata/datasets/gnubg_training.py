@@ -11,7 +11,8 @@ import numpy as np
 
 from bgdata.datasets.common.columns import chosen_texts, text_arrays, text_column, text_declarations
 from bgdata.datasets.common.imports import ImportParameters, PositionImport, are_over
-from bgdata.store.dataset import Column, FlatArray
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.manifest import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,10 +49,10 @@ class GnubgTraining(PositionImport):
     )
     smallest = ImportParameters("contact-train-data")
 
-    def parse(self, name: str, content: bytes) -> TrainingData:  # noqa: ARG002
+    def parse(self, source: Source) -> TrainingData:
         from bgdata.formats.gnubg_training import parse_gnubg_training
 
-        data = parse_gnubg_training(content)
+        data = parse_gnubg_training(source.content)
         return data.quarantine(are_over(data.boards), "expected a position of a game that goes on")
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:

@@ -12,12 +12,13 @@ import numpy as np
 from bgdata.datasets.common.columns import CHANCE_COLUMNS, chance_columns, chosen_texts
 from bgdata.datasets.common.games import slices
 from bgdata.datasets.common.imports import CHANCES_ARRAY
-from bgdata.datasets.common.rollouts import NetworkChoice, network_text, open_roller, warehouse_of
+from bgdata.datasets.common.rollouts import NetworkChoice, network_text, open_roller
 from bgdata.datasets.common.sources import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
     SPLIT_COLUMN,
     SPLITS_ARRAY,
+    UNNAMED,
     Places,
     place_columns,
     places_of,
@@ -26,16 +27,16 @@ from bgdata.datasets.common.sources import (
 )
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, Input, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef, number_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 STEP = 4096  # positions looked into at a time, between which a killed run goes on
 LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.Source`
@@ -49,19 +50,9 @@ class LookaheadParameters(NetworkChoice):
     than `least_change` points, a number as text, are left out; empty keeps all.
     """
 
-    source: str = "positions/unnamed"
-    source_recipe: str = ""
-    least_change: str = ""
-
-    def smallest_change(self) -> float:
-        """`least_change` as a number. Raises InvalidParameterError."""
-        try:
-            change = float(self.least_change or 0)
-        except ValueError:
-            change = -1.0
-        if not 0 <= change <= 6:
-            raise InvalidParameterError(f"expected a least change of 0 to 6 points, got {self.least_change!r}")
-        return change
+    source: VersionRef = UNNAMED
+    source_recipe: Given = NONE_GIVEN
+    least_change: float = 0.0
 
 
 class LookaheadLabels(Dataset[LookaheadParameters]):
@@ -93,27 +84,30 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
     )
     parameters = LookaheadParameters
     defaults = ()
-    smallest = LookaheadParameters("tiny", "", 3, 3, f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}")
+    smallest = LookaheadParameters("tiny", "", 3, 3, VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest)))
 
     def slug(self, parameters: LookaheadParameters) -> str:
-        source, change = (re.sub(r"[^a-z0-9]+", "-", text) for text in (parameters.source, parameters.least_change))
+        change = number_text(parameters.least_change) if parameters.least_change else ""
+        source, change = (re.sub(r"[^a-z0-9]+", "-", text) for text in (str(parameters.source), change))
         return f"{source}-by-{parameters.network}-1ply" + (f"-change-{change}" if change else "")
 
     def check_parameters(self, parameters: LookaheadParameters) -> None:
         parameters.check_network()
-        parameters.smallest_change()
+        if not 0 <= parameters.least_change <= 6:
+            raise InvalidParameterError(f"expected a least change of 0 to 6 points, got {parameters.least_change}")
         source_input(parameters.source, parameters.source_recipe)
 
     def inputs(self, parameters: LookaheadParameters) -> Mapping[str, Input]:
         source = source_input(parameters.source, parameters.source_recipe)
         return {**parameters.network_inputs(), "source": source}
 
-    def estimate(self, parameters: LookaheadParameters) -> Estimate:  # noqa: ARG002
+    def estimate(self, _parameters: LookaheadParameters) -> Estimate:
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has positions
 
-    def compute(self, parameters: LookaheadParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[LookaheadParameters]) -> None:
+        parameters, inputs, job = build.parameters, build.inputs, build.job
         places = places_of(inputs["source"])
-        player = open_roller(parameters, inputs, warehouse_of(job))
+        player = open_roller(build)
         n = len(places.boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
@@ -129,11 +123,12 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
             job.save(name, values)
         job.save("network", network_text(parameters, inputs))
 
-    def batches(self, parameters: LookaheadParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[LookaheadParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.evaluation.chances import cubeless_equities
 
+        arrays = computed.arrays
         network = pa.array([np.asarray(arrays["network"]).tobytes().decode()])
         for rows in slices(len(arrays["rows"]), self.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "network"}
@@ -150,7 +145,8 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
                 }
             )
 
-    def statistics(self, parameters: LookaheadParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[LookaheadParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
         counts = np.bincount(arrays["sources"], minlength=len(LABEL_SOURCES))
         changes = np.asarray(arrays["changes"])[np.asarray(arrays["sources"]) == LABEL_SOURCES.index("lookahead")]
         found = {name: float(count) for name, count in zip(LABEL_SOURCES, counts, strict=True)}
@@ -163,16 +159,13 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
             "largest_absolute_change": float(sizes.max()),
         }
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[LookaheadParameters]) -> str:
         """Look into some positions of the source again, and find their places."""
-        from bgdata.datasets import all_kinds
-
-        parameters = LookaheadParameters.from_manifest(table.manifest.parameters)
-        warehouse = Warehouse(table.folder.parents[2], all_kinds())
-        player = open_roller(parameters, inputs, warehouse)
+        table, inputs = recheck.table, recheck.inputs
+        player = open_roller(recheck)
         places = places_of(inputs["source"])
-        places = places.chosen(np.sort(generator.permutation(len(places.rows))[:rows]))
-        expected = labelled(parameters, places, looked_into(player, places.boards))
+        places = places.chosen(np.sort(recheck.generator.permutation(len(places.rows))[: recheck.rows]))
+        expected = labelled(recheck.parameters, places, looked_into(player, places.boards))
         where = np.flatnonzero(np.isin(table.array("rows"), places.rows))
         for name, values in expected.items():
             found = np.asarray(table.array(name))[where]
@@ -203,7 +196,7 @@ def labelled(parameters: LookaheadParameters, places: Places, looked: Mapping[st
     from bgdata.evaluation.chances import cubeless_equities
 
     changes = cubeless_equities(looked["chances"]) - cubeless_equities(looked["static_chances"])
-    which = np.abs(changes) >= parameters.smallest_change()
+    which = np.abs(changes) >= parameters.least_change
     found = {**places._asdict(), **looked, "changes": changes}
     return {name: values[which] for name, values in found.items()}
 

@@ -24,25 +24,25 @@ from bgdata.datasets.common.match_equity import (
     score_columns,
     table_batches,
 )
-from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller, warehouse_of
-from bgdata.equity.cube_life import check_cube_life_index
+from bgdata.datasets.common.rollouts import NetworkChoice, open_roller
+from bgdata.equity.cube_life_index import check_cube_life_index
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.met_induction import OpeningStates, check_gammon_rate, induced_table, post_crawford_row, slopes
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, TableShape, sampled
-from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.context import Build, Computed, Context, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.parameters import Parameters, number_text, value_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
 
 # mwc of the trailer, 1- to 12-away, and gammon rate: computationalbackgammon.blogspot.com, 14 March 2012, by Player 3.3
-PUBLISHED_ROW = "0.5 0.486 0.319 0.306 0.187 0.1775 0.113 0.106 0.0675 0.063 0.0405 0.0375"
-PUBLISHED_RATE = "0.276"
+PUBLISHED_ROW = (0.5, 0.486, 0.319, 0.306, 0.187, 0.1775, 0.113, 0.106, 0.0675, 0.063, 0.0405, 0.0375)
+PUBLISHED_RATE = 0.276
 MOST_PLY = 2
 NOTICE = "Built by bgdata; in the public domain (CC0-1.0)."
 STATES = ("state_boards", "state_weights", "state_chances")
@@ -77,35 +77,25 @@ FIRST_DOUBLES = TableShape(
 @dataclass(frozen=True)
 class MatchEquityParameters(NetworkChoice):
     """Where the post-Crawford row comes from, how many games end in a gammon, how live the cube is, and how many points
-    to go the table has. Numbers with a fraction are text.
+    to go the table has.
 
-    The row is that of a network, looking `ply` rolls ahead; or else it is given, as mwc of the trailer from 1-away on,
-    a space between. Without a gammon rate that of the network's opening counts.
+    The row is that of a network, looking `ply` rolls ahead; or else it is given, as mwc of the trailer from 1-away on.
+    Without a gammon rate that of the network's opening counts.
     """
 
     ply: int = 1
-    row: str = ""
-    gammon_rate: str = ""
-    cube_life_index: str = "1"
+    row: tuple[float, ...] = ()
+    gammon_rate: float | None = None
+    cube_life_index: float = 1.0
     length: int = 25
 
-    def index(self) -> float:
-        """The cube life index. Raises InvalidParameterError."""
-        index = number_of("a cube life index from 0 to 1", self.cube_life_index)
-        check_cube_life_index(index)
-        return index
-
-    def rate(self) -> float | None:
-        """The gammon rate that is given, None where the network's counts. Raises InvalidParameterError."""
-        if not self.gammon_rate and not self.row:
-            return None
-        rate = number_of("a gammon rate from 0 to 1 beside the row", self.gammon_rate)
-        check_gammon_rate(rate)
-        return rate
-
-    def chances(self) -> list[float]:
-        """The given row, empty where there is none. Raises InvalidParameterError."""
-        return [number_of("chances with a space between as row", text) for text in self.row.split()]
+    def check_numbers(self) -> None:
+        """Raise InvalidParameterError for an index or a rate out of range, and for a row without a rate."""
+        check_cube_life_index(self.cube_life_index)
+        if self.row and self.gammon_rate is None:
+            raise InvalidParameterError("expected a gammon rate from 0 to 1 beside the row, got none")
+        if self.gammon_rate is not None:
+            check_gammon_rate(self.gammon_rate)
 
 
 PUBLISHED = MatchEquityParameters(row=PUBLISHED_ROW, gammon_rate=PUBLISHED_RATE, length=12)
@@ -133,22 +123,23 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
     )
     parameters = MatchEquityParameters
     defaults = (
-        MatchEquityParameters(cube_life_index="0.8"),
+        MatchEquityParameters(cube_life_index=0.8),
         MatchEquityParameters(),
         PUBLISHED,
     )
-    smallest = MatchEquityParameters("tiny", "", 3, 3, ply=0, cube_life_index="0.5", length=4)
+    smallest = MatchEquityParameters("tiny", "", 3, 3, ply=0, cube_life_index=0.5, length=4)
 
     @property
     def tables(self) -> tuple[TableShape, ...]:
         return MATCH_EQUITY, MATCH_EQUITY_TABLES, SENSITIVITIES, FIRST_DOUBLES
 
     def slug(self, parameters: MatchEquityParameters) -> str:
-        row, rate, index = parameters.row, parameters.gammon_rate, parameters.cube_life_index
-        if row == PUBLISHED_ROW and rate == PUBLISHED_RATE:
+        row, index = parameters.row, number_text(parameters.cube_life_index)
+        rate = "" if parameters.gammon_rate is None else number_text(parameters.gammon_rate)
+        if row == PUBLISHED_ROW and parameters.gammon_rate == PUBLISHED_RATE:
             first, rate = "published", ""
         elif row:
-            first = f"row-{hashlib.sha256(row.encode()).hexdigest()[:8]}"
+            first = f"row-{hashlib.sha256(value_text(row).encode()).hexdigest()[:8]}"
         else:
             first = f"{parameters.network}-{parameters.ply}ply"
         rates = f"-gammons-{rate}" if rate else ""
@@ -160,9 +151,8 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         parameters.check_network()
         if not 0 <= parameters.ply <= MOST_PLY:
             raise InvalidParameterError(f"expected a ply from 0 to {MOST_PLY}, got {parameters.ply}")
-        parameters.index()
-        parameters.rate()
-        row = parameters.chances()
+        parameters.check_numbers()
+        row = parameters.row
         most = len(row) if row else MOST_AWAY
         if not 2 <= parameters.length <= most:
             reason = f", as the row has {most}" if row else ""
@@ -177,24 +167,21 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         cells = parameters.length**2 + 2 * parameters.length - 1
         return Estimate(cells, 60 * cells + 60_000, 1 << 27)
 
-    def compute(self, parameters: MatchEquityParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[MatchEquityParameters]) -> None:
+        parameters, job = build.parameters, build.job
         job.progress.start(f"{self.name}/{self.slug(parameters)}", 1, "tables")
-        states = {} if parameters.row else states_of(parameters, inputs, warehouse_of(job))
+        states = {} if parameters.row else states_of(build)
         for name, values in built(self.slug(parameters), parameters, states).items():
             job.save(name, values)
         job.progress.advance(1)
 
-    def batches(self, parameters: MatchEquityParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        return cell_batches(arrays)
+    def batches(self, computed: Computed[MatchEquityParameters]) -> Iterator[pa.RecordBatch]:
+        return cell_batches(computed.arrays)
 
-    def side_batches(
-        self,
-        name: str,
-        parameters: MatchEquityParameters,  # noqa: ARG002
-        arrays: Mapping[str, Array],
-    ) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, name: str, computed: Computed[MatchEquityParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         if name == MATCH_EQUITY_TABLES.name:
             yield from table_batches(arrays)
         elif name == SENSITIVITIES.name:
@@ -210,7 +197,8 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
                 }
             )
 
-    def statistics(self, parameters: MatchEquityParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[MatchEquityParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
         met = met_of_arrays(arrays, met_names(arrays)[0])
         found = {"gammon_rate": float(arrays["recipes"][0, 0]), "rounding_error": met.asymmetry}
         if len(arrays["state_weights"]):
@@ -219,22 +207,14 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
             found["backgammon_rate"] = win_backgammon + lose_backgammon
         return found
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,  # noqa: ARG002
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[MatchEquityParameters]) -> str:
         """The whole table again from its states, and those from the network where it is there."""
-        from bgdata.datasets import all_kinds
-
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        table, parameters = recheck.table, recheck.parameters
         states = {name: np.asarray(table.array(name)) for name in STATES}
         gone = ""
         if not parameters.row:
             try:
-                states = states_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
+                states = states_of(recheck)
             except MissingTableError as error:
                 gone = f"the table follows from its states, but these cannot be played again: {error}"
         expected = built(self.slug(parameters), parameters, states)
@@ -248,12 +228,12 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         return sampled(table.manifest.rows, table.manifest.rows)
 
 
-def states_of(parameters: MatchEquityParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, Array]:
+def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:
     """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
-    from bgdata.evaluation.lookahead_player import MappedPlayer
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.play.opening_states import first_doubles
 
-    player = MappedPlayer(open_roller(parameters, inputs, warehouse), parameters.ply)
+    player = LookaheadPlayer(open_roller(context), context.parameters.ply)
     return dict(zip(STATES, first_doubles(player), strict=True))
 
 
@@ -262,19 +242,21 @@ def built(name: str, parameters: MatchEquityParameters, states: Mapping[str, Arr
     if parameters.row:
         states = dict(zip(STATES, (np.zeros((0, 26), np.int8), np.zeros(0), np.zeros((0, 5), np.float32)), strict=True))
     opening = OpeningStates.of_trailer(states["state_weights"], states["state_chances"]).fair()
-    rate = parameters.rate()
+    rate = parameters.gammon_rate
     rate = opening.gammon_rate if rate is None else rate
 
     def table(gammon_rate: float) -> MatchEquity:
-        row = parameters.chances()[: parameters.length] or post_crawford_row(
+        row = list(parameters.row[: parameters.length]) or post_crawford_row(
             opening.with_gammon_rate(gammon_rate), parameters.length
         )
-        return induced_table(name, row, gammon_rate, parameters.index())
+        return induced_table(name, row, gammon_rate, parameters.cube_life_index)
 
     met = table(rate)
     given = "a given post-Crawford row" if parameters.row else f"{parameters.network} {parameters.ply}-ply"
-    words = f"{given}, gammon rate {rate:.4f}, cube life index {parameters.cube_life_index}"
-    description = Described(name, met, f"bgdata {name}", words, "built", True, rate, parameters.index(), notice=NOTICE)
+    words = f"{given}, gammon rate {rate:.4f}, cube life index {number_text(parameters.cube_life_index)}"
+    description = Described(
+        name, met, f"bgdata {name}", words, "built", True, rate, parameters.cube_life_index, notice=NOTICE
+    )
     arrays = arrays_of_tables([description])
     changes = GAMMON_POINT * slopes(table, rate)
     return {**arrays, "mwc_changes": changes[:, 1:, 1:][np.isfinite(met.cells[:, 1:, 1:])], **states}

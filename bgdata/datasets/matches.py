@@ -24,8 +24,9 @@ from bgdata.datasets.common.games import (
     turn_places,
 )
 from bgdata.datasets.common.imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters
-from bgdata.store.dataset import TableShape
-from bgdata.store.manifest import unpacked_name
+from bgdata.store.context import Computed
+from bgdata.store.declaration import TableShape
+from bgdata.store.manifest import Source, unpacked_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,10 +110,10 @@ class Matches(FileImport):
     def tables(self) -> tuple[TableShape, ...]:
         return GAMES, TURNS, QUARANTINE
 
-    def parse(self, name: str, content: bytes) -> ReplayedFile:
+    def parse(self, source: Source) -> ReplayedFile:
         from bgdata.formats.replay import replay_file
 
-        return replay_file(parse_matches(name, content))
+        return replay_file(parse_matches(source.file.name, source.content))
 
     def has_rows(self, intake: Any) -> bool:
         return any(match.games for match in intake.matches)
@@ -138,20 +139,19 @@ class Matches(FileImport):
             **text_arrays("infos", [json.dumps(match.info) for _, match in matches]),
         }
 
-    def batches(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         names = text_column(arrays, "players").to_pylist()
         players = pa.array(names[::2], pa.string()), pa.array(names[1::2], pa.string())
         rows = GameRows(0, np.asarray(arrays["games"]), np.diff(arrays["first_turns"]), players)
         yield pa.record_batch(rows.columns())
 
-    def side_batches(
-        self, name: str, parameters: ImportParameters, arrays: Mapping[str, Array]
-    ) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
-            return super().side_batches(name, parameters, arrays)
-        return turn_rows(arrays)
+            return super().side_batches(name, computed)
+        return turn_rows(computed.arrays)
 
     def write_sample(self, folder: Path) -> list[Path]:
         path = folder / "sample.mat"

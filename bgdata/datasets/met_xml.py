@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,9 @@ from bgdata.datasets.common.match_equity import (
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
 from bgdata.formats.met_xml import MetFile, MetTable, parse_met
-from bgdata.store.dataset import TableShape
+from bgdata.store.context import Computed
+from bgdata.store.declaration import TableShape
+from bgdata.store.manifest import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,23 +83,21 @@ class MetXml(FileImport):
             if count > 1:
                 raise UsageError(f"expected files whose names give different tables, got {name} {count} times")
 
-    def parse(self, name: str, content: bytes) -> NamedMet:
-        found = parse_met(content)
-        return NamedMet(found.ledger, found.table, met_name(name))
+    def parse(self, source: Source) -> NamedMet:
+        found = parse_met(source.content)
+        return NamedMet(found.ledger, found.table, met_name(source.file.name))
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         found = [described(intake.name, intake.table) for intake in intakes if intake.table is not None]
         return arrays_of_tables(sorted(found, key=lambda table: table.name))
 
-    def batches(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        return cell_batches(arrays)
+    def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
+        return cell_batches(computed.arrays)
 
-    def side_batches(
-        self, name: str, parameters: ImportParameters, arrays: Mapping[str, Array]
-    ) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         if name == MATCH_EQUITY_TABLES.name:
-            return table_batches(arrays)
-        return super().side_batches(name, parameters, arrays)
+            return table_batches(computed.arrays)
+        return super().side_batches(name, computed)
 
     def write_sample(self, folder: Path) -> list[Path]:
         path = folder / "sample.xml"

@@ -10,22 +10,22 @@ import numpy as np
 
 from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_texts, class_column, position_columns
 from bgdata.datasets.common.games import slices, turn_places
-from bgdata.datasets.common.rollouts import NetworkChoice, number_of, open_roller, warehouse_of
+from bgdata.datasets.common.rollouts import NetworkChoice, open_roller
 from bgdata.datasets.position_sample import chosen_rows, corpus_of, file_classes
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters, number_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.rollout_decisions import Window
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 STEP = 8192  # turns whose plays are evaluated at a time
 MOST_PLAYS = 20  # of a turn
@@ -35,30 +35,31 @@ CLASSES = ("contact", "crashed", "race")  # bearoffs are races here
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     """A corpus, of which classes how many turns each are taken from it at most, how many of the best plays of each, how
-    many points they may lose at a glance, as text, and which network says so."""
+    many points they may lose at 0-ply, and which network says so."""
 
-    classes: str = "contact crashed race"
+    classes: tuple[str, ...] = CLASSES
     most: int = 2000
     plays: int = 4
-    within: str = "6"
+    within: float = 6.0
 
     def numbers(self) -> list[int]:
         """The classes as files number them. Raises InvalidParameterError."""
         from bgdata.game.classes import PositionClass
 
-        names = self.classes.split()
-        if not names or self.classes != " ".join(name for name in CLASSES if name in names):
-            raise InvalidParameterError(f"expected some of {' '.join(CLASSES)} in this order, got {self.classes!r}")
+        names = self.classes
+        if not names or names != tuple(name for name in CLASSES if name in names):
+            raise InvalidParameterError(
+                f"expected some of {' '.join(CLASSES)} in this order, got {' '.join(names) or 'none'}"
+            )
         return [int(PositionClass[name.upper()]) for name in names]
 
     def window(self) -> Window:
         """Which plays are taken. Raises InvalidParameterError."""
         from bgdata.play.rollout_decisions import Window
 
-        within = number_of("a loss in points that plays may have", self.within)
-        if not 0 <= within <= 6:
+        if not 0 <= self.within <= 6:
             raise InvalidParameterError(f"expected plays within 0 to 6 points, got {self.within}")
-        return Window(within=within, least_plays=1, most_plays=self.plays)
+        return Window(within=self.within, least_plays=1, most_plays=self.plays)
 
 
 class Rows(NamedTuple):
@@ -99,12 +100,12 @@ class PlaySample(Dataset[PlaySampleParameters]):
     parameters = PlaySampleParameters
     defaults = ()
     smallest = PlaySampleParameters(
-        **vars(SELFPLAY.smallest), most=20, within="0.16", network="tiny", table_points=3, table_checkers=3
+        **vars(SELFPLAY.smallest), most=20, within=0.16, network="tiny", table_points=3, table_checkers=3
     )
 
     def slug(self, parameters: PlaySampleParameters) -> str:
-        corpus, within = SELFPLAY.slug(corpus_of(parameters)), parameters.within.replace(".", "-")
-        classes = "" if parameters.classes == " ".join(CLASSES) else f"{parameters.classes.replace(' ', '-')}-of-"
+        corpus, within = SELFPLAY.slug(corpus_of(parameters)), number_text(parameters.within).replace(".", "-")
+        classes = "" if parameters.classes == CLASSES else f"{'-'.join(parameters.classes)}-of-"
         return (
             f"{classes}{corpus}-most-{parameters.most}-plays-{parameters.plays}-within-{within}-by-{parameters.network}"
         )
@@ -126,11 +127,12 @@ class PlaySample(Dataset[PlaySampleParameters]):
         rows = min(3 * parameters.most, 40 * parameters.games) * parameters.plays
         return Estimate(rows, 90 * rows, (1 << 28) + 6000 * parameters.games)
 
-    def compute(self, parameters: PlaySampleParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[PlaySampleParameters]) -> None:
         from bgdata.game.board_kernels import position_classes
         from bgdata.play.splits import splits_of_games
 
-        corpus, brain = inputs["games"], open_roller(parameters, inputs, warehouse_of(job)).brain
+        parameters, job = build.parameters, build.job
+        corpus, brain = build.inputs["games"], open_roller(build).chooser
         boards, dice = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("dice"))
         classes = np.asarray(corpus.array("turn_classes"))
         rows = chosen_rows(boards, classes, parameters.most)
@@ -152,13 +154,13 @@ class PlaySample(Dataset[PlaySampleParameters]):
         job.save("losses", found.losses)
         job.save("splits", splits_of_games(parameters.seed, games[found.turns]))
 
-    def batches(self, parameters: PlaySampleParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[PlaySampleParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.play.splits import SPLITS
 
-        for rows in slices(len(arrays["games"]), self.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in arrays.items()}
+        for rows in slices(len(computed.arrays["games"]), self.row_group_rows):
+            found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
             yield pa.record_batch(
                 {
                     "game": found["games"],
@@ -171,29 +173,26 @@ class PlaySample(Dataset[PlaySampleParameters]):
                 }
             )
 
-    def statistics(self, parameters: PlaySampleParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[PlaySampleParameters]) -> Mapping[str, float]:
         from bgdata.play.splits import SPLITS
 
-        splits = np.bincount(arrays["splits"], minlength=len(SPLITS))
+        splits = np.bincount(computed.arrays["splits"], minlength=len(SPLITS))
         named = {name: float(count) for name, count in zip(SPLITS, splits, strict=True)}
-        return {**named, "turns": float((np.asarray(arrays["ranks"]) == 1).sum())}
+        return {**named, "turns": float((np.asarray(computed.arrays["ranks"]) == 1).sum())}
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[PlaySampleParameters]) -> str:
         """Rank the plays of some turns again."""
-        from bgdata.datasets import all_kinds
-
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
-        warehouse = Warehouse(table.folder.parents[2], all_kinds())
-        corpus, brain = inputs["games"], open_roller(parameters, inputs, warehouse).brain
+        table = recheck.table
+        corpus, brain = recheck.inputs["games"], open_roller(recheck).chooser
         first_turns = np.asarray(corpus.array("first_turns"))
         begins = np.flatnonzero(np.asarray(table.array("ranks")) == 1)
         ends = np.append(begins[1:], len(table.array("ranks")))
-        chosen = np.sort(generator.permutation(len(begins))[:rows])
+        chosen = np.sort(recheck.generator.permutation(len(begins))[: recheck.rows])
         here = np.concatenate([np.arange(begins[turn], ends[turn]) for turn in chosen])
         first = begins[chosen]
         places = first_turns[np.asarray(table.array("games"))[first]] + np.asarray(table.array("turns"))[first]
         boards, dice = np.asarray(corpus.array("turn_boards"))[places], np.asarray(corpus.array("dice"))[places]
-        expected = plays_of(brain, boards, dice, parameters.window())
+        expected = plays_of(brain, boards, dice, recheck.parameters.window())
         for name in ("boards", "ranks", "losses"):
             found, values = np.asarray(table.array(name))[here], getattr(expected, name)
             if not np.array_equal(found, values):
@@ -201,7 +200,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         return sampled(len(chosen), len(begins), "turns")
 
 
-def plays_of(brain: Brain, boards: Array, dice: Array, window: Window) -> Rows:
+def plays_of(brain: Chooser, boards: Array, dice: Array, window: Window) -> Rows:
     """The best plays of int8[n, 26] boards with int8[n, 2] dice, as a network sees them at a glance."""
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays

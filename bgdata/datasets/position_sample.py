@@ -13,14 +13,15 @@ from bgdata.datasets.common.games import slices, turn_places
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 
 @dataclass(frozen=True)
@@ -71,26 +72,27 @@ class PositionSample(Dataset[SampleParameters]):
         rows = min(3 * parameters.most, 40 * parameters.games)
         return Estimate(rows, 80 * rows, (1 << 28) + 6000 * parameters.games)
 
-    def compute(self, parameters: SampleParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[SampleParameters]) -> None:
         from bgdata.play.splits import splits_of_games
 
-        corpus = inputs["games"]
+        job = build.job
+        corpus = build.inputs["games"]
         boards, classes = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("turn_classes"))
-        rows = chosen_rows(boards, classes, parameters.most)
+        rows = chosen_rows(boards, classes, build.parameters.most)
         games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(boards)))
         job.save("boards", boards[rows])
         job.save("classes", classes[rows])
         job.save("games", games[rows].astype(np.int32))
         job.save("turns", turns[rows].astype(np.int32))
-        job.save("splits", splits_of_games(parameters.seed, games[rows]))
+        job.save("splits", splits_of_games(build.parameters.seed, games[rows]))
 
-    def batches(self, parameters: SampleParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[SampleParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.play.splits import SPLITS
 
-        for rows in slices(len(arrays["games"]), self.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in arrays.items()}
+        for rows in slices(len(computed.arrays["games"]), self.row_group_rows):
+            found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
             yield pa.record_batch(
                 {
                     "game": found["games"],
@@ -101,31 +103,26 @@ class PositionSample(Dataset[SampleParameters]):
                 }
             )
 
-    def statistics(self, parameters: SampleParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[SampleParameters]) -> Mapping[str, float]:
         from bgdata.game.classes import PositionClass
         from bgdata.play.splits import SPLITS
 
-        splits = np.bincount(arrays["splits"], minlength=len(SPLITS))
-        classes = file_classes(np.asarray(arrays["classes"]))
+        splits = np.bincount(computed.arrays["splits"], minlength=len(SPLITS))
+        classes = file_classes(np.asarray(computed.arrays["classes"]))
         named = {name: float(count) for name, count in zip(SPLITS, splits, strict=True)}
         kinds = (PositionClass.CONTACT, PositionClass.CRASHED, PositionClass.RACE)
         return named | {kind.name.lower(): float((classes == kind).sum()) for kind in kinds}
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,
-        generator: np.random.Generator,
-    ) -> str:
+    def check_sample(self, recheck: Recheck[SampleParameters]) -> str:
         """Every row is the position of its game and turn, and no earlier turn has the same."""
         from bgdata.play.splits import splits_of_games
 
-        corpus = inputs["games"]
+        table = recheck.table
+        corpus = recheck.inputs["games"]
         first_turns, boards = np.asarray(corpus.array("first_turns")), corpus.array("turn_boards")
         games, turns = np.asarray(table.array("games")), np.asarray(table.array("turns"))
         seed = self.parameters.from_manifest(table.manifest.parameters).seed
-        chosen = generator.permutation(len(games))[:rows]
+        chosen = recheck.generator.permutation(len(games))[: recheck.rows]
         places = first_turns[games[chosen]] + turns[chosen]
         expected = {
             "boards": boards[places],
@@ -162,7 +159,7 @@ def chosen_rows(boards: Array, classes: Array, most: int) -> Array:
     Of more positions those with the lowest hash are taken: a larger corpus keeps what is chosen from a smaller one,
     or finds lower ones.
     """
-    _, first = np.unique(position_hashes(boards), return_index=True)
+    _, first = np.unique(board_hashes(boards), return_index=True)
     found = file_classes(classes[first])
     chosen = [np.zeros(0, np.int64)]
     for number in np.unique(found):
@@ -171,10 +168,10 @@ def chosen_rows(boards: Array, classes: Array, most: int) -> Array:
     return np.sort(np.concatenate(chosen))
 
 
-def position_hashes(boards: Array) -> Array:
+def board_hashes(boards: Array) -> Array:
     """uint64[n]: hashes of int8[n, 26] boards that look random. Of a million positions two have the same with a chance
     of 1 in 40 million; then one of them is not chosen."""
-    from bgdata.play.splits import mixed
+    from bgdata.game.random import mixed
 
     padded = np.zeros((len(boards), 32), np.int8)
     padded[:, : boards.shape[1]] = boards

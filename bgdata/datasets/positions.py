@@ -16,6 +16,7 @@ from bgdata.datasets.common.imports import (
 
 if TYPE_CHECKING:
     from bgdata.formats.position_list import PositionList
+    from bgdata.store.manifest import Source
 
 SAMPLE = """position_id
 4HPwATDgc/ABMA
@@ -34,10 +35,10 @@ class Positions(PositionImport):
     columns = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN)
     arrays = (*SOURCE_ARRAYS, *POSITION_ARRAYS, *QUARANTINE_ARRAYS)
 
-    def parse(self, name: str, content: bytes) -> PositionList:  # noqa: ARG002
+    def parse(self, source: Source) -> PositionList:
         from bgdata.formats.position_list import parse_position_list
 
-        return parse_position_list(content)
+        return parse_position_list(source.content)
 
     def write_sample(self, folder: Path) -> list[Path]:
         path = folder / "sample.csv"

@@ -13,14 +13,15 @@ import numpy as np
 
 from bgdata.datasets.common.columns import chosen_texts
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 MATCH = "hedging-toward-skill"
 FILE = Path(__file__).parents[1] / "claims" / "published" / "hedging_toward_skill.csv"
@@ -76,32 +77,28 @@ class PublishedLuck(Dataset[LuckParameters]):
         if parameters.match != MATCH:
             raise InvalidParameterError(f"expected the match {MATCH}, got {parameters.match!r}")
 
-    def estimate(self, parameters: LuckParameters) -> Estimate:  # noqa: ARG002
+    def estimate(self, _parameters: LuckParameters) -> Estimate:
         return Estimate(rows=len(published_rows()), disk_bytes=40 * len(published_rows()), memory_bytes=1 << 20)
 
-    def compute(self, parameters: LuckParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+    def compute(self, build: Build[LuckParameters]) -> None:
         for name, values in published_arrays().items():
-            job.save(name, values)
+            build.job.save(name, values)
 
-    def batches(self, parameters: LuckParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[LuckParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        columns: dict[str, Any] = {name: np.asarray(arrays[f"{name}s"]) for name in (*INTEGERS, *FIGURES)}
+        columns: dict[str, Any] = {name: np.asarray(computed.arrays[f"{name}s"]) for name in (*INTEGERS, *FIGURES)}
         columns["round"] = columns["round"].astype(np.int32)
-        columns["program"] = chosen_texts(pa.array(PROGRAMS), np.asarray(arrays["programs"]).astype(np.int32))
+        columns["program"] = chosen_texts(pa.array(PROGRAMS), np.asarray(computed.arrays["programs"]).astype(np.int32))
         yield pa.record_batch({column.name: columns[column.name] for column in self.columns})
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],  # noqa: ARG002
-        rows: int,  # noqa: ARG002
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[LuckParameters]) -> str:
         """Compare every row with the file that comes with the package."""
         for name, values in published_arrays().items():
-            if not np.array_equal(table.array(name), values):
-                raise CheckFailedError(f"expected the {name} of {table.name} as they were published, found others")
+            if not np.array_equal(recheck.table.array(name), values):
+                raise CheckFailedError(
+                    f"expected the {name} of {recheck.table.name} as they were published, found others"
+                )
         return sampled(len(published_rows()), len(published_rows()), "rolls")
 
 

@@ -12,7 +12,10 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.columns import POSITION_COLUMNS, position_columns
 from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from bgdata.evaluation.bearoff_kernels import BearoffArrays
     from bgdata.play.referee import Verdicts
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 FEWEST, MOST = 2, 1 << 24  # decisions: a standard error needs two
@@ -29,13 +31,13 @@ QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_
 
 @dataclass(frozen=True)
 class RefereeParameters(Parameters):
-    """Who plays, how far it looks ahead, its version as it says it; 0 tables: a network without any; the table that
-    judges; how many decisions of which seed."""
+    """Who plays, how far it looks ahead, its version as it says it; whether a network has its bearoff tables; the table
+    that judges; how many decisions of which seed."""
 
     player: str = "pubeval"
     ply: int = 0
     version: str = "2"
-    tables: int = 1
+    tables: bool = True
     points: int = 3
     checkers: int = 3
     decisions: int = 20
@@ -85,8 +87,6 @@ class RefereeScores(Dataset[RefereeParameters]):
             raise InvalidParameterError(f"expected {FEWEST} to {MOST:,} decisions, got {parameters.decisions}")
         if not 0 <= parameters.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
-        if parameters.tables not in (0, 1):
-            raise InvalidParameterError(f"expected 0 or 1 for tables, got {parameters.tables}")
 
     def inputs(self, parameters: RefereeParameters) -> Mapping[str, tuple[str, Parameters]]:
         return {"table": ("bearoff_two_sided", TwoSidedParameters(parameters.points, parameters.checkers))}
@@ -94,31 +94,35 @@ class RefereeScores(Dataset[RefereeParameters]):
     def estimate(self, parameters: RefereeParameters) -> Estimate:
         return Estimate(parameters.decisions, 150 * parameters.decisions, (1 << 28) + 400 * parameters.decisions)
 
-    def compute(self, parameters: RefereeParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[RefereeParameters]) -> None:
         from bgdata.evaluation.player import open_player
         from bgdata.play.referee import exact_decisions
 
-        player = open_player(parameters.player, parameters.ply, job.warehouse, tables=bool(parameters.tables))
+        parameters, job = build.parameters, build.job
+        player = open_player(parameters.player, parameters.ply, build.warehouse, tables=parameters.tables)
         if player.version != parameters.version:
             raise InvalidParameterError(
                 f"expected version {player.version} of {parameters.player}, as it plays here, got {parameters.version}"
             )
-        tables = tables_of(inputs["table"])
+        tables = tables_of(build.inputs["table"])
         decisions = exact_decisions(tables, parameters.decisions, parameters.seed)
         job.progress.start(f"{self.name}/{self.slug(parameters)}", len(decisions.boards), "decisions")
         chosen = player.choose_plays(*decisions)
         job.progress.advance(len(chosen))
         for name, values in {**decisions._asdict(), "chosen": chosen}.items():
             job.save(name, values)
-        for name, values in judged(inputs["table"], *decisions, chosen)._asdict().items():
+        for name, values in judged(build.inputs["table"], *decisions, chosen)._asdict().items():
             job.save(name, values)
 
-    def batches(self, parameters: RefereeParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[RefereeParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        count = len(arrays["losses"])
+        count = len(computed.arrays["losses"])
         for start in range(0, count, self.row_group_rows):
-            part = {name: np.asarray(values[start : start + self.row_group_rows]) for name, values in arrays.items()}
+            part = {
+                name: np.asarray(values[start : start + self.row_group_rows])
+                for name, values in computed.arrays.items()
+            }
             yield pa.record_batch(
                 {
                     "decision": np.arange(start, start + len(part["losses"]), dtype=np.int32),
@@ -133,33 +137,33 @@ class RefereeScores(Dataset[RefereeParameters]):
                 }
             )
 
-    def statistics(self, parameters: RefereeParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
-        losses = np.asarray(arrays["losses"])
+    def statistics(self, computed: Computed[RefereeParameters]) -> Mapping[str, float]:
+        losses = np.asarray(computed.arrays["losses"])
         return {
             "mean_loss": float(losses.mean()),
             "standard_error": float(losses.std(ddof=1) / np.sqrt(len(losses))),
-            "error_share": float((np.asarray(arrays["ranks"]) > 0).mean()),
+            "error_share": float((np.asarray(computed.arrays["ranks"]) > 0).mean()),
             **{name: float(np.quantile(losses, at, method="higher")) for name, at in QUANTILES.items()},
             "largest_loss": float(losses.max()),
-            "loss_error_bound": tolerance(parameters.points, parameters.checkers),
+            "loss_error_bound": tolerance(computed.parameters.points, computed.parameters.checkers),
         }
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[RefereeParameters]) -> str:
         """Judge the choices again, in the decisions of the seed."""
         from bgdata.play.referee import exact_decisions
 
-        parameters = RefereeParameters.from_manifest(table.manifest.parameters)
-        decisions = exact_decisions(tables_of(inputs["table"]), parameters.decisions, parameters.seed)
-        verdicts = judged(inputs["table"], *decisions, np.asarray(table.array("chosen")))
+        table, parameters = recheck.table, recheck.parameters
+        decisions = exact_decisions(tables_of(recheck.inputs["table"]), parameters.decisions, parameters.seed)
+        verdicts = judged(recheck.inputs["table"], *decisions, np.asarray(table.array("chosen")))
         expected = {**decisions._asdict(), **verdicts._asdict()}
-        for row in generator.permutation(parameters.decisions)[:rows].tolist():
+        for row in recheck.generator.permutation(parameters.decisions)[: recheck.rows].tolist():
             for name, values in expected.items():
                 if not np.array_equal(values[row], table.array(name)[row]):
                     raise CheckFailedError(
                         f"expected {name} of {values[row].tolist()} for decision {row} of {table.name}, "
                         f"found {table.array(name)[row].tolist()}"
                     )
-        return sampled(min(rows, parameters.decisions), parameters.decisions, "decisions")
+        return sampled(min(recheck.rows, parameters.decisions), parameters.decisions, "decisions")
 
 
 def tables_of(two_sided: Table) -> BearoffArrays:

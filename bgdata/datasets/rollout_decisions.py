@@ -24,25 +24,24 @@ from bgdata.datasets.common.rollouts import (
     NETWORK_ARRAY,
     RollerParameters,
     network_text,
-    number_of,
     open_roller,
-    warehouse_of,
 )
 from bgdata.datasets.position_sample import corpus_of
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import FlatArray, TableShape
+from bgdata.store.parameters import Parameters
 from bgdata.store.published import published_versions
-from bgdata.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.rollout_decisions import Window
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 PUBLISHED = Path(__file__).parents[1] / "play" / "benchmarks"  # <variant>/<version>/, see docs/ship.py
@@ -61,24 +60,23 @@ PLAY_DTYPES = {  # what a play has, in arrays `plays_...`, but for its board
 class DecisionParameters(SelfPlayParameters, RollerParameters):
     """A corpus, how many decisions of which class are taken from it, which of their plays are rolled out, and how.
 
-    `sample_seed` chooses the decisions, and with each of them the dice of its rollouts; `within` is in points, as text.
+    `sample_seed` chooses the decisions, and with each of them the dice of its rollouts; `within` is in points.
     """
 
-    until: str = "0.005"
+    until: float | None = 0.005
     most_trials: int = 46_656
     position_class: str = "contact"
     decisions: int = 40
     sample_seed: int = 0
-    within: str = "0.16"
+    within: float = 0.16
     least_plays: int = 2
     most_plays: int = 5
 
     def window(self) -> Window:
-        """Which plays are rolled out. Raises InvalidParameterError."""
+        """Which plays are rolled out."""
         from bgdata.play.rollout_decisions import Window
 
-        within = number_of("within to be a number of points", self.within)
-        return Window(within, self.least_plays, self.most_plays)
+        return Window(self.within, self.least_plays, self.most_plays)
 
 
 def published_decisions() -> dict[DecisionParameters, Path]:
@@ -121,7 +119,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
     parameters = DecisionParameters
     defaults = tuple(published_decisions())
     smallest = DecisionParameters(
-        "tiny", "", 3, 3, 72, "0.02", 144, turns=2, **vars(SELFPLAY.smallest), decisions=3, most_plays=4
+        "tiny", "", 3, 3, 72, 0.02, 144, turns=2, **vars(SELFPLAY.smallest), decisions=3, most_plays=4
     )
 
     @property
@@ -158,10 +156,11 @@ class RolloutDecisions(Dataset[DecisionParameters]):
         plays = parameters.decisions * parameters.most_plays
         return Estimate(parameters.decisions, 50_000 + 200 * plays, (1 << 28) + 2000 * parameters.games)
 
-    def compute(self, parameters: DecisionParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[DecisionParameters]) -> None:
         from bgdata.game.board_kernels import position_classes
 
-        brain = open_roller(parameters, inputs, warehouse_of(job)).brain
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        brain = open_roller(build).chooser
         sample = sample_of(parameters, inputs["games"], brain)
         n, most = parameters.decisions, parameters.most_plays
         state: dict[str, Array] = {name: np.zeros((n, most), dtype) for name, dtype in PLAY_DTYPES.items()}
@@ -181,53 +180,47 @@ class RolloutDecisions(Dataset[DecisionParameters]):
         for name, values in {**play_places(counts), **kept_plays(state, counts[:, 0])}.items():
             job.save(name, values)
 
-    def batches(self, parameters: DecisionParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        rows = Rows(with_lines(arrays), "decisions")
-        text = np.asarray(arrays["network"]).tobytes().decode()
+        rows = Rows(with_lines(computed.arrays), "decisions")
+        text = np.asarray(computed.arrays["network"]).tobytes().decode()
         network = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int8)), pa.array([text]))
         more = {"n_legal_plays": rows["n_legal_plays"], "game": rows["games"], "turn": rows["turns"]}
         return rows.batches(decision_columns(rows, pa.array(rows["seeds"])), more, {"network": network})
 
-    def side_batches(
-        self,
-        name: str,
-        parameters: DecisionParameters,  # noqa: ARG002
-        arrays: Mapping[str, Array],
-    ) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, name: str, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
         if name == ROLLOUTS.name:
-            rows = Rows(with_lines(arrays), "rollouts")
+            rows = Rows(with_lines(computed.arrays), "rollouts")
             return rows.batches(rollout_columns(rows))
-        rows = Rows(arrays, "plays")
+        rows = Rows(computed.arrays, "plays")
         more = {"standard_error": "standard_errors", "loss_standard_error": "loss_standard_errors", "trials": "trials"}
         return rows.batches(play_columns(rows), {column: rows[field] for column, field in more.items()})
 
-    def statistics(self, parameters: DecisionParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[DecisionParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
         errors = np.asarray(arrays["plays_standard_errors"])
         return {
             "plays": float(len(errors)),
             "mean_standard_error": float(errors.mean()),
             "largest_standard_error": float(errors.max()),
-            "reached_share": float((errors <= parameters.limits().until).mean()),
+            "reached_share": float((errors <= computed.parameters.limits().until).mean()),
             "mean_loss_standard_error": float(np.asarray(arrays["plays_loss_standard_errors"]).mean()),
             "games": float(np.asarray(arrays["plays_trials"]).sum()),
         }
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[DecisionParameters]) -> str:
         """Decisions are turns of the corpus; of some, the one with the fewest games is rolled out again."""
-        from bgdata.datasets import all_kinds
-
+        table = recheck.table
         arrays = table.arrays()
-        chosen = generator.permutation(len(arrays["decisions_seeds"]))[: min(rows, CANDIDATES)].tolist()
-        check_turns(table, inputs["games"], chosen)
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
-        brain = open_roller(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds())).brain
+        chosen = recheck.generator.permutation(len(arrays["decisions_seeds"]))[: min(recheck.rows, CANDIDATES)].tolist()
+        check_turns(table, recheck.inputs["games"], chosen)
+        brain = open_roller(recheck).chooser
         first, counts = arrays["decisions_first_plays"], arrays["decisions_n_plays"]
         row = min(chosen, key=lambda row: arrays["plays_trials"][first[row]] * counts[row])
         sample = Turns(*(np.asarray(arrays[f"decisions_{name}"]) for name in Turns._fields))
         plays = slice(first[row], first[row] + counts[row])
-        for name, values in rolled_out(parameters, brain, sample, row)[0].items():
+        for name, values in rolled_out(recheck.parameters, brain, sample, row)[0].items():
             if not np.array_equal(values, arrays[f"plays_{name}"][plays]):
                 raise CheckFailedError(
                     f"expected {name} of {values.tolist()} in decision {row} of {table.name}, "
@@ -238,7 +231,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
         )
 
 
-def sample_of(parameters: DecisionParameters, corpus: Table, brain: Brain) -> Turns:
+def sample_of(parameters: DecisionParameters, corpus: Table, brain: Chooser) -> Turns:
     """The decisions. Raises InvalidParameterError for a corpus that has too few."""
     from bgdata.game.classes import PositionClass
 
@@ -252,7 +245,7 @@ def sample_of(parameters: DecisionParameters, corpus: Table, brain: Brain) -> Tu
     return found
 
 
-def rolled_out(parameters: DecisionParameters, brain: Brain, sample: Turns, row: int) -> tuple[dict[str, Array], int]:
+def rolled_out(parameters: DecisionParameters, brain: Chooser, sample: Turns, row: int) -> tuple[dict[str, Array], int]:
     """(what arrays hold of the plays of a decision, the number of its legal plays); depends on this decision alone."""
     from bgdata.datasets.bgsage_rollouts import flipped_chances
     from bgdata.play.rollout_decisions import roll_out_decision

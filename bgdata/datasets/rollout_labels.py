@@ -26,18 +26,17 @@ from bgdata.datasets.common.rollouts import (
     RolloutParameters,
     network_text,
     open_roller,
-    warehouse_of,
 )
 from bgdata.errors import CheckFailedError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input, sampled
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, Input, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import VersionRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 STEP = 4  # positions rolled out at a time, between which a killed run goes on
 COLUMNS = {"equities": "equity", "equity_standard_errors": "standard_error"}
@@ -78,7 +77,7 @@ class RolloutLabels(Dataset[LabelParameters]):
     )
     parameters = LabelParameters
     defaults = ()
-    smallest = LabelParameters("tiny", "", 3, 3, 72, "0.02", 144, turns=2, source="positions/sample")
+    smallest = LabelParameters("tiny", "", 3, 3, 72, 0.02, 144, turns=2, source=VersionRef("positions", "sample"))
 
     def slug(self, parameters: LabelParameters) -> str:
         return parameters.slug
@@ -89,14 +88,15 @@ class RolloutLabels(Dataset[LabelParameters]):
     def inputs(self, parameters: LabelParameters) -> Mapping[str, Input]:
         return parameters.inputs()
 
-    def estimate(self, parameters: LabelParameters) -> Estimate:  # noqa: ARG002
+    def estimate(self, _parameters: LabelParameters) -> Estimate:
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has
 
-    def compute(self, parameters: LabelParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[LabelParameters]) -> None:
         from bgdata.game.board_kernels import position_classes
 
+        parameters, inputs, job = build.parameters, build.inputs, build.job
         boards = np.ascontiguousarray(inputs["source"].array("boards"))
-        brain = open_roller(parameters, inputs, warehouse_of(job)).brain
+        brain = open_roller(build).chooser
         n = len(boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
@@ -115,10 +115,14 @@ class RolloutLabels(Dataset[LabelParameters]):
         for name, values in state.items():
             job.save(name, values)
 
-    def batches(self, parameters: LabelParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[LabelParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        until, network = parameters.limits().until, pa.array([np.asarray(arrays["network"]).tobytes().decode()])
+        arrays = computed.arrays
+        until, network = (
+            computed.parameters.limits().until,
+            pa.array([np.asarray(arrays["network"]).tobytes().decode()]),
+        )
         for start in range(0, len(arrays["boards"]), self.row_group_rows):
             rows = slice(start, start + self.row_group_rows)
             errors = chance_columns(arrays["standard_errors"][rows])
@@ -136,7 +140,8 @@ class RolloutLabels(Dataset[LabelParameters]):
                 }
             )
 
-    def statistics(self, parameters: LabelParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[LabelParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
         errors, plain = np.asarray(arrays["equity_standard_errors"]), np.asarray(arrays["plain_standard_errors"])
         if not len(errors):
             return {}
@@ -144,26 +149,24 @@ class RolloutLabels(Dataset[LabelParameters]):
         return {
             "mean_standard_error": float(errors.mean()),
             "largest_standard_error": float(errors.max()),
-            "reached_share": float((errors <= parameters.limits().until).mean()),
+            "reached_share": float((errors <= computed.parameters.limits().until).mean()),
             "median_reduction": float(np.median(ratios)) if len(ratios) else 1.0,
             "games": float(np.asarray(arrays["trials"]).sum()),
         }
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[LabelParameters]) -> str:
         """Roll some positions out again."""
-        from bgdata.datasets import all_kinds
-
-        parameters = LabelParameters.from_manifest(table.manifest.parameters)
-        brain = open_roller(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds())).brain
-        boards = np.ascontiguousarray(inputs["source"].array("boards"))
-        for row in generator.permutation(len(boards))[: min(rows, SAMPLE_ROWS)].tolist():
-            for name, values in rolled_out(parameters, brain, boards, row, 1).items():
+        table = recheck.table
+        brain = open_roller(recheck).chooser
+        boards = np.ascontiguousarray(recheck.inputs["source"].array("boards"))
+        for row in recheck.generator.permutation(len(boards))[: min(recheck.rows, SAMPLE_ROWS)].tolist():
+            for name, values in rolled_out(recheck.parameters, brain, boards, row, 1).items():
                 found = table.array(name)[row]
                 if not np.array_equal(values[0], found):
                     raise CheckFailedError(
                         f"expected {name} of {values[0].tolist()} in row {row} of {table.name}, found {found.tolist()}"
                     )
-        return sampled(min(rows, SAMPLE_ROWS, len(boards)), len(boards), "rollouts")
+        return sampled(min(recheck.rows, SAMPLE_ROWS, len(boards)), len(boards), "rollouts")
 
 
 def rolled_out(parameters: RolloutParameters, brain: Any, boards: Array, start: int, count: int) -> dict[str, Array]:

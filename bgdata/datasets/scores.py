@@ -12,24 +12,29 @@ import numpy as np
 from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
 from bgdata.datasets.common.measures import READERS, UNITS, Measure, measures_of
 from bgdata.datasets.common.players import check_player_name, player_slug
-from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.selfplay import DATASET as SELF_PLAY
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.context import Build, Computed, Context, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters, VersionRef, value_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 VERSION = re.compile(r"([a-z_]+)/([A-Za-z0-9-]+)(/r\d+-[0-9a-f]{8})?")
 TEXTS = ("measures", "against", "units", "sources")
 NUMBERS = {"figures": "float64", "errors": "float64", "sizes": "int64"}
 MOST_ROWS = 64  # of a player, or somewhat more: for estimates
+
+
+SMALLEST = (
+    VersionRef(GAMES.name, GAMES.slug(GAMES.smallest)),
+    VersionRef(SELF_PLAY.name, SELF_PLAY.slug(SELF_PLAY.smallest)),
+)
 
 
 @dataclass(frozen=True)
@@ -40,20 +45,17 @@ class ScoresParameters(Parameters):
     player: str = "pubeval"
     ply: int = 0
     version: str = "2"
-    sources: str = f"{GAMES.name}/{GAMES.slug(GAMES.smallest)} {SELF_PLAY.name}/{SELF_PLAY.slug(SELF_PLAY.smallest)}"
+    sources: tuple[VersionRef, ...] = SMALLEST
 
-    def places(self) -> list[str]:
-        """The sources one by one. Raises InvalidParameterError for what cannot be one, and for another order."""
-        found = self.sources.split()
-        for place in found:
-            named = VERSION.fullmatch(place)
-            if not named or named[1] not in READERS:
+    def check_sources(self) -> None:
+        """Raise InvalidParameterError for what cannot be one, and for another order."""
+        for place in self.sources:
+            if place.kind not in READERS:
                 raise InvalidParameterError(
-                    f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(READERS))}, got {place!r}"
+                    f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(READERS))}, got '{place}'"
                 )
-        if not found or self.sources != " ".join(sorted(set(found))):
-            raise InvalidParameterError(f"expected sources in order, each once, a space between, got {self.sources!r}")
-        return found
+        if not self.sources or list(self.sources) != sorted(set(self.sources), key=str):
+            raise InvalidParameterError(f"expected sources in order, each once, got {value_text(self.sources)!r}")
 
 
 class Scores(Dataset[ScoresParameters]):
@@ -96,24 +98,27 @@ class Scores(Dataset[ScoresParameters]):
 
     def check_parameters(self, parameters: ScoresParameters) -> None:
         check_player_name(parameters.player)
+        parameters.check_sources()
         self.inputs(parameters)
 
     def inputs(self, parameters: ScoresParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {role_of(place): smallest_variant(place) for place in parameters.places() if place.count("/") == 1}
+        return {role_of(place): smallest_variant(place) for place in parameters.sources if not place.version}
 
-    def estimate(self, parameters: ScoresParameters) -> Estimate:  # noqa: ARG002
+    def estimate(self, _parameters: ScoresParameters) -> Estimate:
         return Estimate(MOST_ROWS, 200 * MOST_ROWS, 1 << 20)
 
-    def compute(self, parameters: ScoresParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        found = list(rows_of(parameters, inputs, warehouse_of(job)))
-        job.progress.start(f"{self.name}/{self.slug(parameters)}", len(found), "measures")
+    def compute(self, build: Build[ScoresParameters]) -> None:
+        job = build.job
+        found = list(rows_of(build))
+        job.progress.start(f"{self.name}/{self.slug(build.parameters)}", len(found), "measures")
         job.progress.advance(len(found))
         for name, values in arrays_of(found).items():
             job.save(name, values)
 
-    def batches(self, parameters: ScoresParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[ScoresParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        parameters, arrays = computed.parameters, computed.arrays
         n = len(arrays["figures"])
         texts = {name: text_column(arrays, name) for name in TEXTS}
         yield pa.record_batch(
@@ -131,7 +136,8 @@ class Scores(Dataset[ScoresParameters]):
             }
         )
 
-    def statistics(self, parameters: ScoresParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, computed: Computed[ScoresParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
         names = zip(*(text_column(arrays, name).to_pylist() for name in ("measures", "against")), strict=True)
         found: dict[str, float] = {}
         for row, (measure, against) in enumerate(names):
@@ -140,19 +146,11 @@ class Scores(Dataset[ScoresParameters]):
             found[f"{name}_standard_error"] = float(arrays["errors"][row])
         return found
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,  # noqa: ARG002
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[ScoresParameters]) -> str:
         """Read every figure again, where all its sources are still there."""
-        from bgdata.datasets import all_kinds
-
-        parameters = ScoresParameters.from_manifest(table.manifest.parameters)
+        table = recheck.table
         try:
-            expected = arrays_of(rows_of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds())))
+            expected = arrays_of(rows_of(recheck))
         except MissingTableError as error:
             raise CheckSkippedError(f"a source of the figures is gone: {error}") from error
         for name, values in expected.items():
@@ -161,12 +159,13 @@ class Scores(Dataset[ScoresParameters]):
         return sampled(table.manifest.rows, table.manifest.rows, "figures")
 
 
-def rows_of(parameters: ScoresParameters, inputs: Mapping[str, Table], warehouse: Warehouse) -> list[Measure]:
+def rows_of(context: Context[ScoresParameters]) -> list[Measure]:
     """The measures of all sources, in order. Raises InvalidParameterError for one of somebody else and for two of the
     same, and MissingTableError for a version that is not there."""
     found: dict[tuple[str, str], Measure] = {}
-    for place in parameters.places():
-        table = inputs.get(role_of(place)) or warehouse.open_reference(place)
+    parameters = context.parameters
+    for place in parameters.sources:
+        table = context.inputs.get(role_of(place)) or context.warehouse.open_reference(place)
         for measure in measures_of(table, parameters.player, parameters.ply, parameters.version):
             key = measure.measure, measure.against
             if key in found:
@@ -190,21 +189,20 @@ def arrays_of(rows: list[Measure]) -> dict[str, Array]:
     return found
 
 
-def role_of(place: str) -> str:
+def role_of(place: VersionRef) -> str:
     """Role of a source among the inputs."""
-    return place.replace("/", "_").replace("-", "_")
+    return str(place).replace("/", "_").replace("-", "_")
 
 
-def smallest_variant(place: str) -> tuple[str, Parameters]:
+def smallest_variant(place: VersionRef) -> tuple[str, Parameters]:
     """(kind, parameters) of the smallest variant of a kind. Raises InvalidParameterError for another variant."""
     from bgdata.datasets import all_kinds
 
-    name, _, variant = place.partition("/")
-    kind = all_kinds()[name]
-    if kind.slug(kind.smallest) != variant:
+    kind = all_kinds()[place.kind]
+    if kind.slug(kind.smallest) != place.variant:
         raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, got {place}")
     smallest: Parameters = kind.smallest
-    return name, smallest
+    return place.kind, smallest
 
 
 DATASET = Scores()

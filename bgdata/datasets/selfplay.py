@@ -16,18 +16,20 @@ from bgdata.datasets.common.games import GAMES, TURNS, GameRows, TurnRows, slice
 from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError, WorkerError
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, Parameters, TableShape, sampled
+from bgdata.store.context import Build, Computed, Context, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import FlatArray, TableShape
+from bgdata.store.parameters import Parameters
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
-from bgdata.store.warehouse import VERSION, Warehouse
+from bgdata.store.versions import VERSION, Versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.corpus import Corpus
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
 
 PLAIN_PLAYERS = ("pubeval", "random")  # who only choose plays
 PLAYERS = re.compile(rf"network(/[a-z0-9-]+(/{VERSION.pattern})?)?|{'|'.join(PLAIN_PLAYERS)}")
@@ -54,7 +56,7 @@ class SelfPlayParameters(Parameters):
     version: str = ""
     games: int = 10_000
     seed: int = 1
-    luck: int = 0
+    luck: bool = False
 
 
 class SelfPlay(Dataset[SelfPlayParameters]):
@@ -82,7 +84,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
     )
     parameters = SelfPlayParameters
     # luck for 10,000 games would take minutes: as many without it, and others with it, take seconds each
-    defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=1))
+    defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=True))
     smallest = SelfPlayParameters("pubeval", "2", 20, 3)
 
     @property
@@ -102,8 +104,6 @@ class SelfPlay(Dataset[SelfPlayParameters]):
             raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {parameters.games}")
         if not 0 <= parameters.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
-        if parameters.luck not in (0, 1):
-            raise InvalidParameterError(f"expected luck 0 or 1, got {parameters.luck}")
         if parameters.player == "network" and parameters.version:
             raise InvalidParameterError(f"expected no version of network, got {parameters.version!r}")
 
@@ -116,15 +116,16 @@ class SelfPlay(Dataset[SelfPlayParameters]):
         turns = (120 if parameters.player == "random" else 55) * parameters.games
         return Estimate(parameters.games, 90 * turns, (1 << 28) + 200 * turns, 60 * turns)
 
-    def compute(self, parameters: SelfPlayParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        seat = Seat.of(parameters, inputs, job.warehouse)
+    def compute(self, build: Build[SelfPlayParameters]) -> None:
+        parameters, job = build.parameters, build.job
+        seat = Seat.of(build)
         if parameters.player != "network" and parameters.version != seat.version:
             raise InvalidParameterError(
                 f"expected version {seat.version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
         label = f"{self.name}/{self.slug(parameters)}"
-        parts = ranges(parameters.games, SHARD_GAMES[bool(parameters.luck)])
+        parts = ranges(parameters.games, SHARD_GAMES[parameters.luck])
         work = Work(f"{__name__}:played", seat.settings(parameters))
         shards = list(compute_shards(job, label, "games", work, parts))
         for name in (*GAME_PARTS, *TURN_PARTS):
@@ -134,9 +135,10 @@ class SelfPlay(Dataset[SelfPlayParameters]):
         for name, values in text_arrays("players", [seat.title] * 2).items():
             job.save(name, values)
 
-    def batches(self, parameters: SelfPlayParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[SelfPlayParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         luck_0 = net_lucks_of(arrays)
         name = text_column(arrays, "players")[0].as_py()
         for rows in slices(len(arrays["outcomes"]), self.row_group_rows):
@@ -147,18 +149,14 @@ class SelfPlay(Dataset[SelfPlayParameters]):
             more = {"luck_0": luck, "hedged_points": outcomes - luck}
             yield pa.record_batch(
                 games.columns()
-                | {"seed": np.full(len(outcomes), parameters.seed, np.int64)}
+                | {"seed": np.full(len(outcomes), computed.parameters.seed, np.int64)}
                 | {column: pa.array(values, from_pandas=True) for column, values in more.items()}
             )
 
-    def side_batches(
-        self,
-        name: str,  # noqa: ARG002
-        parameters: SelfPlayParameters,  # noqa: ARG002
-        arrays: Mapping[str, Array],
-    ) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, _name: str, computed: Computed[SelfPlayParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         for rows in slices(len(arrays["dice"]), self.row_group_rows):
             games, turns = turn_places(arrays["first_turns"], rows)
             boards, classes, moves = (np.asarray(arrays[part][rows]) for part in TURN_PARTS[:3])
@@ -168,29 +166,28 @@ class SelfPlay(Dataset[SelfPlayParameters]):
                 found[column] = pa.array(np.asarray(arrays[part][rows]), from_pandas=True)
             yield pa.record_batch(found)
 
-    def statistics(self, parameters: SelfPlayParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[SelfPlayParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
         outcomes = np.asarray(arrays["outcomes"])
         sizes = {"single_share": 1, "gammon_share": 2, "backgammon_share": 3}
         found = {name: float((np.abs(outcomes) == points).mean()) for name, points in sizes.items()}
         found |= {"turns_per_game": len(arrays["dice"]) / len(outcomes)} | mean_and_error(outcomes, "")
-        if parameters.luck:
+        if computed.parameters.luck:
             found |= mean_and_error(outcomes - net_lucks_of(arrays), "hedged_")
         return found
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[SelfPlayParameters]) -> str:
         """Play some games again, where the player is as it was."""
-        from bgdata.datasets import all_kinds
-
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
+        table, parameters = recheck.table, recheck.parameters
         try:
-            seat = Seat.of(parameters, inputs, Warehouse(table.folder.parents[2], all_kinds()))
+            seat = Seat.of(recheck)
         except BgdataError as error:
             raise CheckSkippedError(f"no game can be played again: {error}") from error
         played_by = text_column(table.arrays(), "players")[0].as_py()
         if seat.title != played_by:
             raise CheckSkippedError(f"no game can be played again: {played_by} has played, {seat.title} is here")
         settings, first_turns = seat.settings(parameters), np.asarray(table.array("first_turns"))
-        for game in generator.permutation(parameters.games)[: min(rows, MOST_REPLAYED)].tolist():
+        for game in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():
             expected = played(settings, game, game + 1)
             turns = slice(*first_turns[game : game + 2].tolist())
             found = {name: table.array(name)[game : game + 1] for name in GAME_PARTS}
@@ -200,7 +197,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
                     raise CheckFailedError(
                         f"expected the {name} of game {game} of {table.name} as it is played again, found others"
                     )
-        return sampled(min(rows, MOST_REPLAYED, parameters.games), parameters.games, "games")
+        return sampled(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "games")
 
 
 @dataclass(frozen=True)
@@ -212,10 +209,10 @@ class Seat:
     folders: Mapping[str, str]  # of the network and the tables that it plays by, by role
 
     @classmethod
-    def of(cls, parameters: SelfPlayParameters, inputs: Mapping[str, Table], warehouse: Warehouse | None) -> Seat:
+    def of(cls, context: Context[SelfPlayParameters]) -> Seat:
         """The player that parameters name. Raises MissingTableError."""
-        name = parameters.player
-        tables = tables_of(name, warehouse) if name.startswith("network/") else inputs
+        name = context.parameters.player
+        tables = tables_of(name, context.warehouse) if name.startswith("network/") else context.inputs
         folders = {role: str(table.folder.resolve()) for role, table in tables.items()}
         label, version, _ = opened(name, folders)
         return cls(f"{label} {version}", version, folders)
@@ -224,16 +221,19 @@ class Seat:
         """What `played` needs in a worker."""
         from bgdata.kernel_cache import kernel_fingerprint
 
-        wanted: dict[str, str | int] = {"player": parameters.player, "seed": parameters.seed, "luck": parameters.luck}
+        wanted: dict[str, str | int] = {
+            "player": parameters.player,
+            "seed": parameters.seed,
+            "luck": int(parameters.luck),
+        }
         return {**self.folders, **wanted, "kernels": kernel_fingerprint()}
 
 
-def tables_of(name: str, warehouse: Warehouse | None) -> dict[str, Table]:
+def tables_of(name: str, warehouse: Versions) -> dict[str, Table]:
     """The network of this name and the best bearoff tables of its warehouse, by role. Raises MissingTableError."""
     from bgdata.evaluation.bearoff import open_bearoff
     from bgdata.evaluation.networks.named import find_network
 
-    assert warehouse is not None
     found: dict[str, Table | None] = {"network": find_network(name, warehouse)}
     if warehouse.root.is_dir():
         bearoff = open_bearoff(warehouse)
@@ -241,7 +241,7 @@ def tables_of(name: str, warehouse: Warehouse | None) -> dict[str, Table]:
     return {role: table for role, table in found.items() if table is not None}
 
 
-def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
+def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
     """(label, version, brain) of a player. Raises CorruptFileError."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.evaluation.networks.player import MappedNetwork
@@ -250,10 +250,10 @@ def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Brain]:
 
     if name in PLAIN_PLAYERS:
         player = PubEval() if name == "pubeval" else RandomPlayer()
-        return player.label, player.version, player.brain
+        return player.label, player.version, player.chooser
     tables = {role: Table(Path(folders[role])) for role in ("network", *TABLES) if role in folders}
     network = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
-    return network.label, network.version, network.brain
+    return network.label, network.version, network.chooser
 
 
 def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
@@ -272,7 +272,7 @@ def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     name, luck = str(settings["player"]), bool(settings["luck"])
     *_, brain = opened(name, folders)
     judge = opened("network", folders)[-1] if luck and name in PLAIN_PLAYERS else brain
-    found: Corpus = self_play(brain, end - begin, int(settings["seed"]), begin, with_luck=luck, judge=judge)
+    found: Corpus = self_play(brain, end - begin, int(settings["seed"]), begin, with_luck=luck, estimator=judge)
     return {
         "outcomes": found.outcomes,
         "begins": found.begins,

@@ -26,14 +26,16 @@ from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import CheckFailedError, CorruptFileError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 SOURCES = ("outcome", "exact", "combined")  # numbered as `BearoffSource`
@@ -111,19 +113,19 @@ class SelfPlayLabels(Dataset[LabelParameters]):
         rows = (120 if parameters.player == "random" else 55) * parameters.games
         return Estimate(rows, 90 * rows, (1 << 28) + 300 * rows)
 
-    def compute(self, parameters: LabelParameters, inputs: Mapping[str, Table], job: Job) -> None:
-        games = np.arange(parameters.games)
-        for name, values in labelled(parameters, inputs, games).items():
-            job.save(name, values)
+    def compute(self, build: Build[LabelParameters]) -> None:
+        games = np.arange(build.parameters.games)
+        for name, values in labelled(build.parameters, build.inputs, games).items():
+            build.job.save(name, values)
 
-    def batches(self, parameters: LabelParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[LabelParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.evaluation.chances import cubeless_equities
         from bgdata.play.splits import SPLITS
 
-        for rows in slices(len(arrays["games"]), self.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in arrays.items()}
+        for rows in slices(len(computed.arrays["games"]), self.row_group_rows):
+            found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
             turns_later = found["turns_later"]
             yield pa.record_batch(
                 {
@@ -141,9 +143,10 @@ class SelfPlayLabels(Dataset[LabelParameters]):
                 }
             )
 
-    def statistics(self, parameters: LabelParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[LabelParameters]) -> Mapping[str, float]:
         from bgdata.play.rescoring import Labels, truth_report
 
+        parameters, arrays = computed.parameters, computed.arrays
         chances, turns_later = np.asarray(arrays["chances"]), np.asarray(arrays["turns_later"])
         solved = np.where(turns_later < 0, -1, np.arange(len(turns_later)) + turns_later)
         report = truth_report(Labels(outcome_chances(np.asarray(arrays["outcomes"])), chances, solved))
@@ -154,17 +157,18 @@ class SelfPlayLabels(Dataset[LabelParameters]):
             found["variance_hedged"] = float(hedged.var())
         return found | {"exact_equity_error_bound": error_bound(parameters.points, parameters.checkers)}
 
-    def check_sample(self, table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator) -> str:
+    def check_sample(self, recheck: Recheck[LabelParameters]) -> str:
         """Label some games again, alone."""
-        parameters = LabelParameters.from_manifest(table.manifest.parameters)
-        n_turns = np.diff(inputs["games"].array("first_turns"))
-        chosen = np.sort(generator.permutation(parameters.games)[:rows])
+        parameters = recheck.parameters
+        n_turns = np.diff(recheck.inputs["games"].array("first_turns"))
+        chosen = np.sort(recheck.generator.permutation(parameters.games)[: recheck.rows])
         places = np.flatnonzero(np.isin(np.repeat(np.arange(parameters.games), n_turns), chosen))
-        for name, expected in labelled(parameters, inputs, chosen).items():
-            found = np.asarray(table.array(name))[places]
+        for name, expected in labelled(parameters, recheck.inputs, chosen).items():
+            found = np.asarray(recheck.table.array(name))[places]
             for row in places[differing(found, expected)][:1]:
                 raise CheckFailedError(
-                    f"expected {name} of the game's turn, labelled again, in row {row} of {table.name}, found others"
+                    f"expected {name} of the game's turn, labelled again, in row {row} of {recheck.table.name}, "
+                    "found others"
                 )
         return sampled(len(chosen), parameters.games, "games")
 
@@ -177,7 +181,7 @@ def corpus_of(parameters: LabelParameters) -> SelfPlayParameters:
 def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
     """Every declared array for the turns of ascending games. Raises CorruptFileError."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.play.luck.labels import hedged_equities
+    from bgdata.play.luck.labels import luck_adjusted_equities
     from bgdata.play.rescoring import GameOutcomes, truth_labels
     from bgdata.play.splits import splits_of_games
 
@@ -196,13 +200,13 @@ def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Ar
     return {
         "boards": boards,
         "classes": np.asarray(corpus.array("turn_classes")[rows]),
-        "chances": labels.truths,
+        "chances": labels.rescored,
         "games": numbers.astype(np.int32),
         "turns": turns.astype(np.int32),
         "outcomes": points_of(labels.outcomes),
         "sources": np.where(is_solved, sources_of(bearoff, boards, labels.solved), 0).astype(np.uint8),
         "turns_later": np.where(is_solved, labels.solved - np.arange(len(rows)), -1).astype(np.int32),
-        "hedged_equities": hedged_equities(labels, offsets, np.asarray(corpus.array("lucks")[rows])),
+        "hedged_equities": luck_adjusted_equities(labels, offsets, np.asarray(corpus.array("lucks")[rows])),
         "splits": splits_of_games(parameters.seed, numbers),
     }
 

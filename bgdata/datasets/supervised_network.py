@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bgdata.datasets.common.networks import PLACE, check_place, known_variant, opened
+from bgdata.datasets.common.networks import known_variant, opened
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.datasets.common.rollouts import warehouse_of
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import DEVIATIONS, LEAST_GAMES, POINTS, teaching_tables
 from bgdata.datasets.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters, VersionRef, number_text
 from bgdata.store.published import published_versions
 from bgdata.training.supervised.recipe import SupervisedRecipe
 
@@ -26,57 +28,66 @@ if TYPE_CHECKING:
 
     from bgdata.evaluation.networks.inference import Networks
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
-    from bgdata.store.warehouse import Warehouse
-    from bgdata.training.supervised.run import Teacher
+    from bgdata.training.supervised.run import SupervisedRun
 
 CLASSES = ("race", "crashed", "contact")
 
 
+START = VersionRef("network", DEFAULT_NETWORK)
+
+
 @dataclass(frozen=True)
-class TaughtParameters(SupervisedRecipe, Parameters):
+class WeightedLabels:
+    """A source of labels, of one version or several, and how often its rows are learned from: as `VERSION+VERSION:3`.
+    A version that is not named is that of a default variant, built first."""
+
+    versions: tuple[VersionRef, ...]
+    weight: float = 1.0
+
+    def __str__(self) -> str:
+        return f"{self.name}:{number_text(self.weight)}"
+
+    @property
+    def name(self) -> str:
+        """The versions, + between."""
+        return "+".join(map(str, self.versions))
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """From `KIND/VARIANT/VERSION:WEIGHT`. Raises InvalidParameterError."""
+        names, _, weight = text.partition(":")
+        try:
+            return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
+        except ValueError:
+            raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}") from None
+
+
+@dataclass(frozen=True)
+class SupervisedParameters(SupervisedRecipe, Parameters):
     """A recipe of supervised learning, from which networks and labels on.
 
-    `start` is `network/NAME/VERSION`, or `network/NAME` for one that comes with bgdata. `labels` are sources with
-    weights, `KIND/VARIANT/VERSION:WEIGHT`, a space between, and + between versions of one source; a version that is
-    not named is a default one, built first.
-    `guard` are versions of benchmarks whose positions are left out. `features` are the inputs of the networks with
-    their revisions, empty for the present ones.
+    `start` is a version of a network, or the variant of one that comes with bgdata. `guard` are versions of benchmarks
+    whose positions are left out. `features` are the inputs of the networks with their revisions, none for the present
+    ones.
     """
 
     name: str = "sl"
-    start: str = f"network/{DEFAULT_NETWORK}"
-    labels: str = ""
-    guard: str = ""
-    features: str = ""
+    start: VersionRef = START
+    labels: tuple[WeightedLabels, ...] = ()
+    guard: tuple[VersionRef, ...] = ()
+    features: tuple[str, ...] = ()
     test_games: int = 4_000
 
-    def weighted_labels(self) -> dict[str, float]:
-        """Weights by source, `KIND/VARIANT/VERSION` with + between. Raises InvalidParameterError."""
-        found: dict[str, float] = {}
-        for text in self.labels.split():
-            source, _, weight = text.partition(":")
-            try:
-                found[source] = float(weight or 1)
-            except ValueError:
-                raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}") from None
-            if not all(map(PLACE.fullmatch, source.split("+"))) or not 0 < found[source] < float("inf"):
-                raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}")
-        if not found:
-            raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
-        return found
 
-
-def published_taught_networks() -> dict[TaughtParameters, Path]:
+def published_supervised_networks() -> dict[SupervisedParameters, Path]:
     """Folders of the networks that come with the package, by recipe; one whose manifest is damaged is none."""
-    return published_versions(SHIPPED, TaughtParameters)
+    return published_versions(SHIPPED, SupervisedParameters)
 
 
-class TaughtNetwork(Dataset[TaughtParameters]):
+class SupervisedNetwork(Dataset[SupervisedParameters]):
     """One row an epoch and network."""
 
-    name = "taught_network"
+    name = "supervised_network"
     revision = 1
     summary = "Networks for race, crashed and contact positions, learned from labels, and how they learned."
     source = "Computed: supervised learning by gradient descent (Adam, Kingma and Ba 2015, or plain), in float32"
@@ -100,58 +111,62 @@ class TaughtNetwork(Dataset[TaughtParameters]):
         ),
         FlatArray("tests", "float64", "start or result, number", "Points per game against PubEval, standard error"),
     )
-    parameters = TaughtParameters
-    defaults = tuple(published_taught_networks())
-    smallest = TaughtParameters(
+    parameters = SupervisedParameters
+    defaults = tuple(published_supervised_networks())
+    smallest = SupervisedParameters(
         epochs=2,
-        batch=32,
-        rate=0.01,
+        batch_size=32,
+        learning_rate=0.01,
         hidden="12",
-        name="tiny-taught",
-        start=f"network/{NETWORK.slug(NETWORK.smallest)}",
-        labels=f"{SELFPLAY_LABELS.name}/{SELFPLAY_LABELS.slug(SELFPLAY_LABELS.smallest)}",
+        name="tiny-supervised",
+        start=VersionRef("network", NETWORK.slug(NETWORK.smallest)),
+        labels=(WeightedLabels((VersionRef(SELFPLAY_LABELS.name, SELFPLAY_LABELS.slug(SELFPLAY_LABELS.smallest)),)),),
         test_games=20,
     )
 
-    def slug(self, parameters: TaughtParameters) -> str:
+    def slug(self, parameters: SupervisedParameters) -> str:
         return parameters.name
 
-    def check_parameters(self, parameters: TaughtParameters) -> None:
+    def check_parameters(self, parameters: SupervisedParameters) -> None:
         parameters.check()
         name = parameters.name.replace("-", "")
         if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
             raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
         if parameters.test_games < 2:
             raise InvalidParameterError(f"expected at least 2 test games, got {parameters.test_games}")
-        for place in (parameters.start, *parameters.guard.split()):
-            check_place(place)
+        if not parameters.labels:
+            raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
+        for labels in parameters.labels:
+            if not labels.versions or not 0 < labels.weight < float("inf"):
+                raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got '{labels}'")
         self.inputs(parameters)
 
-    def inputs(self, parameters: TaughtParameters) -> Mapping[str, tuple[str, Parameters]]:
+    def inputs(self, parameters: SupervisedParameters) -> Mapping[str, tuple[str, Parameters]]:
         race = RaceParameters(POINTS)
         found: dict[str, tuple[str, Parameters]] = {
             "one_sided": ("bearoff_one_sided", race),
             "gammon": ("bearoff_gammon", race),
         }
-        sources = [place for source in parameters.weighted_labels() for place in source.split("+")]
+        sources = [place for labels in parameters.labels for place in labels.versions]
         for role, place in (("start", parameters.start), *((label_role(place), place) for place in sources)):
-            if place.count("/") == 1:
+            if not place.version:
                 found[role] = known_variant(place)
         return found
 
-    def published(self, parameters: TaughtParameters) -> Path | None:
-        return published_taught_networks().get(parameters)
+    def published(self, parameters: SupervisedParameters) -> Path | None:
+        return published_supervised_networks().get(parameters)
 
-    def estimate(self, parameters: TaughtParameters) -> Estimate:
+    def estimate(self, parameters: SupervisedParameters) -> Estimate:
         return Estimate(3 * (parameters.epochs + 1), 1 << 20, 1 << 30)
 
-    def compute(self, parameters: TaughtParameters, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[SupervisedParameters]) -> None:
         from bgdata.evaluation.networks.mapped import open_networks
-        from bgdata.training.temporal_difference.learning import rounded_networks
+        from bgdata.training.networks import rounded_networks
         from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
 
-        start = open_networks(opened(parameters.start, inputs.get("start"), warehouse_of(job)))
-        teacher = open_teacher(parameters, start, inputs, warehouse_of(job))
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        start = open_networks(opened(parameters.start, inputs.get("start"), build.warehouse))
+        teacher = open_teacher(build, start)
         for note in teacher.notes():
             job.progress.note(note)
         curve = np.zeros((parameters.epochs + 1, len(CLASSES), len(self.columns) - 2))
@@ -168,10 +183,10 @@ class TaughtNetwork(Dataset[TaughtParameters]):
         job.save("curve", curve)
         job.save("tests", np.array([[result.points_per_game, result.standard_error] for result in results]))
 
-    def batches(self, parameters: TaughtParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[SupervisedParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        curve = np.asarray(arrays["curve"])
+        curve = np.asarray(computed.arrays["curve"])
         rows = curve[:, order_of_names()].reshape(-1, curve.shape[2])
         numbers = {column.name: rows[:, place] for place, column in enumerate(self.columns[2:])}
         errors = {name: pa.array(values, from_pandas=True) for name, values in numbers.items()}
@@ -185,8 +200,8 @@ class TaughtNetwork(Dataset[TaughtParameters]):
             }
         )
 
-    def statistics(self, parameters: TaughtParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        curve, tests = np.asarray(arrays["curve"]), np.asarray(arrays["tests"])
+    def statistics(self, computed: Computed[SupervisedParameters]) -> Mapping[str, float]:
+        curve, tests = np.asarray(computed.arrays["curve"]), np.asarray(computed.arrays["tests"])
         found = dict(zip(("points_per_game", "standard_error"), tests[1].tolist(), strict=True))
         found |= dict(zip(("start_points_per_game", "start_standard_error"), tests[0].tolist(), strict=True))
         for which, name in enumerate(CLASSES):
@@ -198,20 +213,14 @@ class TaughtNetwork(Dataset[TaughtParameters]):
                 found[f"{name}_epoch"] = float(kept)
         return found
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],
-        rows: int,
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[SupervisedParameters]) -> str:
         """The networks play the first of their test games again, up to `rows` of them."""
         from bgdata.evaluation.networks.mapped import open_networks
         from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
 
-        parameters = self.parameters.from_manifest(table.manifest.parameters)
-        count = min(max(rows, LEAST_GAMES), parameters.test_games)
-        result = result_against_pubeval(open_networks(table), teaching_tables(inputs), count)
+        table, parameters = recheck.table, recheck.parameters
+        count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
+        result = result_against_pubeval(open_networks(table), teaching_tables(recheck.inputs), count)
         points = float(np.asarray(table.array("tests"))[1, 0])
         margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
         if not abs(result.points_per_game - points) <= margin:
@@ -222,33 +231,35 @@ class TaughtNetwork(Dataset[TaughtParameters]):
         return f"{count:,} of {parameters.test_games:,} test games; it was not taught again"
 
 
-def label_role(place: str) -> str:
+def label_role(place: VersionRef) -> str:
     """Role of labels among the inputs."""
-    return f"labels_{place.replace('/', '_')}"
+    return f"labels_{str(place).replace('/', '_')}"
 
 
-def open_teacher(
-    parameters: TaughtParameters, start: Networks, inputs: Mapping[str, Table], warehouse: Warehouse
-) -> Teacher:
+def open_teacher(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
     """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and the rest
     as opening a feed does."""
     from bgdata.training.feed.feed import Feed
     from bgdata.training.feed.recipe import FeedRecipe
-    from bgdata.training.supervised.run import LESSON_ROWS, Teacher
-    from bgdata.training.supervised.start import check_features, started_networks
+    from bgdata.training.networks import check_features, started_networks
+    from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
 
-    check_features(start, parameters.features)
+    parameters, warehouse = build.parameters, build.warehouse
+    check_features(start, " ".join(parameters.features))
     sources = {}
-    for source, weight in parameters.weighted_labels().items():
-        tables = [opened(place, inputs.get(label_role(place)), warehouse) for place in source.split("+")]
-        sources[source] = {"weight": weight, "versions": {table.name: table.manifest.digest for table in tables}}
-    guard = {place: warehouse.open_reference(place).manifest.digest for place in parameters.guard.split()}
+    for labels in parameters.labels:
+        tables = [opened(place, build.inputs.get(label_role(place)), warehouse) for place in labels.versions]
+        sources[labels.name] = {
+            "weight": labels.weight,
+            "versions": {table.name: table.manifest.digest for table in tables},
+        }
+    guard = {str(place): warehouse.open_reference(place).manifest.digest for place in parameters.guard}
     feeds = [
-        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, LESSON_ROWS, "", {}, guard or None))
+        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, FEED_BATCH_ROWS, "", {}, guard or None))
         for split in ("train", "validation")
     ]
     networks = started_networks(start, parameters.layers(), parameters.seed)
-    return Teacher(parameters, networks, *feeds)
+    return SupervisedRun(parameters, networks, *feeds)
 
 
 def order_of_names() -> list[int]:
@@ -276,4 +287,4 @@ def described(epoch: int, curve: Array) -> str:
     return f"epoch {epoch}, rate {curve[epoch, :, 0].max():.2g}: " + "; ".join(parts)
 
 
-DATASET = TaughtNetwork()
+DATASET = SupervisedNetwork()

@@ -9,6 +9,7 @@ from bgdata.datasets.common.imports import PositionImport
 
 if TYPE_CHECKING:
     from bgdata.formats.wildbg_csv import WildbgData
+    from bgdata.store.manifest import Source
 
 SAMPLE = """position_id,win,win_g,win_bg,lose_g,lose_bg
 4HPwATDgc/ABMA,0.525,0.154,0.007,0.125,0.005
@@ -26,10 +27,10 @@ class WildbgTraining(PositionImport):
     source = "Imported from wildbg's CSV files, published at https://github.com/carsten-wenderdel/wildbg-training"
     licence = "as published by the wildbg project; see the licence file of its training repository"
 
-    def parse(self, name: str, content: bytes) -> WildbgData:  # noqa: ARG002
+    def parse(self, source: Source) -> WildbgData:
         from bgdata.formats.wildbg_csv import parse_wildbg_csv
 
-        return parse_wildbg_csv(content)
+        return parse_wildbg_csv(source.content)
 
     def write_sample(self, folder: Path) -> list[Path]:
         path = folder / "sample.csv"

@@ -93,9 +93,9 @@ class ExactCube(Protocol):
 
 @dataclass(frozen=True)
 class CubeDecision:
-    """A cube decision of the player on roll; equities are his, in `unit`, before the roll.
+    """A cube decision of the player on roll; equities are its, in `unit`, before the roll.
 
-    Those of doubling are None where he may not double, or could win nothing by it: then `why_not` says why.
+    Those of doubling are None where it may not double, or could win nothing by it: then `why_not` says why.
     """
 
     no_double: float
@@ -131,7 +131,7 @@ class CubeDecision:
 
     @property
     def take_gain(self) -> float:
-        """What the opponent gains by not passing, below 0 what that costs him; 0 without a decision."""
+        """What the opponent gains by not passing, below 0 what that costs it; 0 without a decision."""
         if self.double_pass is None:
             return 0.0
         return self.double_pass - min(self.equities.double_take, self.equities.double_beaver)
@@ -152,7 +152,7 @@ def decide_cube(
     exact: CubeEquities | None = None,
     accuracy: str = "",
 ) -> CubeDecision:
-    """The cube decision of the player on roll from his five cumulative chances before the roll.
+    """The cube decision of the player on roll from its five cumulative chances before the roll.
 
     `exact` equities take the place of the model's, and `accuracy` of its description. Raises InvalidParameterError for
     chances out of order, rules that do not fit the stakes, or a match without a table; InvalidScoreError for a score
@@ -226,7 +226,7 @@ def check_rules(stakes: Stakes, rules: CubeRules) -> None:
 
 
 def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
-    """Why the player on roll has no cube decision, in words; nothing if he has one."""
+    """Why the player on roll has no cube decision, in words; nothing if it has one."""
     if stakes.is_crawford:
         return "nobody doubles in the crawford game"
     if stakes.cube.owner == CubeOwner.OPPONENT:

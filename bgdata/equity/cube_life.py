@@ -11,10 +11,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.errors import InvalidParameterError
+from bgdata.equity.cube_life_index import DEFAULT_INDEX
 from bgdata.game.match import CubeOwner
 
-MODEL_INDEX = 0.7  # the index of rules of thumb, `janowski.DEFAULT_INDEX`
 CERTAINTY = 0.01  # an index that equities leave more uncertain than this is none
 TIE = 1e-9  # equities of two actions that differ by less are the same: chances are sums of rounded ones
 CUBES = ("centered", "owned", "opponent_owned")
@@ -27,12 +26,6 @@ class NoIndex(IntEnum):
     BELOW = -1  # the cube is worth less than a dead one
     ABOVE = 2  # it is worth more than a live one
     UNCERTAIN = 3  # live and dead cubes are worth too nearly the same
-
-
-def check_cube_life_index(index: float) -> None:
-    """Raise InvalidParameterError unless it is from 0 (dead) to 1 (live)."""
-    if not 0 <= index <= 1:
-        raise InvalidParameterError(f"expected a cube life index from 0 to 1, got {index}")
 
 
 def model_equities(win_chance: ArrayLike, index: float) -> Values:
@@ -70,7 +63,7 @@ def margins(exact: ArrayLike) -> Values:
     return np.stack([doubled - found[..., 0], doubled - found[..., 1], 1.0 - taken], axis=-1)
 
 
-def decision_losses(win_chance: ArrayLike, exact_margins: ArrayLike, index: float = MODEL_INDEX) -> Values:
+def decision_losses(win_chance: ArrayLike, exact_margins: ArrayLike, index: float = DEFAULT_INDEX) -> Values:
     """float64[..., 3]: what doubling, redoubling and taking by the model with these winning chances loses against the
     right decision, whose margins are given; 0 where the model is right. Ties double, and pass, as in gnubg."""
     by_model, exact = margins(model_equities(win_chance, index)), np.asarray(exact_margins, np.float64)

@@ -33,8 +33,8 @@ class Curve(NamedTuple):
 class Points(NamedTuple):
     """Winning chances of the player on roll, 0 to 1, at which cube decisions change; NEVER where they do not."""
 
-    take_point: float  # of the player on roll himself, were he doubled now: from here on he takes
-    double_point: float  # from here on he doubles, up to where playing on is worth more
+    take_point: float  # of the player on roll itself, were it doubled now: from here on it takes
+    double_point: float  # from here on it doubles, up to where playing on is worth more
     cash_point: float  # from here on the opponent passes
     too_good_point: float  # from here on playing on is worth more than a pass
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.equity.cube_life_index import DEFAULT_INDEX
 from bgdata.equity.curves import (
     CENTERED,
     ON_ROLL,
@@ -23,7 +24,7 @@ from bgdata.equity.curves import (
     owner_code,
     scaled,
 )
-from bgdata.equity.janowski import DEFAULT_INDEX, both_indexes, janowski_curve, situation_rows
+from bgdata.equity.janowski import both_indexes, janowski_curve, situation_rows
 from bgdata.equity.jump import DEFAULT_VOLATILITY, check_volatility, jump_curve
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
@@ -60,7 +61,7 @@ DEFAULT_STRATEGY = Strategy()
 
 
 class CubeEquities(NamedTuple):
-    """Equities of the player on roll: points per unit cube, or in a match his mwc. What cannot be is NOT_ALLOWED;
+    """Equities of the player on roll: points per unit cube, or in a match its mwc. What cannot be is NOT_ALLOWED;
     `double_beaver` is `double_take` where there are no beavers."""
 
     no_double: float

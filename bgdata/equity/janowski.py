@@ -6,7 +6,7 @@ may as well pass: at the take and cash points, where the equity is -1 and 1. The
 cube life index, plus the dead one times the rest: points per unit cube of the player on roll who does not double now.
 Decisions follow by comparing equities.
 
-Each player may have an index of his own: an owned cube goes by that of its owner, a centered one by the mean. Under
+Each player may have an index of its own: an owned cube goes by that of its owner, a centered one by the mean. Under
 the Jacoby rule gammons count nothing while the cube is centered: nobody plays on for one, and W = L = 1 until it is
 turned.
 
@@ -20,13 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.cube_life import check_cube_life_index
+from bgdata.equity.cube_life_index import DEFAULT_INDEX, check_cube_life_index
 from bgdata.equity.curves import CENTERED, ON_ROLL, Curve, curve_equity, mixed, owner_code
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import kernel
-
-DEFAULT_INDEX = 0.7  # the best constant one in self-play, by the blog Computational Backgammon (2012)
 
 
 class LivePoints(NamedTuple):

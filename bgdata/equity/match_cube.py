@@ -82,7 +82,7 @@ def shares_of(chances: NDArray[np.floating]) -> Shares:
 
 @kernel(borrows=True)
 def mwc_after(cells: Cells, game: MatchGame, points: int) -> float:
-    """mwc of the player on roll once he has won `points` (negative: lost)."""
+    """mwc of the player on roll once it has won `points` (negative: lost)."""
     away, opponent_away = game.away - max(points, 0), game.opponent_away - max(-points, 0)
     if away <= 0:
         return 1.0

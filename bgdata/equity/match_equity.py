@@ -59,7 +59,7 @@ class GameMwc(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatchEquity:
-    """A table, seen by one player: `cells` float64[2, n + 1, n + 1], read-only, is his mwc by (whether the game is
+    """A table, seen by one player: `cells` float64[2, n + 1, n + 1], read-only, is its mwc by (whether the game is
     post-Crawford, away, opponent_away). At 0-away the match is won, or lost; NaN is what the table does not have.
 
     Not post-Crawford, a score with one side 1-away is that of the Crawford game.
@@ -82,7 +82,7 @@ class MatchEquity:
         is_symmetric: bool | None = None,
     ) -> Self:
         """From [n, n] mwc by (away - 1, opponent_away - 1), the first row and column those of the Crawford game, and
-        the player's mwc when he trails n-away after it. The opponent's own, when he trails, are the same where not
+        the player's mwc when it trails n-away after it. The opponent's own, when it trails, are the same where not
         given. With `is_symmetric` (as where only one post-Crawford row is given) both sides must have the same
         chances. Raises InvalidParameterError for what is no such table.
         """
@@ -165,7 +165,7 @@ class MatchEquity:
         return self.mwc(score.away, score.opponent_away, is_post_crawford=score.is_post_crawford)
 
     def after(self, score: MatchScore, points: int) -> float:
-        """The player's mwc once he has won `points` (negative: lost) in a game at this score. Raises
+        """The player's mwc once it has won `points` (negative: lost) in a game at this score. Raises
         InvalidScoreError."""
         following = score.after_game(points)
         return float(points > 0) if following is None else self.at(following)
@@ -181,7 +181,7 @@ class MatchEquity:
         self, score: MatchScore, cube_value: int = 1, *, win_gammon_share: float = 0.0, lose_gammon_share: float = 0.0
     ) -> float:
         """Winning chance from which the player should take when the opponent doubles from `cube_value`, if the cube is
-        then dead; 0 where he always may. Shares are those of his wins and losses. Raises InvalidScoreError."""
+        then dead; 0 where it always may. Shares are those of its wins and losses. Raises InvalidScoreError."""
         doubled = self.game(score, 2 * cube_value)
         win, lose = doubled.mean_win(win_gammon_share), doubled.mean_loss(lose_gammon_share)
         return _ratio(self.after(score, -cube_value) - lose, win - lose)

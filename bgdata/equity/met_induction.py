@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.cube_life import check_cube_life_index
+from bgdata.equity.cube_life_index import check_cube_life_index
 from bgdata.equity.match_equity import MatchEquity, decided_cells
 from bgdata.errors import InvalidParameterError
 
@@ -68,7 +68,7 @@ class OpeningStates(NamedTuple):
 def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]:
     """float64[length]: mwc of the trailer who is 1- to `length`-away against 1-away, after the Crawford game.
 
-    He doubles as soon as he can, and the leader takes where that is better than to go on with one point fewer between
+    It doubles as soon as it can, and the leader takes where that is better than to go on with one point fewer between
     them. `states` should be `fair`.
     """
     leader = np.full(length + 1, 0.5)  # by the trailer's points to go

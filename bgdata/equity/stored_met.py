@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from bgdata.equity.match_equity import MatchEquity, decided_cells
 from bgdata.errors import MissingTableError
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 KINDS = ("match_equity", "met_xml")  # built here, and read from files; the first of a name is meant
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def find_met(warehouse: Warehouse, name: str = "") -> MatchEquity:
+def find_met(warehouse: Versions, name: str = "") -> MatchEquity:
     """The table of this name; without a name the default one. Raises MissingTableError."""
     wanted, known = name or default_met(warehouse), list[str]()
     for kind in KINDS:
@@ -31,7 +31,7 @@ def find_met(warehouse: Warehouse, name: str = "") -> MatchEquity:
     )
 
 
-def default_met(warehouse: Warehouse) -> str:
+def default_met(warehouse: Versions) -> str:
     """Name of the table that is meant where none is named."""
     kind = warehouse.kind(KINDS[0])
     return kind.slug(kind.defaults[0])

@@ -33,10 +33,10 @@ from bgdata.evaluation.networks.inference import (
     network_at,
 )
 from bgdata.evaluation.networks.inputs import MOST_EXTRAS, Inputs
+from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, check_boards, flip_into
-from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere
@@ -44,7 +44,7 @@ _FIRST_NETWORK, _SOURCE_OVER = int(Source.RACE_NETWORK), int(Source.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
 
 
-class Work(NamedTuple):
+class Scratch(NamedTuple):
     """Scratch of one thread: what is known of the position whose plays are evaluated, and room for one board."""
 
     before: Boards  # [26] the position without a move, seen by the opponent
@@ -62,10 +62,10 @@ class Work(NamedTuple):
 
 
 @kernel()
-def new_work(networks: Networks) -> Work:
+def new_scratch(networks: Networks) -> Scratch:
     """Scratch for one thread."""
     most = networks.shapes[:, SHAPE_COLUMNS:].max()
-    return Work(
+    return Scratch(
         np.empty(26, np.int8),
         np.zeros(3, np.bool_),
         np.empty((3, MOST_EXTRAS), np.int16),
@@ -98,7 +98,7 @@ def network_of(position_class: int) -> int:
 
 
 @kernel(borrows=True)
-def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, work: Work, chances: Chances) -> int:
+def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scratch: Scratch, chances: Chances) -> int:
     """Fills chances[0:5] for board[slot], the player on roll about to roll; returns who answers."""
     position_class = class_of(board)
     if position_class == _OVER:
@@ -109,74 +109,76 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, work:
         return source
     which = network_of(position_class)
     network = network_at(networks, which)
-    sums = work.sums[: network.sizes[0]]
-    fill_sums(network, board, work.extras, Changes(work.change_rows, work.change_values), sums)
-    fill_outputs(network, sums, work.hidden, work.later, chances)
+    sums = scratch.sums[: network.sizes[0]]
+    fill_sums(network, board, scratch.extras, Changes(scratch.change_rows, scratch.change_values), sums)
+    fill_outputs(network, sums, scratch.hidden, scratch.later, chances)
     limit_chances(possible_outcomes(board), chances)
     return _FIRST_NETWORK + which
 
 
 @kernel(borrows=True)
-def start_plays(board: Boards, work: Work) -> None:
+def start_plays(board: Boards, scratch: Scratch) -> None:
     """Fills work.before with the position whose plays `fill_play_chances` is to evaluate."""
-    flip_into(board, work.before)
-    for which in range(len(work.ready)):
-        work.ready[which] = False
+    flip_into(board, scratch.before)
+    for which in range(len(scratch.ready)):
+        scratch.ready[which] = False
 
 
 @kernel(borrows=True)
 def fill_play_chances(
-    networks: Networks, tables: BearoffArrays, after_play: Boards, work: Work, chances: Chances
+    networks: Networks, tables: BearoffArrays, after_play: Boards, scratch: Scratch, chances: Chances
 ) -> int:
     """Fills chances[0:5] for after_play[slot], a play from the position of `start_plays` seen by the player who moved;
     the chances are those of the OPPONENT, who is on roll. Returns who answers."""
-    flip_into(after_play, work.board)
-    position_class = class_of(work.board)
+    flip_into(after_play, scratch.board)
+    position_class = class_of(scratch.board)
     if position_class == _OVER:
-        fill_outcome_chances(outcome_of(work.board, CHECKERS), chances)
+        fill_outcome_chances(outcome_of(scratch.board, CHECKERS), chances)
         return _SOURCE_OVER
-    source = fill_bearoff_chances(tables, work.board, chances) if position_class <= _RACE else 0
+    source = fill_bearoff_chances(tables, scratch.board, chances) if position_class <= _RACE else 0
     if source != 0:
         return source
     which = network_of(position_class)
     network = network_at(networks, which)
     hidden = network.sizes[0]
-    changes = Changes(work.change_rows, work.change_values)
-    if not work.ready[which]:
-        fill_sums(network, work.before, work.extras_before[which], changes, work.sums_before[which, :hidden])
-        work.ready[which] = True
-    sums = work.sums[:hidden]
+    changes = Changes(scratch.change_rows, scratch.change_values)
+    if not scratch.ready[which]:
+        fill_sums(network, scratch.before, scratch.extras_before[which], changes, scratch.sums_before[which, :hidden])
+        scratch.ready[which] = True
+    sums = scratch.sums[:hidden]
     for unit in range(hidden):
-        sums[unit] = work.sums_before[which, unit]
-    change_sums(network, work.before, work.extras_before[which], work.board, work.extras, changes, sums)
-    fill_outputs(network, sums, work.hidden, work.later, chances)
-    limit_chances(possible_outcomes(work.board), chances)
+        sums[unit] = scratch.sums_before[which, unit]
+    change_sums(network, scratch.before, scratch.extras_before[which], scratch.board, scratch.extras, changes, sums)
+    fill_outputs(network, sums, scratch.hidden, scratch.later, chances)
+    limit_chances(possible_outcomes(scratch.board), chances)
     return _FIRST_NETWORK + which
 
 
 @kernel(borrows=True)
 def choose_by_chances(
-    networks: Networks, tables: BearoffArrays, board: Boards, after: Boards, n: int, work: Work
+    networks: Networks, tables: BearoffArrays, board: Boards, after: Boards, n: int, scratch: Scratch
 ) -> tuple[int, int]:
     """Fills work.chances[0, 0:5] with those of the OPPONENT, on roll after the best of after[0:n, slot], plays from
     board[slot]; returns (its row, the first of equals; who answered for it)."""
-    start_plays(board, work)
-    return choose_started(networks, tables, after, n, work)
+    start_plays(board, scratch)
+    return choose_started(networks, tables, after, n, scratch)
 
 
 @kernel(borrows=True)
-def choose_started(networks: Networks, tables: BearoffArrays, after: Boards, n: int, work: Work) -> tuple[int, int]:
+def choose_started(
+    networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch
+) -> tuple[int, int]:
     """`choose_by_chances` for another roll of the position that `start_plays` was given."""
     best = 0
-    source = fill_play_chances(networks, tables, after[0], work, work.chances[0])
-    lowest = equity_of(work.chances[0])
+    source = fill_play_chances(networks, tables, after[0], scratch, scratch.chances[0])
+    lowest = equity_of(scratch.chances[0])
     for play in range(1, n):
-        who = fill_play_chances(networks, tables, after[play], work, work.chances[1])
-        equity = equity_of(work.chances[1])
+        who = fill_play_chances(networks, tables, after[play], scratch, scratch.chances[1])
+        equity = equity_of(scratch.chances[1])
         if equity < lowest:
             best, lowest, source = play, equity, who
             for item in range(5):
-                work.chances[0, item] = work.chances[1, item]
+                scratch.chances[0, item] = scratch.chances[1, item]
     return best, source
 
 
@@ -187,6 +189,6 @@ def fill_evaluations(
     """Fills chances[row, 0:5] and sources[row] for boards[row, slot]."""
     block = 64
     for part in prange((len(boards) + block - 1) // block):
-        work = new_work(networks)
+        scratch = new_scratch(networks)
         for row in range(part * block, min(len(boards), (part + 1) * block)):
-            sources[row] = fill_chances(networks, tables, boards[row], work, chances[row])
+            sources[row] = fill_chances(networks, tables, boards[row], scratch, chances[row])

@@ -22,7 +22,7 @@ from bgdata.evaluation.bearoff_kernels import (
 from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import Array
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 SIZE = re.compile(r"(\d+)x(\d+)")  # variants: points x checkers; a folder of another name is none
 
@@ -113,7 +113,7 @@ def measured_error(error: Table | None) -> str:
     )
 
 
-def open_bearoff(warehouse: Warehouse) -> BearoffEvaluator:
+def open_bearoff(warehouse: Versions) -> BearoffEvaluator:
     """Map the best tables of a warehouse; none is needed. Reads no manifest where each has one version.
 
     The best are the two-sided table of the most positions, and the one-sided table of the most points among those with
@@ -129,7 +129,7 @@ def open_bearoff(warehouse: Warehouse) -> BearoffEvaluator:
     return BearoffEvaluator(two_sided, one_sided, gammon, error)
 
 
-def sizes(warehouse: Warehouse, kind: str) -> set[tuple[int, int]]:
+def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
     """(points, checkers) of every variant that has a version."""
     named = [(slug, SIZE.fullmatch(slug)) for slug in warehouse.variants(kind)]
     return {
@@ -139,7 +139,7 @@ def sizes(warehouse: Warehouse, kind: str) -> set[tuple[int, int]]:
     }
 
 
-def largest(warehouse: Warehouse, kind: str, among: set[tuple[int, int]]) -> Table | None:
+def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Table | None:
     """The table of the most layouts."""
     if not among:
         return None

@@ -1,7 +1,7 @@
 """Chances of bearoff positions from mapped tables, for arrays of boards and for other kernels.
 
 Exact where a two-sided table holds both sides. Elsewhere two one-sided distributions are combined as if each side just
-raced: the player on roll rolls first, so needing n rolls he wins against an opponent who needs n or more, and an
+raced: the player on roll rolls first, so needing n rolls it wins against an opponent who needs n or more, and an
 opponent who needs n wins against n + 1 or more. A side that still has all 15 checkers may lose a gammon: then its rolls
 until the first one is off take the place of its rolls to the end. Backgammons cannot happen: a checker on its own point
 p stands on the other side's point 25 - p, at home there from p = 19 on, and no table reaches beyond point 18.

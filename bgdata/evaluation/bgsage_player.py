@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError
 from bgdata.evaluation.chances import Chances, turned_chances
-from bgdata.evaluation.evaluator import Evaluations, Source, answers_of_program
+from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.programs import answers_of_program
 from bgdata.game.codec import Boards, flip_boards
 
 MOST_PLY = 3
@@ -43,7 +44,7 @@ class BgsagePlayer:
 
     @property
     def label(self) -> str:
-        """bgsage-<ply>ply."""
+        """Name and ply, such as bgsage-1ply."""
         return f"bgsage-{self.ply}ply"
 
     @property
@@ -52,11 +53,11 @@ class BgsagePlayer:
         return {Source.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """Chances of boards int8[n, 26] and who says so: see `evaluator.Evaluator`."""
         return answers_of_program(boards, self._chances)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See player.Player."""
+        """The positions after the chosen plays: see `player.Player`."""
         chosen = np.empty_like(boards)
         for row, (board, (die1, die2)) in enumerate(zip(boards.tolist(), rolls.tolist(), strict=True)):
             moves = self._analyzer.checker_play(board, die1, die2, jacoby=False).moves

@@ -16,7 +16,7 @@ MOST_ANSWERS = 1 << 16  # some 20 MB
 _Answer = tuple[NDArray[np.float32], int]
 
 
-class Remembered:
+class EvaluationCache:
     """A `lookahead.Look` that remembers at most `most` answers of ply 1 and up, and forgets all when it has no room.
 
     An evaluator's answer depends on the board alone, to the last bit, so a remembered one is the one it would give.

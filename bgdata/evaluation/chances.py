@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.game.board import CHECKERS, HOME_POINTS
 from bgdata.game.codec import Boards
-from bgdata.game.outcome import HOME_POINTS
-from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel
 
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")

@@ -1,6 +1,6 @@
 """Players as kernels see them: a kind and its arrays, so that whole games run without returning to Python.
 
-Another kind is a number, its arrays in `Brain` (empty by default), and a branch in `choose`.
+Another kind is a number, its arrays in `Chooser` (empty by default), and a branch in `choose`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.answers import Work, choose_by_chances, new_work
+from bgdata.evaluation.answers import Scratch, choose_by_chances, new_scratch
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
 from bgdata.evaluation.networks.inference import NO_NETWORKS, Networks, Sums, Units
 from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, choose_pubeval
@@ -22,7 +22,7 @@ from bgdata.kernel import kernel, prange
 RANDOM, PUBEVAL, NETWORK = 0, 1, 2
 
 
-class Brain(NamedTuple):
+class Chooser(NamedTuple):
     """All that a kernel needs to choose plays; fields of other kinds keep their defaults."""
 
     kind: int
@@ -54,62 +54,67 @@ class KernelPlayer(Protocol):
     """A `player.Player` whose choices a kernel can make as well."""
 
     @property
-    def brain(self) -> Brain:
+    def chooser(self) -> Chooser:
         """Its kind and arrays; always of the same types, for any kind."""
 
 
+def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
+    """What a player with networks and bearoff tables chooses by."""
+    return Chooser(NETWORK, **networks._asdict(), **tables._asdict())
+
+
 @kernel()
-def networks_of(brain: Brain) -> Networks:
+def networks_of(chooser: Chooser) -> Networks:
     """The networks of a NETWORK player."""
-    return Networks(brain.shapes, brain.weights, brain.biases)
+    return Networks(chooser.shapes, chooser.weights, chooser.biases)
 
 
 @kernel()
-def tables_of(brain: Brain) -> BearoffArrays:
+def tables_of(chooser: Chooser) -> BearoffArrays:
     """The bearoff tables of a NETWORK player."""
     return BearoffArrays(
-        brain.two_sided_points,
-        brain.two_sided_checkers,
-        brain.two_sided_layouts,
-        brain.two_sided_limit,
-        brain.equities,
-        brain.codes,
-        brain.one_sided_points,
-        brain.one_sided_offsets,
-        brain.one_sided_first_roll,
-        brain.one_sided_chances,
-        brain.gammon_points,
-        brain.gammon_first_index,
-        brain.gammon_offsets,
-        brain.gammon_first_roll,
-        brain.gammon_chances,
+        chooser.two_sided_points,
+        chooser.two_sided_checkers,
+        chooser.two_sided_layouts,
+        chooser.two_sided_limit,
+        chooser.equities,
+        chooser.codes,
+        chooser.one_sided_points,
+        chooser.one_sided_offsets,
+        chooser.one_sided_first_roll,
+        chooser.one_sided_chances,
+        chooser.gammon_points,
+        chooser.gammon_first_index,
+        chooser.gammon_offsets,
+        chooser.gammon_first_roll,
+        chooser.gammon_chances,
     )
 
 
 @kernel()
-def thinking_room(brain: Brain) -> Work:
+def choice_scratch(chooser: Chooser) -> Scratch:
     """Scratch that `choose` needs, for one thread."""
-    return new_work(networks_of(brain))
+    return new_scratch(networks_of(chooser))
 
 
 @kernel()
-def choose(brain: Brain, board: Boards, after: Boards, n: int, game: int, turn: int, work: Work) -> int:
+def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, turn: int, scratch: Scratch) -> int:
     """The row of after[0:n, slot], positions after each play from board[slot] still seen by the player who moved, that
     a player chooses. One that plays at random is decided by its seed, the game and the turn, others by the board.
-    `work` is `thinking_room`."""
+    `scratch` is `choice_scratch`."""
     if n == 1:
         return 0
-    if brain.kind == PUBEVAL:
-        return choose_pubeval(brain.pubeval, board, after, n)
-    if brain.kind == NETWORK:
-        best, _ = choose_by_chances(networks_of(brain), tables_of(brain), board, after, n, work)
+    if chooser.kind == PUBEVAL:
+        return choose_pubeval(chooser.pubeval, board, after, n)
+    if chooser.kind == NETWORK:
+        best, _ = choose_by_chances(networks_of(chooser), tables_of(chooser), board, after, n, scratch)
         return best
-    bits: Any = random_bits(random_stream(brain.seed, game), turn)
+    bits: Any = random_bits(random_stream(chooser.seed, game), turn)
     return np.int64(low_below(bits, n))  # type: ignore[return-value]  # unsigned otherwise
 
 
 def chosen_boards(
-    brain: Brain, boards: Boards, rolls: NDArray[np.integer], games: NDArray[np.int64] | None = None, turn: int = 0
+    chooser: Chooser, boards: Boards, rolls: NDArray[np.integer], games: NDArray[np.int64] | None = None, turn: int = 0
 ) -> Boards:
     """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, as `player.Player` gives them.
 
@@ -119,19 +124,19 @@ def chosen_boards(
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     chosen = np.empty((len(boards), 26), np.int8)
     numbers = np.arange(len(boards), dtype=np.int64) if games is None else games
-    fill_chosen(brain, np.ascontiguousarray(boards), dice, numbers, turn, chosen)
+    fill_chosen(chooser, np.ascontiguousarray(boards), dice, numbers, turn, chosen)
     return chosen
 
 
 @kernel(parallel=True)
 def fill_chosen(
-    brain: Brain, boards: Boards, dice: NDArray[np.int8], games: NDArray[np.int64], turn: int, chosen: Boards
+    chooser: Chooser, boards: Boards, dice: NDArray[np.int8], games: NDArray[np.int64], turn: int, chosen: Boards
 ) -> None:
     """Fills chosen[row, slot], seen by the opponent, from boards[row, slot], dice[row, 0:2] and games[row]."""
     block = 64  # rows that share scratch arrays
     for part in prange((len(boards) + block - 1) // block):
         after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
-        work = thinking_room(brain)
+        scratch = choice_scratch(chooser)
         for row in range(part * block, min(len(boards), (part + 1) * block)):
             n = fill_plays(boards[row], dice[row, 0], dice[row, 1], after, notes)
-            flip_into(after[choose(brain, boards[row], after, n, games[row], turn, work)], chosen[row])
+            flip_into(after[choose(chooser, boards[row], after, n, games[row], turn, scratch)], chosen[row])

@@ -13,8 +13,9 @@ from bgdata.bearoff.tables import Equities, TwoSidedTable
 from bgdata.equity.doubling import NOT_ALLOWED, CubeEquities
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import InvalidPositionError, NotCoveredError
+from bgdata.game.board import BAR
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.position import BAR, Position
+from bgdata.game.position import Position
 from bgdata.store.table import Table
 
 SAME_MWC = 1e-9  # tables of one name whose mwc differ by more are not the same: one was built anew, or is a file

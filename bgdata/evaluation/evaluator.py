@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
-from bgdata.game.board_arrays import board_array
-from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards
 
 
@@ -58,16 +56,3 @@ class Evaluator(Protocol):
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """Evaluations of int8[n, 26] boards. Raises InvalidPositionError for another shape or type, or an illegal
         board."""
-
-
-def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances]) -> Evaluations:
-    """Evaluations of int8[n, 26] boards by another program: the rules answer finished games, and `ask` is given the
-    others for float32[m, 5] chances. Raises InvalidPositionError as an Evaluator does."""
-    boards = board_array(boards)
-    outcomes = game_outcomes(boards)
-    is_over = outcomes != 0
-    ends = (outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2)
-    found = Evaluations(np.stack(ends, axis=1).astype(np.float32), np.full(len(boards), Source.PROGRAM, np.int8))
-    found.sources[is_over] = Source.OVER
-    found.chances[~is_over] = ask(boards[~is_over])
-    return found

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import Evaluations, Source, answers_of_program
+from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version
+from bgdata.evaluation.programs import answers_of_program
+from bgdata.game.board import BAR, OPPONENT_BAR
 from bgdata.game.codec import Boards
-from bgdata.game.position import BAR, OPPONENT_BAR, Position
+from bgdata.game.position import Position
 from bgdata.process import when_cut_off
 
 PROCESSES = 4
@@ -53,7 +55,7 @@ class GnubgPlayer:
 
     @property
     def label(self) -> str:
-        """gnubg-<ply>ply."""
+        """Name and ply, such as gnubg-2ply."""
         return f"gnubg-{self.ply}ply"
 
     @property

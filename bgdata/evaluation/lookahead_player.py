@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, decide_cube
 from bgdata.errors import UsageError
-from bgdata.evaluation.cache import Remembered
+from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
 from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, REVISION, PlayFilter, Ranked, rank_all
@@ -61,7 +61,7 @@ class RankedPlay:
     loss: float  # points behind the best play at the ply of its evaluation, 0 and up
 
 
-class MappedPlayer:
+class LookaheadPlayer:
     """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are seen by the player on
     roll, before the roll, in any notation that `Position` takes. The same question always has the same answer. Pickled,
     a player is its settings and the paths of what it maps.
@@ -82,7 +82,7 @@ class MappedPlayer:
             name = getattr(evaluator, "label", type(evaluator).__name__)
             raise UsageError(f"expected an evaluator of positions, got {name}, which only chooses plays")
         self.evaluator, self.ply, self.filters, self.cubes = evaluator, ply, tuple(filters), tuple(cubes)
-        self._look = Remembered(evaluator)
+        self._look = EvaluationCache(evaluator)
 
     def __repr__(self) -> str:
         return f"MappedPlayer({self.label})"
@@ -92,7 +92,7 @@ class MappedPlayer:
 
     @property
     def label(self) -> str:
-        """Name and ply."""
+        """Name and ply, such as network-1ply."""
         return f"{self.evaluator.label}-{self.ply}ply"
 
     @cached_property
@@ -149,7 +149,7 @@ class MappedPlayer:
     def decide_cube(
         self, position: PositionLike, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
     ) -> CubeDecision:
-        """What the player on roll should do with the cube before he rolls, and the opponent if he doubles: by the first
+        """What the player on roll should do with the cube before it rolls, and the opponent if it doubles: by the first
         table of `cubes` that covers it, else (and if `rules` say so) by the model of `rules` from the five chances.
 
         >>> open_player("warehouse").decide_cube("4HPwATDgc/ABMA").action       # doctest: +SKIP

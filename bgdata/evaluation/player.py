@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError, UsageError
-from bgdata.evaluation.choices import RANDOM, Brain
+from bgdata.evaluation.choices import RANDOM, Chooser
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import kernel, prange
 
 if TYPE_CHECKING:
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.versions import Versions
 
 BATCH = 1 << 14  # decisions whose plays are held at a time: bounds the memory
 
@@ -47,12 +47,12 @@ class RandomPlayer:
         self.seed = seed
 
     @property
-    def brain(self) -> Brain:
-        """See choices.KernelPlayer."""
-        return Brain(RANDOM, self.seed)
+    def chooser(self) -> Chooser:
+        """What kernels choose by: see `choices.KernelPlayer`."""
+        return Chooser(RANDOM, self.seed)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See Player."""
+        """The positions after plays chosen at random: see `Player`."""
         chosen = np.empty_like(boards)
         for start in range(0, len(boards), BATCH):
             rows = slice(start, min(len(boards), start + BATCH))
@@ -70,7 +70,7 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
         chosen[row] = after_play[offsets[row] + np.int64(number % count)]
 
 
-def open_player(name: str, ply: int = 0, warehouse: Warehouse | None = None, *, tables: bool = True) -> Player:
+def open_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
     """A player by name: random, pubeval, gnubg or bgsage where installed, and where a warehouse is given `network` or
     `network/NAME`, which plays with the bearoff tables there unless `tables` is false.
 
@@ -86,7 +86,7 @@ def open_player(name: str, ply: int = 0, warehouse: Warehouse | None = None, *, 
 
         return open_network_player(name, ply, warehouse, tables=tables)
     if not tables:
-        raise UsageError(f"expected a network to play without tables, got {name}, who plays as he is")
+        raise UsageError(f"expected a network to play without tables, got {name}, which plays as it is")
     if name == "gnubg":
         return GnubgPlayer(ply)
     if name == "bgsage":

@@ -12,7 +12,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.choices import PUBEVAL, Brain, chosen_boards
+from bgdata.evaluation.choices import PUBEVAL, Chooser, chosen_boards
 from bgdata.evaluation.pubeval_kernels import ScoreTables, score_tables
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
@@ -38,11 +38,11 @@ class PubEval:
     version = "2"  # exact scores: 1 resolved a few ties in a million choices by rounding
 
     @property
-    def brain(self) -> Brain:
-        """See choices.KernelPlayer."""
-        return Brain(PUBEVAL, pubeval=published_tables())
+    def chooser(self) -> Chooser:
+        """What kernels choose by: see `choices.KernelPlayer`."""
+        return Chooser(PUBEVAL, pubeval=published_tables())
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """See player.Player."""
+        """The positions after the chosen plays: see `player.Player`."""
         legal = board_array(boards)
-        return chosen_boards(self.brain, legal, dice_array(rolls, len(legal)))
+        return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))

@@ -29,8 +29,8 @@ from bgdata.formats.fields import (
     split_fields,
 )
 from bgdata.formats.lines import Ledger, RowIntake, read_bytes, split_lines, write_bytes
+from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards, board_flaws, format_keys
-from bgdata.game.position import CHECKERS
 
 _SLOTS = 26
 _DECIMALS = 4

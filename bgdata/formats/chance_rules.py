@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.formats.lines import Ledger
+from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards
-from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel
 
 CHANCE_NAMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")

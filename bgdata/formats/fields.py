@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.formats.lines import Ledger, Lines
-from bgdata.game.position import Flaw
+from bgdata.game.board import Flaw
 from bgdata.kernel import kernel
 
 BLANKS = 32  # separator of `split_fields`: runs of spaces and tabs

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, InvalidRollError, shown
+from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.game.dice import Roll, RollLike, to_roll
 from bgdata.game.play_kernels import check_rolls
-from bgdata.game.position import CHECKERS, Position, PositionLike
+from bgdata.game.position import Position, PositionLike
 
 BoardsLike: TypeAlias = NDArray[np.integer[Any]] | Sequence[PositionLike]
 RollsLike: TypeAlias = NDArray[np.integer[Any]] | Sequence[RollLike]

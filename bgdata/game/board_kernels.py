@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.game.board import CHECKERS, HOME_POINTS
 from bgdata.game.classes import CRASHED_CHECKERS, PASSED_PIPS, TWO_SIDED_CHECKERS, PositionClass
 from bgdata.game.codec import Boards, check_boards
-from bgdata.game.outcome import HOME_POINTS
-from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel
 
 # PositionClass members as plain integers, for kernels

@@ -1,4 +1,4 @@
-"""Boards as text, to print and to read back: the player on roll (X) below, his home board at the lower right.
+"""Boards as text, to print and to read back: the player on roll (X) below, its home board at the lower right.
 
     Position ID: 4HPwATDgc/ABMA
     +-13-14-15-16-17-18-+---+-19-20-21-22-23-24-+
@@ -25,10 +25,11 @@ import re
 from collections.abc import Sequence
 
 from bgdata.errors import InvalidPositionError
+from bgdata.game.board import BAR, OPPONENT_BAR
 from bgdata.game.board_words import describe_race, describe_stakes
 from bgdata.game.dice import Roll
 from bgdata.game.match import CubeOwner, Stakes
-from bgdata.game.position import BAR, OPPONENT_BAR, Position, parse_position_id
+from bgdata.game.position import Position, parse_position_id
 
 ON_ROLL, OPPONENT = "X", "O"
 ID_LABEL = "Position ID: "

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from bgdata.game.outcome import HOME_POINTS
-from bgdata.game.position import Position
+from bgdata.game.board import HOME_POINTS
+
+if TYPE_CHECKING:
+    from bgdata.game.position import Position
 
 TWO_SIDED_CHECKERS = 6  # of gnubg's own two-sided table; its one-sided table holds all 15
 CRASHED_CHECKERS = 6

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError
-from bgdata.game.position import BASE64_LETTERS, CHECKERS, Flaw
+from bgdata.game.board import BASE64_LETTERS, CHECKERS, Flaw
 from bgdata.kernel import kernel
 
 Boards = NDArray[np.int8]

@@ -10,9 +10,10 @@ import base64
 import re
 
 from bgdata.errors import InvalidPositionError, InvalidRollError, InvalidScoreError, shown
+from bgdata.game.board import BASE64_LETTERS
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.match_state import GameState, MatchState, Side
-from bgdata.game.position import BASE64_LETTERS, Position, parse_position_id
+from bgdata.game.position import Position, parse_position_id
 
 CHARACTERS = 12
 MAX_LENGTH = 64  # gnubg refuses longer matches, and its match equity tables end there

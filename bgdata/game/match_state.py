@@ -49,7 +49,7 @@ class Offer(StrEnum):
 class MatchState:
     """A match or a money session at one moment, with nobody's view: every field of a Match ID.
 
-    * `on_roll` has rolled or is about to; `to_decide` must act: he is the other side after a double or a resignation.
+    * `on_roll` has rolled or is about to; `to_decide` must act: it is the other side after a double or a resignation.
     * `cube_value` and `cube_owner` (None: centered) stand as before the double that is offered, if one is. A double
       offered by a player whose opponent owns the cube is the answer to a beaver, or the beaver itself; see `offer`.
     * `resigned`: 0, or 1 to 3 for a single game, gammon or backgammon offered.

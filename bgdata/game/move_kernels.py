@@ -112,7 +112,7 @@ def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scra
 
 @kernel(borrows=True)
 def note_move(moves: Moves, n: int, start: int, end: int, is_hit: bool) -> None:
-    """Fills moves[n, 0:3]."""
+    """Fills moves[n, 0:3] with one checker move: where it starts, where it ends, and whether it hits."""
     moves[n, 0], moves[n, 1], moves[n, 2] = start, end, is_hit
 
 

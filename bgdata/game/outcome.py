@@ -8,9 +8,8 @@ from __future__ import annotations
 from enum import IntEnum
 
 from bgdata.errors import InvalidPositionError
-from bgdata.game.position import CHECKERS, OPPONENT_BAR, Position
-
-HOME_POINTS = 6
+from bgdata.game.board import CHECKERS, HOME_POINTS, OPPONENT_BAR
+from bgdata.game.position import Position
 
 
 class Outcome(IntEnum):
@@ -28,7 +27,7 @@ class Outcome(IntEnum):
 def game_outcome(position: Position, checkers: int = CHECKERS) -> Outcome:
     """The outcome for the player on roll, `Outcome.UNFINISHED` while both sides have checkers on the board.
 
-    The loser loses a gammon while none of his `checkers` (fewer in hypergammon) is off, and a backgammon when besides
+    The loser loses a gammon while none of its `checkers` (fewer in hypergammon) is off, and a backgammon when besides
     one of them is on the bar or in the winner's home board.
     """
     if not any(count > 0 for count in position.board[1:]):

@@ -15,6 +15,8 @@ never from a copy just changed: that would wait for its bytes to leave the proce
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -97,7 +99,9 @@ def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: No
     ours, landings, is_over = point_sets(board)
     n = 0
     if not is_over:
-        high, low = max(die, other_die), min(die, other_die)
+        # one type for the kernels below, whatever dice are given in: each is compiled once
+        high: Any = np.int64(max(die, other_die))
+        low: Any = np.int64(min(die, other_die))
         if high == low:
             n = fill_double_plays(board, ours, landings, high, after, notes)
         else:

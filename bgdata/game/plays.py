@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bgdata.errors import IllegalPlayError, shown
+from bgdata.game.board import BAR, HOME_POINTS, OPPONENT_BAR
 from bgdata.game.dice import ROLLS, RollLike, to_roll
-from bgdata.game.outcome import HOME_POINTS, is_over
-from bgdata.game.position import BAR, OPPONENT_BAR, Position, trusted_position
+from bgdata.game.outcome import is_over
+from bgdata.game.position import Position, trusted_position
 
 OFF = 0
 NO_PLAY = "no play"  # the text of a play without checker moves

@@ -12,10 +12,10 @@ import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bgdata.errors import InvalidPositionError, shown
+from bgdata.game.board import BAR, BASE64_LETTERS, CHECKERS, LAST_LETTERS, OPPONENT_BAR, Flaw
 from bgdata.game.integers import whole_numbers
 
 if TYPE_CHECKING:
@@ -28,48 +28,10 @@ if TYPE_CHECKING:
 
 PositionLike: TypeAlias = "Position | str | Sequence[int] | NDArray[np.integer[Any]]"  # what a position is made of
 
-CHECKERS = 15
-BAR = 25
-OPPONENT_BAR = 0
-BASE64_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-LAST_LETTERS = "AQgw"  # the last of 14 characters carries two bits of the key, so only four letters can stand there
-
 _ID_PATTERN = re.compile(f"[{re.escape(BASE64_LETTERS)}]{{13}}[{LAST_LETTERS}]", re.ASCII)
 _HEX_TO_KEY20 = str.maketrans("0123456789abcdef", "ABCDEFGHIJKLMNOP")
 _KEY20_TO_HEX = str.maketrans("ABCDEFGHIJKLMNOP", "0123456789abcdef")
 _UNARY = ["1" * count + "0" for count in range(CHECKERS + 1)]
-
-
-class Flaw(IntEnum):
-    """The rule that a text or board breaks; `codec` gives one for every row."""
-
-    NONE = 0
-    CHARACTER = 1
-    LAST_CHARACTER = 2
-    UNUSED_BITS = 3
-    NEGATIVE_BAR = 4
-    CHECKERS = 5
-    OPPONENT_CHECKERS = 6
-    SHARED_POINT = 7
-    CLOSED_BOARDS = 8
-
-    @property
-    def rule(self) -> str:
-        """What was expected, as error messages begin: 'expected at most 15 checkers of the opponent'."""
-        return _RULES[self]
-
-
-_RULES = {
-    Flaw.NONE: "expected anything",
-    Flaw.CHARACTER: "expected only the letters of the format",
-    Flaw.LAST_CHARACTER: f"expected one of {', '.join(LAST_LETTERS)} as the last of 14 characters",
-    Flaw.UNUSED_BITS: "expected no 1 bit after the 50th 0 bit of the key",
-    Flaw.NEGATIVE_BAR: "expected no negative count on a bar",
-    Flaw.CHECKERS: f"expected at most {CHECKERS} checkers of the player on roll",
-    Flaw.OPPONENT_CHECKERS: f"expected at most {CHECKERS} checkers of the opponent",
-    Flaw.SHARED_POINT: "expected checkers of one side only on each point",
-    Flaw.CLOSED_BOARDS: "expected an open point when both sides are on the bar: nobody could ever move",
-}
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)

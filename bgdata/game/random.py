@@ -6,19 +6,28 @@ Every item, such as a game, has its own splitmix64 generator (Steele, Lea and Fl
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgdata.kernel import kernel
 
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _U27, _U30, _U31, _U32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
+def mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finisher of splitmix64 for whole arrays: a bijection in which every bit moves half of all."""
+    with np.errstate(over="ignore"):
+        bits = (bits ^ (bits >> _U30)) * _FIRST
+        bits = (bits ^ (bits >> _U27)) * _SECOND
+    return bits ^ (bits >> _U31)
+
+
 @kernel()
 def random_bits(stream: np.uint64, counter: int) -> np.uint64:
     """The 64 random bits of a stream at `counter`, 0 and up: what splitmix64 seeded with `stream` returns then."""
-    bits = stream + (np.uint64(counter) + np.uint64(1)) * _GAMMA
+    bits = stream + (np.uint64(counter) + np.uint64(1)) * GAMMA
     bits = (bits ^ (bits >> _U30)) * _FIRST
     bits = (bits ^ (bits >> _U27)) * _SECOND
     return bits ^ (bits >> _U31)

@@ -4,7 +4,7 @@
 
 26 characters for the board, cube (binary logarithm), its owner, side on roll, dice, scores of bottom and top, Crawford
 or money rules, match length, limit of the cube (binary logarithm). The board does not turn with the side on roll: it
-is always the bottom side's view, capital letters are his checkers, and 1 is the bottom side, -1 the top side.
+is always the bottom side's view, capital letters are its checkers, and 1 is the bottom side, -1 the top side.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from bgdata.errors import InvalidPositionError, InvalidScoreError, shown
+from bgdata.game.board import BAR, OPPONENT_BAR
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.match_state import GameState, MatchState, Offer, Side
-from bgdata.game.position import BAR, OPPONENT_BAR, Position
+from bgdata.game.position import Position
 
 PREFIX = "XGID="
 
@@ -156,7 +157,7 @@ def _dice(field_of: Mapping[str, str]) -> tuple[Roll | None, Offer]:
 def _check_offer(offer: Offer, *, is_beavered: bool) -> None:
     """Raise unless the owner of the cube fits: the other side owns it after a beaver, and cannot before a double."""
     if offer == Offer.DOUBLE and is_beavered:
-        raise InvalidPositionError("expected a double by a player who may turn the cube, got one by his opponent")
+        raise InvalidPositionError("expected a double by a player who may turn the cube, got one by its opponent")
     if offer in (Offer.BEAVER, Offer.RACCOON) and not is_beavered:
         raise InvalidPositionError(f"expected the cube at the side that beavered after a {offer}, got it elsewhere")
 

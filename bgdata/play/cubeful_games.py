@@ -1,13 +1,13 @@
 """Games with the cube, money games and whole matches: a network plays both sides, each with a cube model of its own.
 
 Checker plays are chosen by cubeless money equity, whatever the cube and the score. What that search finds of the
-position after the best play are just the chances before the opponent's roll, by which he decides about the cube: so a
+position after the best play are just the chances before the opponent's roll, by which it decides about the cube: so a
 cube costs next to nothing. Nobody beavers, and the cube goes up to MOST_CUBE. There is no double before the first roll
 of a game, whose dice say who begins.
 
-Hedged, every roll is judged as well: its luck is what the position is worth after the best play, the cube and the score
-counted, less the mean of that over all rolls. Any worth would leave luck zero on average (`luck`), a good one leaves
-little else in the result.
+For luck-adjusted results the luck of every roll is measured: it is what the position is worth after the best play, the
+cube and the score counted, less the mean of that over all rolls. Any worth would leave luck zero on average (`luck`),
+a good one leaves little else in the result.
 
 Match m of a seed has the dice of its own stream, turn t of its game g those at GAME_TURNS * g + t: they do not depend
 on how earlier games went. A money game is a match of one game.
@@ -33,15 +33,15 @@ from bgdata.equity.doubling import (
 from bgdata.equity.match_cube import Cells, MatchGame, match_equities
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.chances import equity_of, fill_turned
-from bgdata.evaluation.choices import Brain, choose, networks_of, tables_of
+from bgdata.evaluation.choices import Chooser, choose, networks_of, tables_of
+from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import fill_plays
-from bgdata.game.position import CHECKERS, START
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel, prange
-from bgdata.play.luck.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
+from bgdata.play.luck.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 
 Chances = NDArray[np.float32]
 MOST_CUBE = 64  # as on the cube itself
@@ -51,7 +51,7 @@ PASSED = 0  # how a game ended; 1, 2 and 3 are single games, gammons and backgam
 NOBODY = -1  # who owns a centered cube
 _NO_OFFER, _TAKEN, _PASSED = range(3)
 _DOUBLE_TAKE, _DOUBLE_PASS = int(Action.DOUBLE_TAKE), int(Action.DOUBLE_PASS)
-_START = np.array(START.board, np.int8)
+_START = np.array(START_BOARD, np.int8)
 _WAYS = np.array([roll.weight for roll in ROLLS], np.float64)
 
 
@@ -62,25 +62,25 @@ class Terms(NamedTuple):
     cells: Cells  # of a match equity table, the same for both sides; any in money play
     length: int  # points that win the match, 0 for a money game
     is_jacoby: bool  # in money play
-    is_hedged: bool  # whether luck is measured
+    with_luck: bool  # whether luck is measured
 
 
 class Book(NamedTuple):
     """Turns of a match, as far as there is room."""
 
     boards: Boards  # [turn, 26] before it, seen by the player on roll
-    after_play: Boards  # [turn, 26] still seen by him; as before where nothing was played
+    after_play: Boards  # [turn, 26] still seen by it; as before where nothing was played
     records: NDArray[np.int8]  # [turn, (player, action, on roll, die, other die, cube value, owner code)]
     equities: NDArray[np.float32]  # [turn] static cubeless equity of the player on roll
 
 
 class Moment(NamedTuple):
-    """A game before a turn: who is on roll, the cube, and what he plays for."""
+    """A game before a turn: who is on roll, the cube, and what it plays for."""
 
     on_roll: int
     cube_value: int
     owner: int  # 0, 1 or NOBODY
-    game: MatchGame  # seen by him; of no meaning in money play
+    game: MatchGame  # seen by it; of no meaning in money play
 
 
 class Ending(NamedTuple):
@@ -91,7 +91,7 @@ class Ending(NamedTuple):
     cube_value: int
     way: int  # PASSED, or 1, 2 or 3
     turns: int  # rows of it in the book
-    luck: float  # of player 0 in points, in a match of 1 that it is won and -1 that it is lost; 0 unless hedged
+    luck: float  # of player 0 in points, in a match of 1 that it is won and -1 that it is lost; 0 unless it is measured
 
 
 @kernel(borrows=True)
@@ -132,7 +132,7 @@ def doubles(terms: Terms, moment: Moment, chances: Chances) -> bool:
 
 @kernel(borrows=True)
 def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
-    """Whether the opponent takes when he is doubled: who is indifferent passes."""
+    """Whether the opponent takes when it is doubled: who is indifferent passes."""
     taker = 1 - moment.on_roll
     if goes_by_score(terms, taker) and moment.game.away <= moment.cube_value:
         return True  # passing would lose the match
@@ -175,7 +175,7 @@ def offer(terms: Terms, moment: Moment, board: Boards, chances: Chances, book: B
 
 @kernel(borrows=True)
 def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
-    """What the player on roll gets before his roll, as the default model has it for both: points, in a match from -1
+    """What the player on roll gets before its roll, as the default model has it for both: points, in a match from -1
     to 1."""
     owner = owner_code(moment)
     if terms.length > 0:
@@ -186,12 +186,12 @@ def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
 
 
 @kernel(borrows=True)
-def roll_luck(terms: Terms, opponent: Moment, room: RollRoom, place: int, is_opening: bool) -> float:
+def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, is_opening: bool) -> float:
     """What roll `place` gave the player who had it, from room.values[roll, 0:5]; `opponent` is the moment after it."""
     total, ways, found = 0.0, 0.0, 0.0
     for roll in range(len(_WAYS)):
-        fill_turned(room.values[roll], room.work.chances[1])
-        value = -worth(terms, opponent, room.work.chances[1])
+        fill_turned(scratch.values[roll], scratch.evaluation.chances[1])
+        value = -worth(terms, opponent, scratch.evaluation.chances[1])
         if not (is_opening and _WAYS[roll] == 1.0):  # the first roll is never a double
             total, ways = total + _WAYS[roll] * value, ways + _WAYS[roll]
         if roll == place:
@@ -201,38 +201,38 @@ def roll_luck(terms: Terms, opponent: Moment, room: RollRoom, place: int, is_ope
 
 @kernel(borrows=True)
 def find_play(
-    brain: Brain, board: Boards, die: int, other_die: int, is_hedged: bool, room: RollRoom, chosen: Boards
+    chooser: Chooser, board: Boards, die: int, other_die: int, with_luck: bool, scratch: RollScratch, chosen: Boards
 ) -> bool:
-    """Fills chosen[slot] with the play, and hedged what `fill_roll_values` does. Returns whether the opponent's chances
-    after it were found on the way, in room.work.chances[0, 0:5]."""
-    if is_hedged:
-        fill_roll_values(networks_of(brain), tables_of(brain), board, room)
+    """Fills chosen[slot] with the play, and `with_luck` what `fill_roll_values` does. Returns whether the opponent's
+    chances after it were found on the way, in room.work.chances[0, 0:5]."""
+    if with_luck:
+        fill_roll_values(networks_of(chooser), tables_of(chooser), board, scratch)
         place = roll_place(die, other_die)
         for slot in range(26):
-            chosen[slot] = room.best[place, slot]
-        fill_turned(room.values[place], room.work.chances[0])
+            chosen[slot] = scratch.best[place, slot]
+        fill_turned(scratch.values[place], scratch.evaluation.chances[0])
         return True
-    n = fill_plays(board, die, other_die, room.after, room.notes)
-    play = choose(brain, board, room.after, n, 0, 0, room.work)
+    n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
+    play = choose(chooser, board, scratch.after, n, 0, 0, scratch.evaluation)
     for slot in range(26):
-        chosen[slot] = room.after[play, slot]
+        chosen[slot] = scratch.after[play, slot]
     return n > 1
 
 
 @kernel()
 def play_game(
-    brain: Brain,
+    chooser: Chooser,
     terms: Terms,
     games: tuple[MatchGame, MatchGame],
     bits: tuple[Any, int],
-    room: RollRoom,
+    scratch: RollScratch,
     book: Book,
     first: int,
 ) -> Ending:
     """Fills book[first], ... with a game; `games` is the score as each player sees it, `bits` the stream of its dice
     and the counter of the first roll."""
-    chances, board, chosen = room.work.chances[0], _START.copy(), np.empty(26, np.int8)
-    fill_chances(networks_of(brain), tables_of(brain), board, room.work, chances)
+    chances, board, chosen = scratch.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
+    fill_chances(networks_of(chooser), tables_of(chooser), board, scratch.evaluation, chances)
     die, other_die = opening_dice_of(random_bits(bits[0], bits[1]))
     on_roll, cube_value, owner, luck = int(die < other_die), 1, NOBODY, 0.0
     row, roll = first, 0
@@ -247,11 +247,11 @@ def play_game(
                 moment = Moment(on_roll, cube_value, owner, moment.game)
             die, other_die = dice_of(random_bits(bits[0], bits[1] + roll))
         note(book, row, board, chances, moment, on_roll, PLAY)
-        is_evaluated = find_play(brain, board, die, other_die, terms.is_hedged, room, chosen)
+        is_evaluated = find_play(chooser, board, die, other_die, terms.with_luck, scratch, chosen)
         note_play(book, row, die, other_die, chosen)
-        if terms.is_hedged:
+        if terms.with_luck:
             after = Moment(1 - on_roll, cube_value, owner, games[1 - on_roll])
-            found = roll_luck(terms, after, room, roll_place(die, other_die), roll == 0)
+            found = roll_luck(terms, after, scratch, roll_place(die, other_die), roll == 0)
             luck += found if on_roll == 0 else -found
         row, roll, outcome = row + 1, roll + 1, outcome_of(chosen, CHECKERS)
         if outcome != 0:
@@ -260,12 +260,12 @@ def play_game(
         flip_into(chosen, board)
         on_roll = 1 - on_roll
         if not is_evaluated:
-            fill_chances(networks_of(brain), tables_of(brain), board, room.work, chances)
+            fill_chances(networks_of(chooser), tables_of(chooser), board, scratch.evaluation, chances)
 
 
 @kernel()
 def play_match(
-    brain: Brain, terms: Terms, stream: Any, room: RollRoom, games: NDArray[np.int16], book: Book
+    chooser: Chooser, terms: Terms, stream: Any, scratch: RollScratch, games: NDArray[np.int16], book: Book
 ) -> tuple[int, int, float]:
     """Fills games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
     way, turns)] and the book; returns (games, turns, luck of player 0)."""
@@ -275,7 +275,7 @@ def play_match(
         is_crawford = terms.length > 0 and not is_past and (away_0 == 1) != (away_1 == 1)
         is_past = is_past or is_crawford
         seen = MatchGame(away_0, away_1, is_crawford), MatchGame(away_1, away_0, is_crawford)
-        ending = play_game(brain, terms, seen, (stream, GAME_TURNS * number), room, book, row)
+        ending = play_game(chooser, terms, seen, (stream, GAME_TURNS * number), scratch, book, row)
         record = games[number]
         record[0], record[1], record[2], record[3] = score_0, score_1, is_crawford, ending.winner
         record[4], record[5], record[6], record[7] = ending.points, ending.cube_value, ending.way, ending.turns
@@ -290,13 +290,13 @@ def play_match(
 
 @kernel(parallel=True)
 def fill_matches(
-    brain: Brain,
+    chooser: Chooser,
     sides: NDArray[np.float64],
     cells: Cells,
     length: int,
     is_jacoby: bool,
     is_paired: bool,
-    is_hedged: bool,
+    with_luck: bool,
     seed: int,
     matches: NDArray[np.int64],
     counts: NDArray[np.int64],
@@ -312,10 +312,10 @@ def fill_matches(
     latter."""
     block, swapped = 4, sides[::-1].copy()  # matches that share scratch arrays
     for part in prange((len(matches) + block - 1) // block):
-        room = new_roll_room(networks_of(brain))
+        scratch = new_roll_scratch(networks_of(chooser))
         for row in range(part * block, min(len(matches), (part + 1) * block)):
             match = matches[row]
-            terms = Terms(swapped if is_paired and match % 2 == 1 else sides, cells, length, is_jacoby, is_hedged)
+            terms = Terms(swapped if is_paired and match % 2 == 1 else sides, cells, length, is_jacoby, with_luck)
             stream = random_stream(seed, match // 2 if is_paired else match)
             book = Book(boards[row], after_play[row], records[row], equities[row])
-            counts[row, 0], counts[row, 1], lucks[row] = play_match(brain, terms, stream, room, games[row], book)
+            counts[row, 0], counts[row, 1], lucks[row] = play_match(chooser, terms, stream, scratch, games[row], book)

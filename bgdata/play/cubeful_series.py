@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bgdata.equity.doubling import DEFAULT_STRATEGY, JUMP, Strategy
 from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
 from bgdata.errors import UsageError
-from bgdata.evaluation.choices import NETWORK, Brain
+from bgdata.evaluation.choices import NETWORK, Chooser
 from bgdata.game.codec import Boards
 from bgdata.kernel import Array
 from bgdata.play.cubeful_games import fill_matches
@@ -73,7 +73,7 @@ class CubefulResults(NamedTuple):
 
     offsets: NDArray[np.int64]  # [matches + 1] where the games of each begin
     games: NDArray[np.int16]  # [games, (score of player 0, of player 1, is Crawford, winner, points, cube, way, turns)]
-    lucks: NDArray[np.float64]  # [matches] of player 0, see `cubeful_games.Ending`; 0 unless hedged
+    lucks: NDArray[np.float64]  # [matches] of player 0, see `cubeful_games.Ending`; 0 unless it is measured
 
     def column(self, name: str) -> NDArray[np.int64]:
         """int64[games]: one of GAME_FIELDS."""
@@ -99,13 +99,13 @@ class _Pages(NamedTuple):
 
     @classmethod
     def of(cls, count: int, turns: int) -> _Pages:
-        """Empty ones."""
+        """Pages for so many matches with room for so many turns each, not filled."""
         before, after, records = (np.empty((count, turns, width), np.int8) for width in (26, 26, 7))
         return cls(before, after, records, np.empty((count, turns), np.float32))
 
 
 def cubeful_results(
-    brain: Brain,
+    chooser: Chooser,
     sides: tuple[CubeSide, CubeSide],
     rules: CubefulRules,
     count: int,
@@ -113,7 +113,7 @@ def cubeful_results(
     first: int = 0,
     *,
     is_paired: bool = True,
-    is_hedged: bool = False,
+    with_luck: bool = False,
 ) -> CubefulResults:
     """Matches first, first + 1, ...; money games are matches of one game. In pairs, 2k and 2k + 1 have the same dice
     for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player 0.
@@ -124,23 +124,25 @@ def cubeful_results(
     """
     check_numbers(count, seed, first)
     matches = np.arange(first, first + count)
-    return _played(brain, sides, rules, matches, seed, _Pages.of(count, 0), is_paired=is_paired, is_hedged=is_hedged)[0]
+    return _played(chooser, sides, rules, matches, seed, _Pages.of(count, 0), is_paired=is_paired, with_luck=with_luck)[
+        0
+    ]
 
 
 def cubeful_self_play(
-    brain: Brain, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, count: int, seed: int, first: int = 0
+    chooser: Chooser, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, count: int, seed: int, first: int = 0
 ) -> CubefulCorpus:
     """Matches first, first + 1, ... of a seed with every turn, player 0 handling the cube as the side named first. A
     money game has the dice that the game of this number has without a cube. Raises as `cubeful_results` does."""
     check_numbers(count, seed, first)
     matches, most = np.arange(first, first + count), TURNS * max(rules.length, 1)
     pages = _Pages.of(count, most)
-    results, turns = _played(brain, sides, rules, matches, seed, pages, is_paired=False)
+    results, turns = _played(chooser, sides, rules, matches, seed, pages, is_paired=False)
     kept = [[values.reshape(-1, *values.shape[2:])[:0] for values in pages]]
     for row, n in enumerate(turns.tolist()):
         whole, place = (pages, row) if n <= most else (_Pages.of(1, n), 0)
         if n > most:  # the few longer ones are played twice
-            _played(brain, sides, rules, matches[row : row + 1], seed, whole, is_paired=False)
+            _played(chooser, sides, rules, matches[row : row + 1], seed, whole, is_paired=False)
         kept.append([values[place, :n] for values in whole])
     boards, after_play, records, equities = (np.concatenate(parts) for parts in zip(*kept, strict=True))
     first_turns = np.concatenate([np.zeros(1, np.int64), np.cumsum(results.column("turns"))])
@@ -148,7 +150,7 @@ def cubeful_self_play(
 
 
 def _played(
-    brain: Brain,
+    chooser: Chooser,
     sides: tuple[CubeSide, CubeSide],
     rules: CubefulRules,
     matches: NDArray[np.int64],
@@ -156,20 +158,20 @@ def _played(
     pages: _Pages,
     *,
     is_paired: bool,
-    is_hedged: bool = False,
+    with_luck: bool = False,
 ) -> tuple[CubefulResults, NDArray[np.int64]]:
     """Results, and the turns of each match; fills pages."""
     rules.check(sides)
-    if is_hedged and rules.length:
+    if with_luck and rules.length:
         rules.check_scores(jumps=False)
-    if brain.kind != NETWORK:
+    if chooser.kind != NETWORK:
         raise UsageError("expected a player with networks to handle the cube, got one that only chooses plays")
     rows = np.array([side.row for side in sides])
     cells: Array = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
     counts, lucks = np.empty((len(matches), 2), np.int64), np.empty(len(matches), np.float64)
     games = np.empty((len(matches), max(1, 2 * rules.length - 1), len(GAME_FIELDS)), np.int16)
     fill_matches(
-        brain, rows, cells, rules.length, rules.is_jacoby, is_paired, is_hedged, seed,
+        chooser, rows, cells, rules.length, rules.is_jacoby, is_paired, with_luck, seed,
         matches, counts, lucks, games, *pages,
     )  # fmt: skip
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[:, 0])])

@@ -9,24 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import count as count_up
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, UsageError
-from bgdata.evaluation.answers import Work
-from bgdata.evaluation.choices import Brain, KernelPlayer, choose, chosen_boards, thinking_room
-from bgdata.evaluation.player import Player
+from bgdata.evaluation.answers import Scratch, choose_by_chances
+from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.choices import (
+    Chooser,
+    KernelPlayer,
+    choice_scratch,
+    choose,
+    chosen_boards,
+    networks_of,
+    tables_of,
+)
+from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import game_outcomes, outcome_of
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
-from bgdata.game.position import CHECKERS, START
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel, prange
 
+if TYPE_CHECKING:
+    from bgdata.evaluation.player import Player
+
+MOST_TURNS = 1 << 30  # no game is cut
 LOCKSTEP = 1 << 14  # games played side by side where a player is no kernel: bounds the memory
-_START = np.array(START.board, np.int8)
+_START = np.array(START_BOARD, np.int8)
 
 
 class Games(NamedTuple):
@@ -59,7 +71,7 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
     numbers = np.arange(first, first + count, dtype=np.int64)
     games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
     if isinstance(first_player, KernelPlayer) and isinstance(second_player, KernelPlayer):
-        fill_games(first_player.brain, second_player.brain, seed, numbers, games.outcomes, games.turns)
+        fill_games(first_player.chooser, second_player.chooser, seed, numbers, games.outcomes, games.turns)
         return games
     for start in range(0, count, LOCKSTEP):
         rows = slice(start, start + LOCKSTEP)
@@ -74,10 +86,36 @@ def check_numbers(count: int, seed: int, first: int) -> None:
         raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
 
 
+class Turns(NamedTuple):
+    """What is recorded of the turns of one game, as far as there is room: arrays without rows leave a thing out."""
+
+    boards: Boards  # [turn, 26] before the roll, seen by the player on roll
+    dice: NDArray[np.int8]  # [turn, 2]
+    after_play: Boards  # [turn, 26] still seen by the player who moved
+    chances: Chances  # [turn + 1, 5] of the opponent after the play of a turn, as the player saw them
+    sources: NDArray[np.int8]  # [turn + 1] who says so: a number of `evaluator.Source`
+
+
+class GameScratch(NamedTuple):
+    """Scratch of one thread that plays games."""
+
+    after: Boards  # [MOST_PLAYS, 26]
+    notes: Notes  # [MOST_NOTES]
+    first: Scratch  # of the player named first, and of the other one
+    second: Scratch
+
+
+@kernel()
+def new_game_scratch(first_chooser: Chooser, second_chooser: Chooser) -> GameScratch:
+    """Scratch for one thread."""
+    after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+    return GameScratch(after, notes, choice_scratch(first_chooser), choice_scratch(second_chooser))
+
+
 @kernel(parallel=True)
 def fill_games(
-    first_brain: Brain,
-    second_brain: Brain,
+    first_chooser: Chooser,
+    second_chooser: Chooser,
     seed: int,
     numbers: NDArray[np.int64],
     outcomes: NDArray[np.int8],
@@ -86,40 +124,66 @@ def fill_games(
     """Fills outcomes[row] and turns[row] with game numbers[row] of a seed."""
     block = 16  # games that share scratch arrays
     for part in prange((len(outcomes) + block - 1) // block):
-        after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
-        works = thinking_room(first_brain), thinking_room(second_brain)
+        scratch = new_game_scratch(first_chooser, second_chooser)
+        record = nothing_recorded()
         for row in range(part * block, min(len(outcomes), (part + 1) * block)):
-            outcomes[row], turns[row] = game_result(first_brain, second_brain, seed, numbers[row], after, notes, works)
+            game = numbers[row]
+            stream = random_stream(seed, game // 2)
+            outcomes[row], turns[row] = play_game(
+                first_chooser, second_chooser, stream, game, game % 2, MOST_TURNS, scratch, record
+            )
 
 
 @kernel()
-def game_result(
-    first_brain: Brain,
-    second_brain: Brain,
-    seed: int,
+def nothing_recorded() -> Turns:
+    """Turns without room: the game is played, nothing of it is kept."""
+    boards, chances = np.empty((0, 26), np.int8), np.empty((0, 5), np.float32)
+    return Turns(boards, np.empty((0, 2), np.int8), boards, chances, np.empty(0, np.int8))
+
+
+@kernel()
+def play_game(
+    first_chooser: Chooser,
+    second_chooser: Chooser,
+    stream: np.uint64,
     game: int,
-    after: Boards,
-    notes: Notes,
-    works: tuple[Work, Work],
+    side: int,
+    most_turns: int,
+    scratch: GameScratch,
+    record: Turns,
 ) -> tuple[int, int]:
-    """(points to the player named first, turns). after[0:MOST_PLAYS, slot] and notes[0:MOST_NOTES] are scratch, and
-    each player has a `choices.thinking_room`."""
-    stream = random_stream(seed, game // 2)
-    board = _START.copy()
-    side, turn = game % 2, 0
-    while True:
+    """Fills the record with the turns of a game that `side` begins, 0 for the player named first, 1 for the other one;
+    returns (points to the player named first, turns). A game of `most_turns` is cut there, for 0 points."""
+    board, outcome, turn = _START.copy(), 0, 0
+    while outcome == 0 and turn < most_turns:
         die, other_die = dice_at(stream, turn)
-        n = fill_plays(board, die, other_die, after, notes)
+        n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
         if side == 0:
-            chosen = after[choose(first_brain, board, after, n, game, turn, works[0])]
+            play = choose_play(first_chooser, board, n, game, turn, scratch.after, scratch.first, record)
         else:
-            chosen = after[choose(second_brain, board, after, n, game, turn, works[1])]
-        turn += 1
+            play = choose_play(second_chooser, board, n, game, turn, scratch.after, scratch.second, record)
+        chosen = scratch.after[play]
+        if turn < len(record.boards):
+            record.boards[turn] = board
+        if turn < len(record.dice):
+            record.dice[turn, 0], record.dice[turn, 1], record.after_play[turn] = die, other_die, chosen
         outcome = outcome_of(chosen, CHECKERS)
-        if outcome != 0:
-            return (outcome if side == 0 else -outcome), turn
         flip_into(chosen, board)
-        side = 1 - side
+        turn, side = turn + 1, 1 - side
+    return (outcome if side == 1 else -outcome), turn
+
+
+@kernel()
+def choose_play(
+    chooser: Chooser, board: Boards, n: int, game: int, turn: int, after: Boards, scratch: Scratch, record: Turns
+) -> int:
+    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Fills chances and sources of the record,
+    if there is room: then an only play is evaluated too."""
+    if len(record.sources) == 0:
+        return choose(chooser, board, after, n, game, turn, scratch)
+    best, source = choose_by_chances(networks_of(chooser), tables_of(chooser), board, after, n, scratch)
+    record.chances[turn + 1], record.sources[turn + 1] = scratch.chances[0], source
+    return best
 
 
 @kernel()
@@ -157,7 +221,7 @@ def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArra
 def _choices(player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDArray[np.int64], turn: int) -> Boards:
     """A kernel player chooses by game and turn, as in `fill_games`, if only its opponent is none."""
     if isinstance(player, KernelPlayer):
-        return chosen_boards(player.brain, boards, rolls, games, turn)
+        return chosen_boards(player.chooser, boards, rolls, games, turn)
     chosen = player.choose_plays(boards, rolls)
     if chosen.shape != boards.shape:
         raise InvalidPositionError(

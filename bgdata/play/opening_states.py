@@ -23,17 +23,17 @@ COUNT = len(FIRST_ROLLS) * (1 + len(ROLLS))
 
 
 class StatePlayer(Protocol):
-    """Plays and evaluates, as `MappedPlayer` and `NetworkPlayer` do."""
+    """Plays and evaluates, as `LookaheadPlayer` and `NetworkPlayer` do."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See `evaluation.player.Player`."""
+        """The positions after the chosen plays: see `evaluation.player.Player`."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See `evaluation.evaluator.Evaluator`."""
+        """Chances of boards int8[n, 26] and who says so: see `evaluation.evaluator.Evaluator`."""
 
 
 class FirstDoubles(NamedTuple):
-    """The 330 positions: boards int8[n, 26] of the trailer, who is on roll, the weight float64[n] of each, and his five
+    """The 330 positions: boards int8[n, 26] of the trailer, who is on roll, the weight float64[n] of each, and its five
     cumulative chances float32[n, 5]."""
 
     boards: Boards

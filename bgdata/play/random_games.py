@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
+from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
-from bgdata.game.position import CHECKERS, START
 from bgdata.game.random import dice_of, low_below, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel, prange
 
-_START = np.array(START.board, np.int8)
+_START = np.array(START_BOARD, np.int8)
 
 
 class RandomGames(NamedTuple):

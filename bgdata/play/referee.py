@@ -1,6 +1,6 @@
 """An exact referee: what checker plays lose in bearoffs that the two-sided table has solved, without any dice.
 
-The decisions are those of games that PubEval plays against himself, in the order in which they occur, so that common
+The decisions are those of games that PubEval plays against itself, in the order in which they occur, so that common
 ones count more: every position that the table covers, where its roll offers at least two different plays. The loss of
 a choice is the cubeless equity after the best play less that after the choice, both from the table: nothing is rolled
 out, and the only noise left is which decisions are asked.
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source, exact_cell, exact_equity
 from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, fill_plays
-from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
 from bgdata.play.corpus import self_play
 
@@ -55,7 +55,7 @@ def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
     found: list[Decisions] = []
     missing, most = count, MOST_GAMES * count
     for first in range(0, most, GAMES):
-        games = self_play(PubEval().brain, min(GAMES, most - first), seed, first)
+        games = self_play(PubEval().chooser, min(GAMES, most - first), seed, first)
         is_asked = np.empty(len(games.boards), np.bool_)
         fill_asked(tables, games.boards, games.dice, is_asked)
         rows = np.flatnonzero(is_asked)[:missing]
@@ -135,7 +135,7 @@ def fill_verdicts(
 
 @kernel()
 def fill_exact_values(tables: BearoffArrays, after: Boards, values: NDArray[np.float64]) -> None:
-    """Fills values[play] with the exact equity of the player who moved to after[play, slot], which he still sees."""
+    """Fills values[play] with the exact equity of the player who moved to after[play, slot], which it still sees."""
     turned = np.empty(26, np.int8)
     for play in range(len(after)):
         values[play] = outcome_of(after[play], CHECKERS)

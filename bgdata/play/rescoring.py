@@ -33,7 +33,7 @@ class Labels(NamedTuple):
     """One row a turn, seen by the player on roll before it."""
 
     outcomes: Chances  # [n, 5] 0 or 1, by how the game ended
-    truths: Chances  # [n, 5] rescored
+    rescored: Chances  # [n, 5] rescored
     solved: NDArray[np.int64]  # [n] the row of the covered position that the label is from, -1 for the outcome
 
 
@@ -65,7 +65,7 @@ def truth_report(labels: Labels) -> TruthReport:
     """How much of the variance of labels rescoring removed; of no positions, zeros."""
     if len(labels.solved) == 0:
         return TruthReport(0, 0, 0, 0.0, 0.0, 0.0, float("nan"))
-    before, after = (cubeless_equities(each).astype(np.float64) for each in (labels.outcomes, labels.truths))
+    before, after = (cubeless_equities(each).astype(np.float64) for each in (labels.outcomes, labels.rescored))
     squares = (after - before) ** 2
     is_covered = labels.solved == np.arange(len(labels.solved))
     return TruthReport(
@@ -88,7 +88,7 @@ def fill_labels(
     offsets: NDArray[np.int64],
     boards: Boards,
     outcome_labels: Chances,
-    truths: Chances,
+    rescored: Chances,
     solved: NDArray[np.int64],
 ) -> None:
     """Fills outcome_labels[turn, 0:5], truths[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
@@ -100,11 +100,11 @@ def fill_labels(
             fill_outcome_chances(outcomes[game] if is_player_0 else -outcomes[game], outcome_labels[turn])
             source = bearoff_source(tables, boards[turn])
             if source == _EXACT or (combined and source != _NONE):
-                fill_bearoff_chances(tables, boards[turn], truths[turn])
+                fill_bearoff_chances(tables, boards[turn], rescored[turn])
                 solved[turn] = turn
             elif turn + 1 < end:
-                fill_turned(truths[turn + 1], truths[turn])
+                fill_turned(rescored[turn + 1], rescored[turn])
                 solved[turn] = solved[turn + 1]
             else:
-                truths[turn] = outcome_labels[turn]
+                rescored[turn] = outcome_labels[turn]
                 solved[turn] = -1

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffSource
-from bgdata.evaluation.choices import NETWORK, Brain
+from bgdata.evaluation.choices import NETWORK, Chooser
 from bgdata.evaluation.pubeval import published_tables
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.play.luck.roll_estimates import MOST_LIKELY
@@ -28,7 +28,7 @@ from bgdata.play.rollout_kernels import (
     LAST_TURN,
     MOST_TRIALS,
     SUPERBLOCK,
-    Settings,
+    KernelSettings,
     fill_blocks,
     fill_statistics,
 )
@@ -81,7 +81,7 @@ class RolloutResult(NamedTuple):
         return cls(*map(np.concatenate, zip(*results, strict=True)))
 
 
-class How(NamedTuple):
+class RolloutSettings(NamedTuple):
     """How to roll out; the defaults play every game to an exact table or to its end."""
 
     stop: str = "exact"  # of STOPS: where a trial ends before the game does: nowhere, at exact tables, at any
@@ -89,7 +89,7 @@ class How(NamedTuple):
     with_luck: bool = True  # whether to subtract luck; the games are the same
     likely: int = 6  # plays of each roll that luck in contact is seen by, by PubEval's choice; 0: all
 
-    def settings(self, seed: int) -> Settings:
+    def for_kernels(self, seed: int) -> KernelSettings:
         """For kernels. Raises UsageError for numbers or words that mean nothing."""
         if self.stop not in STOPS:
             raise UsageError(f"expected a rollout to stop at one of {', '.join(STOPS)}, got {self.stop!r}")
@@ -99,12 +99,12 @@ class How(NamedTuple):
             raise UsageError(f"expected 0 turns (to the end) or more, up to {LAST_TURN - 1}, got {self.turns}")
         if not 0 <= self.likely <= MOST_LIKELY:
             raise UsageError(f"expected luck by 1 to {MOST_LIKELY} plays of a roll, or 0 for all, got {self.likely}")
-        return Settings(
+        return KernelSettings(
             seed, self.turns or LAST_TURN, int(STOPS[self.stop]), self.with_luck, self.likely, published_tables()
         )
 
 
-PLAIN = How()
+PLAIN = RolloutSettings()
 
 
 class Limits(NamedTuple):
@@ -126,10 +126,10 @@ class Limits(NamedTuple):
 
 def roll_out(
     boards: Boards,
-    brain: Brain,
+    chooser: Chooser,
     trials: int = SUPERBLOCK,
     seed: int = 0,
-    how: How = PLAIN,
+    settings: RolloutSettings = PLAIN,
     *,
     until: float = math.inf,
     most_trials: int = 0,
@@ -150,16 +150,16 @@ def roll_out(
     results = []
     for start in range(0, max(len(boards), 1), step):
         rows = slice(start, start + step)
-        blocks = rolled_blocks(boards[rows], brain, seed, how, limits, numbers[rows], numbers[rows], through)
+        blocks = rolled_blocks(boards[rows], chooser, seed, settings, limits, numbers[rows], numbers[rows], through)
         results += [result_of(found[None]) for found in blocks]
     return RolloutResult.joined(results) if results else result_of(np.empty((0, 2, 2, 5)))
 
 
 def rolled_blocks(
     boards: Boards,
-    brain: Brain,
+    chooser: Chooser,
     seed: int,
-    how: How,
+    settings: RolloutSettings,
     limits: Limits,
     items: NDArray[np.int64],
     groups: NDArray[np.int64],
@@ -173,15 +173,15 @@ def rolled_blocks(
     Raises UsageError for wrong limits and for a player without networks.
     """
     limits.check()
-    if brain.kind != NETWORK:
+    if chooser.kind != NETWORK:
         raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
-    settings, count = how.settings(seed), limits.trials // BLOCK
+    kernel_settings, count = settings.for_kernels(seed), limits.trials // BLOCK
     boards, rows = np.ascontiguousarray(boards), np.arange(len(boards))
     blocks = [np.empty((0, 2, 5))] * len(boards)
 
     def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
         found = np.empty((len(rows), end - begin, 2, 5))
-        fill_blocks(brain, settings, boards[rows], items[rows], np.full(len(rows), begin, np.int64), found)
+        fill_blocks(chooser, kernel_settings, boards[rows], items[rows], np.full(len(rows), begin, np.int64), found)
         return found
 
     roll = through(rolled)

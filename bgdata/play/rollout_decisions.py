@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.choices import NETWORK, Brain, networks_of, tables_of
+from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, tables_of
 from bgdata.evaluation.lookahead import largest_of
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.rollout import (
     PLAIN,
-    How,
     Limits,
     RolloutResult,
+    RolloutSettings,
     Through,
     Values,
     equities_of,
@@ -70,24 +70,24 @@ class Decision(NamedTuple):
 def roll_out_decision(
     board: Boards,
     roll: tuple[int, int],
-    brain: Brain,
+    chooser: Chooser,
     seed: int = 0,
-    how: How = PLAIN,
+    settings: RolloutSettings = PLAIN,
     window: Window = NARROW,
     limits: Limits = ONE_ROUND,
     through: Through = lambda rolled: rolled,
 ) -> Decision:
     """Rolls out the better plays of one int8[26] board and roll. See `roll_out_decisions`."""
     rolls = np.array([roll], np.int8)
-    return roll_out_decisions(board[None], rolls, brain, seed, how, window, limits, through=through)[0]
+    return roll_out_decisions(board[None], rolls, chooser, seed, settings, window, limits, through=through)[0]
 
 
 def roll_out_decisions(
     boards: Boards,
     rolls: NDArray[np.integer],
-    brain: Brain,
+    chooser: Chooser,
     seed: int = 0,
-    how: How = PLAIN,
+    settings: RolloutSettings = PLAIN,
     window: Window = NARROW,
     limits: Limits = ONE_ROUND,
     items: NDArray[np.int64] | None = None,
@@ -101,14 +101,14 @@ def roll_out_decisions(
     """
     window.check()
     numbers = numbers_of(boards, items)
-    if brain.kind != NETWORK:
+    if chooser.kind != NETWORK:
         raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
     offsets, after_play = batch_plays(np.ascontiguousarray(boards), rolls)
     after = flip_boards(after_play)
-    losses = static_losses(brain, after, offsets)
+    losses = static_losses(chooser, after, offsets)
     chosen = within_window(losses, offsets, window)
     decision = np.repeat(np.arange(len(boards)), np.diff(offsets))[chosen]
-    blocks = rolled_blocks(after[chosen], brain, seed, how, limits, numbers[decision], decision, through)
+    blocks = rolled_blocks(after[chosen], chooser, seed, settings, limits, numbers[decision], decision, through)
     ends = np.searchsorted(decision, np.arange(len(boards) + 1))
     return [
         ranked_plays(after[chosen[begin:end]], blocks[begin:end], losses[chosen[begin:end]], int(count))
@@ -116,10 +116,10 @@ def roll_out_decisions(
     ]
 
 
-def static_losses(brain: Brain, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:
+def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:
     """float32[k]: points that plays, leading to int8[k, 26] boards of the opponent, lose against the best of their
     decision, whose plays are offsets[i] to offsets[i + 1]."""
-    equities = -cubeless_equities(evaluations(networks_of(brain), tables_of(brain), after).chances)
+    equities = -cubeless_equities(evaluations(networks_of(chooser), tables_of(chooser), after).chances)
     return np.asarray(largest_of(equities, offsets) - equities)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bgdata.evaluation.answers import choose_by_chances, fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
 from bgdata.evaluation.chances import Chances, fill_turned
-from bgdata.evaluation.choices import Brain, networks_of, tables_of
+from bgdata.evaluation.choices import Chooser, networks_of, tables_of
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.pubeval_kernels import ScoreTables
 from bgdata.game.board_kernels import class_of
@@ -24,7 +24,7 @@ from bgdata.game.play_kernels import MOST_PLAYS, fill_plays
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import kernel, prange
 from bgdata.play.luck.roll_estimates import fill_roll_estimates
-from bgdata.play.luck.roll_values import RollRoom, fill_roll_values, new_roll_room, roll_place
+from bgdata.play.luck.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 
 BLOCK = 36  # trials
 SUPERBLOCK = BLOCK * BLOCK
@@ -34,7 +34,7 @@ _OVER, _RACE = int(PositionClass.OVER), int(PositionClass.RACE)
 Values = NDArray[np.float64]
 
 
-class Settings(NamedTuple):
+class KernelSettings(NamedTuple):
     """How to roll out."""
 
     seed: int
@@ -45,10 +45,10 @@ class Settings(NamedTuple):
     scores: ScoreTables  # of PubEval
 
 
-class Room(NamedTuple):
+class RolloutScratch(NamedTuple):
     """Scratch of one thread."""
 
-    roll: RollRoom
+    roll: RollScratch
     board: Boards  # [26]
     turned: Chances  # [5]
     end: Values  # [5] chances at the end of a trial
@@ -59,22 +59,27 @@ class Room(NamedTuple):
 
 @kernel(parallel=True)
 def fill_blocks(
-    brain: Brain, settings: Settings, boards: Boards, items: NDArray[np.int64], first: NDArray[np.int64], blocks: Values
+    chooser: Chooser,
+    settings: KernelSettings,
+    boards: Boards,
+    items: NDArray[np.int64],
+    first: NDArray[np.int64],
+    blocks: Values,
 ) -> None:
     """Fills blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
-    + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of his luck in
+    + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of its luck in
     them, zero if it is not asked for."""
     count = blocks.shape[1]
     for place in prange(len(boards) * count):
         row, block = place // count, place % count
-        fill_block(brain, settings, boards[row], items[row], first[row] + block, blocks[row, block])
+        fill_block(chooser, settings, boards[row], items[row], first[row] + block, blocks[row, block])
 
 
 @kernel()
-def new_room(networks: Networks) -> Room:
+def new_rollout_scratch(networks: Networks) -> RolloutScratch:
     """Scratch for one thread."""
-    return Room(
-        new_roll_room(networks),
+    return RolloutScratch(
+        new_roll_scratch(networks),
         np.empty(26, np.int8),
         np.empty(5, np.float32),
         np.empty(5, np.float64),
@@ -85,20 +90,20 @@ def new_room(networks: Networks) -> Room:
 
 
 @kernel()
-def fill_block(brain: Brain, settings: Settings, board: Boards, item: int, block: int, means: Values) -> None:
+def fill_block(chooser: Chooser, settings: KernelSettings, board: Boards, item: int, block: int, means: Values) -> None:
     """Fills means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
-    networks, tables = networks_of(brain), tables_of(brain)
-    room = new_room(networks)
+    networks, tables = networks_of(chooser), tables_of(chooser)
+    scratch = new_rollout_scratch(networks)
     stream: Any = random_stream(settings.seed, item)  # the seed of others
-    fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), room.order)
+    fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), scratch.order)
     means[:] = 0.0
     for number in range(BLOCK):
-        rolls = number, room.order[(number + block) % BLOCK]
+        rolls = number, scratch.order[(number + block) % BLOCK]
         trial_stream = random_stream(stream, block * BLOCK + number)
-        fill_trial(networks, tables, settings, board, trial_stream, rolls, room)
+        fill_trial(networks, tables, settings, board, trial_stream, rolls, scratch)
         for chance in range(5):
-            means[0, chance] += room.end[chance]
-            means[1, chance] += room.luck[chance]
+            means[0, chance] += scratch.end[chance]
+            means[1, chance] += scratch.luck[chance]
     for chance in range(5):
         means[0, chance] /= BLOCK
         means[1, chance] /= BLOCK
@@ -118,40 +123,40 @@ def fill_order(stream: np.uint64, order: NDArray[np.int64]) -> None:
 def fill_trial(
     networks: Networks,
     tables: BearoffArrays,
-    settings: Settings,
+    settings: KernelSettings,
     board: Boards,
     stream: np.uint64,
     rolls: tuple[int, int],
-    room: Room,
+    scratch: RolloutScratch,
 ) -> None:
     """Fills room.end[0:5] with the chances at the end of one game from board[slot], and room.luck[0:5] with the luck of
     all its rolls, both seen by who is on roll first. `rolls` are the places of the first two among all 36."""
     for slot in range(26):
-        room.board[slot] = board[slot]
-    room.luck[:] = 0.0
+        scratch.board[slot] = board[slot]
+    scratch.luck[:] = 0.0
     turn = 0
-    while turn < settings.last_turn and not is_final(tables, settings.stop, room.board):
+    while turn < settings.last_turn and not is_final(tables, settings.stop, scratch.board):
         place = rolls[turn] if turn < 2 else roll_at(stream, turn)
         die, other_die = place // 6 + 1, place % 6 + 1
         roll = roll_place(die, other_die)
-        if settings.with_luck and (settings.likely == 0 or class_of(room.board) <= _RACE):
-            fill_roll_values(networks, tables, room.board, room.roll)
-            add_luck(room.roll, roll, turn % 2 == 0, room.luck)
-            flip_into(room.roll.best[roll], room.board)
+        if settings.with_luck and (settings.likely == 0 or class_of(scratch.board) <= _RACE):
+            fill_roll_values(networks, tables, scratch.board, scratch.roll)
+            add_luck(scratch.roll, roll, turn % 2 == 0, scratch.luck)
+            flip_into(scratch.roll.best[roll], scratch.board)
         else:
             if settings.with_luck:
                 likely, scores = settings.likely, settings.scores
-                fill_roll_estimates(networks, tables, scores, likely, room.board, room.scores, room.roll)
-                add_luck(room.roll, roll, turn % 2 == 0, room.luck)
-            play(networks, tables, max(die, other_die), min(die, other_die), room)
+                fill_roll_estimates(networks, tables, scores, likely, scratch.board, scratch.scores, scratch.roll)
+                add_luck(scratch.roll, roll, turn % 2 == 0, scratch.luck)
+            play(networks, tables, max(die, other_die), min(die, other_die), scratch)
         turn += 1
-    chances = room.roll.values[0]
-    fill_chances(networks, tables, room.board, room.roll.work, chances)
+    chances = scratch.roll.values[0]
+    fill_chances(networks, tables, scratch.board, scratch.roll.evaluation, chances)
     if turn % 2:
-        fill_turned(chances, room.turned)
-        chances = room.turned
+        fill_turned(chances, scratch.turned)
+        chances = scratch.turned
     for item in range(5):
-        room.end[item] = chances[item]
+        scratch.end[item] = chances[item]
 
 
 @kernel(borrows=True)
@@ -170,16 +175,16 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 
 
 @kernel(borrows=True)
-def play(networks: Networks, tables: BearoffArrays, die: int, other_die: int, room: Room) -> None:
+def play(networks: Networks, tables: BearoffArrays, die: int, other_die: int, scratch: RolloutScratch) -> None:
     """Fills room.board[slot] with the position after the best play of a roll, seen by the opponent."""
-    after = room.roll.after
-    n = fill_plays(room.board, die, other_die, after, room.roll.notes)
-    best, _ = choose_by_chances(networks, tables, room.board, after, n, room.roll.work)
-    flip_into(after[best], room.board)
+    after = scratch.roll.after
+    n = fill_plays(scratch.board, die, other_die, after, scratch.roll.notes)
+    best, _ = choose_by_chances(networks, tables, scratch.board, after, n, scratch.roll.evaluation)
+    flip_into(after[best], scratch.board)
 
 
 @kernel(borrows=True)
-def add_luck(found: RollRoom, roll: int, is_own: bool, luck: Values) -> None:
+def add_luck(found: RollScratch, roll: int, is_own: bool, luck: Values) -> None:
     """Fills luck[0:5] with itself plus what a roll changes of each chance, from what `fill_roll_values` found; the
     opponent's roll changes ours the other way round."""
     values, mean = found.values[roll], found.mean

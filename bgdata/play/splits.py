@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.game.random import GAMMA, mixed
+
 SPLITS = ("train", "validation", "test")
 TENTHS = (8, 1, 1)  # of the games, or positions
-_STEP = 0x9E3779B97F4A7C15
 _SALT = 0x5350_4C49_5453  # another stream than that of the dice, which the same seed and number key
 _MASK = (1 << 64) - 1
 
@@ -20,7 +21,7 @@ def splits_of_games(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint8]:
     """uint8[n]: places in SPLITS of the games of a seed with these numbers."""
     numbers = np.asarray(games).astype(np.uint64)
     with np.errstate(over="ignore"):
-        bits = mixed(mixed(np.full_like(numbers, (seed ^ _SALT) & _MASK)) + (numbers + np.uint64(1)) * np.uint64(_STEP))
+        bits = mixed(mixed(np.full_like(numbers, (seed ^ _SALT) & _MASK)) + (numbers + np.uint64(1)) * GAMMA)
     return splits_of_hashes(bits)
 
 
@@ -28,11 +29,3 @@ def splits_of_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """uint8[n]: places in SPLITS of hashes that look random, such as `game.position_hash.position_hashes`."""
     tenths = (hashes >> np.uint64(32)) * np.uint64(10) >> np.uint64(32)
     return np.repeat(np.arange(len(SPLITS), dtype=np.uint8), TENTHS)[tenths.astype(np.int64)]
-
-
-def mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finisher of splitmix64 (Steele, Lea and Flood, 2014): a bijection in which every bit moves half of all."""
-    with np.errstate(over="ignore"):
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))

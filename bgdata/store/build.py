@@ -35,10 +35,12 @@ from bgdata.errors import (
 )
 from bgdata.process import keep, keeping
 from bgdata.store.arrays import Array, map_array, values_digest
-from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input, Parameters, Source
+from bgdata.store.context import Build, Computed
+from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
-from bgdata.store.manifest import FileEntry, Manifest, RawFile, recipe_key, unpacked_name, version_name
+from bgdata.store.manifest import FileEntry, Manifest, RawFile, Source, recipe_key, unpacked_name, version_name
+from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.published import install, published_version
 from bgdata.store.storage import (
@@ -52,7 +54,7 @@ from bgdata.store.storage import (
     write_file,
 )
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse, input_digests
+from bgdata.store.versions import Versions, input_digests
 
 COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and how long that took
 
@@ -61,7 +63,7 @@ COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and h
 class Plan:
     """One version to build: everything that its recipe names."""
 
-    warehouse: Warehouse
+    warehouse: Versions
     kind: Dataset[Any]
     parameters: Parameters
     inputs: Mapping[str, Table]
@@ -76,7 +78,7 @@ class Plan:
     @property
     def key(self) -> str:
         """The recipe key."""
-        recipe = (self.kind.name, self.kind.revision, vars(self.parameters), input_digests(self.inputs))
+        recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
         return recipe_key(*recipe, self.raw_files)
 
     @property
@@ -98,22 +100,23 @@ class Plan:
 
 
 def build(
-    warehouse: Warehouse,
+    warehouse: Versions,
     kind: Dataset[Any],
     parameters: Parameters,
     progress: Progress,
     *,
-    files: Iterable[Path],
-    strict: bool,
-    force: bool,
+    files: Iterable[Path] = (),
+    strict: bool = False,
+    force: bool = False,
     executor: Executor | None = None,
     inputs: Mapping[str, Table] | None = None,
 ) -> Table:
-    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build.
+    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Versions.build.
 
     What was asked for becomes current, and so does whatever had to be made for it; inputs that are there stay as they
     are.
     """
+    parameters.check_types()
     kind.check_parameters(parameters)
     if inputs is None:
         inputs = {
@@ -134,15 +137,20 @@ def build(
     return found
 
 
-def input_table(warehouse: Warehouse, wanted: Input, progress: Progress, executor: Executor | None) -> Table:
+def input_table(warehouse: Versions, wanted: Input, progress: Progress, executor: Executor | None) -> Table:
     """A version that another is computed from: the one there is, or a new one."""
     found = warehouse.find_input(wanted)
     if found is not None:
         return found
-    if isinstance(wanted, str):
+    if isinstance(wanted, VersionRef):
         return warehouse.open_reference(wanted)  # raises
-    kind, parameters = wanted
-    return warehouse.build(kind, parameters, progress=progress, executor=executor)
+    name, parameters = wanted
+    kind = warehouse.kind(name)
+    if kind.takes_files:  # imported before, if at all
+        found = warehouse.find(kind, parameters)
+        if found is not None:
+            return found
+    return build(warehouse, kind, parameters, progress, executor=executor)
 
 
 def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
@@ -238,7 +246,6 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str,
         plan.files,
         strict=strict,
         recipe=plan.key,
-        warehouse=plan.warehouse,
         executor=plan.executor,
     )
     computed = load_computed(plan, progress)
@@ -248,7 +255,7 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str,
             plan.kind.check_strict(arrays_of(plan))
     else:
         start = time.perf_counter()
-        plan.kind.compute(plan.parameters, plan.inputs, job)
+        plan.kind.compute(Build(plan.parameters, plan.inputs, plan.warehouse, job))
         seconds = time.perf_counter() - start
         with storage_errors("write", plan.staging):
             for entry in plan.kind.arrays:
@@ -280,7 +287,7 @@ def arrays_of(plan: Plan) -> dict[str, Array]:
     return {entry.name: map_array(plan.staging / f"{entry.name}.npy") for entry in plan.kind.arrays}
 
 
-def finish(plan: Plan, computed: Mapping[str, Any], progress: Progress) -> Manifest:
+def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest:
     """Hash the arrays, write the Parquet file, run the SQL checks and save the manifest; returns it."""
     from bgdata.store.checks import run_sql_checks
 
@@ -288,10 +295,11 @@ def finish(plan: Plan, computed: Mapping[str, Any], progress: Progress) -> Manif
     arrays = arrays_of(plan)
     digest = values_digest(arrays)
     progress.start(f"{plan.title}: writing Parquet", kind.estimate(plan.parameters).rows, "rows")
-    rows = write_tables(kind, plan.parameters, arrays, staging, progress, digest=digest, recipe_key=plan.key)
+    computed = Computed(plan.parameters, arrays)
+    rows = write_tables(kind, computed, staging, progress, digest=digest, recipe_key=plan.key)
     run_sql_checks(kind, plan.parameters, staging)
-    statistics = dict(kind.statistics(plan.parameters, arrays))
-    manifest = describe(plan, digest, rows, statistics, computed)
+    statistics = dict(kind.statistics(computed))
+    manifest = describe(plan, digest, rows, statistics, saved)
     (staging / COMPUTED).unlink()
     manifest.save(staging)
     return manifest
@@ -299,8 +307,7 @@ def finish(plan: Plan, computed: Mapping[str, Any], progress: Progress) -> Manif
 
 def write_tables(
     kind: Dataset[Any],
-    parameters: Parameters,
-    arrays: Mapping[str, Array],
+    computed: Computed[Parameters],
     folder: Path,
     progress: Progress,
     *,
@@ -314,7 +321,7 @@ def write_tables(
     for shape in kind.tables:
         footer = {
             "dataset": kind.name,
-            "variant": kind.slug(parameters),
+            "variant": kind.slug(computed.parameters),
             "version": version_name(kind.revision, digest),
             "table": shape.name,
             "summary": shape.summary,
@@ -325,7 +332,7 @@ def write_tables(
             "recipe_key": recipe_key,
             "written_by": f"bgdata {installed_version('bgdata')}",
         }
-        batches = kind.table_batches(shape, parameters, arrays)
+        batches = kind.table_batches(shape, computed)
         rows.append(write_parquet(folder / shape.file, batches, shape, footer, progress))
     return rows[0]
 
@@ -340,12 +347,12 @@ def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], c
         dataset=plan.kind.name,
         variant=plan.kind.slug(plan.parameters),
         revision=plan.kind.revision,
-        parameters=vars(plan.parameters),
+        parameters=plan.parameters.to_json(),
         recipe_key=plan.key,
         digest=digest,
         inputs=input_digests(plan.inputs),
         raw_files=list(plan.raw_files),
-        warnings=plan.kind.warnings(plan.parameters, plan.raw_files),
+        warnings=plan.kind.warnings(plan.raw_files),
         rows=rows,
         files=[FileEntry(name, (plan.staging / name).stat().st_size, found) for name, found in hashes.items()],
         statistics=statistics,
@@ -404,7 +411,7 @@ def readable_bytes(count: float) -> str:
     return f"{count:,.3g} TB"
 
 
-def refresh_catalog(warehouse: Warehouse) -> None:
+def refresh_catalog(warehouse: Versions) -> None:
     """Rebuild the catalog from the manifests."""
     from bgdata.store.catalog import write_catalog
 

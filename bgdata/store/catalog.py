@@ -13,7 +13,7 @@ import inspect
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,22 +29,24 @@ from bgdata.errors import (
     StorageError,
     shown,
 )
-from bgdata.store.checks import SQL, check_columns, select_columns
-from bgdata.store.dataset import Column, Dataset, TableShape
+from bgdata.store.checks import check_columns, select_columns
+from bgdata.store.dataset import Dataset
+from bgdata.store.declaration import Column, TableShape
 from bgdata.store.leakage import leakage_views
 from bgdata.store.locked_sql import Limits, keep_to, lock, open_memory
 from bgdata.store.names import identifier, quoted
+from bgdata.store.scripts import SQL, created_names, run_scripts
 from bgdata.store.storage import locked, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.versions import Versions
 
 # the oldest layout that holds all we write: clients from 1.2 on can open the catalog
 STORAGE_VERSION = "v1.2.0"
 
 
-def write_catalog(warehouse: Warehouse) -> None:
+def write_catalog(warehouse: Versions) -> None:
     """Write catalog.duckdb anew from the manifests, one process at a time."""
     partial = warehouse.root / ".catalog.partial"
     with storage_errors("write", warehouse.catalog), locked(warehouse.staging / "catalog.lock"):
@@ -58,7 +60,7 @@ def write_catalog(warehouse: Warehouse) -> None:
             remove_database(partial)
 
 
-def write_catalog_to(path: Path, warehouse: Warehouse) -> None:
+def write_catalog_to(path: Path, warehouse: Versions) -> None:
     """Write a catalog of the warehouse to a new file. Raises duckdb.Error."""
     remove_database(path)
     tables = list(warehouse.versions())
@@ -81,7 +83,7 @@ def remove_database(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def parquet_files(warehouse: Warehouse, tables: Iterable[Table]) -> Iterator[Path]:
+def parquet_files(warehouse: Versions, tables: Iterable[Table]) -> Iterator[Path]:
     """The Parquet files of versions that are as their manifests say: what a connection may open."""
     for table in tables:
         for shape in warehouse.kinds[table.folder.parts[-3]].tables:
@@ -92,7 +94,7 @@ def parquet_files(warehouse: Warehouse, tables: Iterable[Table]) -> Iterator[Pat
 
 
 def fill_catalog(
-    connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, versions: Sequence[Table], *, is_file: bool
+    connection: duckdb.DuckDBPyConnection, warehouse: Versions, versions: Sequence[Table], *, is_file: bool
 ) -> None:
     """Create every macro, view, table and comment; in a file, views find their folder by a variable or where it was.
 
@@ -130,24 +132,12 @@ def fill_catalog(
     run_scripts(connection, "views")
 
 
-def created_names(folder: str) -> Iterator[str]:
-    """Names of the views and macros that the .sql files of sql/<folder> create."""
-    for path in sorted((SQL / folder).glob("*.sql")):
-        yield from re.findall(r"(?im)^create\s+(?:view|macro|table)\s+(\w+)", path.read_text())
-
-
 def is_readable(table: Table) -> bool:
     """Whether the version's manifest can be read; `bgdata verify` reports those that cannot."""
     try:
         return bool(table.manifest)
     except BgdataError:
         return False
-
-
-def run_scripts(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
-    """Run every .sql file of sql/<folder>, in order of name."""
-    for path in sorted((SQL / folder).glob("*.sql")):
-        connection.execute(path.read_text())
 
 
 def create_manifests(connection: duckdb.DuckDBPyConnection, tables: list[Table], current: set[Any]) -> None:
@@ -165,7 +155,7 @@ def create_manifests(connection: duckdb.DuckDBPyConnection, tables: list[Table],
         connection.execute("insert into manifests values (?, ?, ?)", row)
 
 
-def current_versions(warehouse: Warehouse, opened: dict[Path, Table]) -> tuple[list[Table], dict[Path, BgdataError]]:
+def current_versions(warehouse: Versions, opened: dict[Path, Table]) -> tuple[list[Table], dict[Path, BgdataError]]:
     """The version that answers for each variant; and by its folder what is wrong, where `current` names none."""
     found, flaws = [], {}
     for folder in sorted({path.parent for path in opened}):
@@ -196,7 +186,7 @@ def create_source(
 
 def whole_select(
     connection: duckdb.DuckDBPyConnection,
-    warehouse: Warehouse,
+    warehouse: Versions,
     kind: Dataset[Any],
     shape: TableShape,
     table: Table,
@@ -250,20 +240,20 @@ def comment_on(connection: duckdb.DuckDBPyConnection, view: str, shape: TableSha
 
 
 def connect(
-    warehouse: Warehouse,
+    warehouse: Versions,
     *,
     limits: Limits | None = None,
     allow_files: bool = False,
     outputs: Iterable[Path] = (),
+    functions: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """A connection of its own to the catalog in memory: it opens the tables of the warehouse and no other files.
 
     With `limits` its configuration is locked too: for queries that anybody may have written, see `reading_query`.
-    `allow_files` lets it open any file; `outputs` are files that it may write. Raises MissingWarehouseError or
+    `allow_files` lets it open any file; `outputs` are files that it may write; `functions` adds
+    functions to it. Raises MissingWarehouseError or
     StorageError. Brings catalog.duckdb up to date, for other clients, where it is old and can be written.
     """
-    from bgdata.sql_functions import register_functions
-
     warehouse.require()
     if is_stale(warehouse):
         with suppress(StorageError):
@@ -275,7 +265,8 @@ def connect(
         connection.execute("begin transaction")
         fill_catalog(connection, warehouse, tables, is_file=False)
         connection.execute("commit")
-        register_functions(connection)
+        if functions:
+            functions(connection)
         if limits:
             lock(connection, limits)
     except BaseException:
@@ -284,7 +275,7 @@ def connect(
     return connection
 
 
-def is_stale(warehouse: Warehouse) -> bool:
+def is_stale(warehouse: Versions) -> bool:
     """Whether versions came or went after catalog.duckdb was written, the warehouse was moved, or a newer bgdata
     declares its tables and views; where there are no versions nobody needs it."""
     if not warehouse.catalog.exists():
@@ -314,7 +305,7 @@ DEFINED = {  # everything that a catalog defines, by what holds it
 }
 
 
-def check_catalog(warehouse: Warehouse) -> None:
+def check_catalog(warehouse: Versions) -> None:
     """catalog.duckdb, which other clients open, says what the manifests say and nothing else.
 
     Raises CheckFailedError naming what differs, CorruptFileError for what is no catalog, and CheckSkippedError where

@@ -1,29 +1,21 @@
-"""SQL checks: `sql/checks/<table>__<claim>.sql` returns the rows that break the claim."""
+"""Checks of the tables of a version: the columns that their files have, and the rows that break a claim."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgdata.errors import CheckFailedError, CorruptFileError, OlderTableError
-from bgdata.store.dataset import Dataset, Parameters, TableShape
+from bgdata.store.dataset import Dataset
+from bgdata.store.declaration import TableShape
 from bgdata.store.names import identifier, quoted
+from bgdata.store.parameters import Parameters
+from bgdata.store.scripts import run_scripts, sql_checks
 
 if TYPE_CHECKING:
     import duckdb
 
     from bgdata.store.table import Table
-
-_PACKAGE = Path(__file__).parents[1]
-# plain SQL stands beside the package in a checkout, and in it once installed from a wheel (see pyproject.toml)
-SQL = next(folder for folder in (_PACKAGE / "sql", _PACKAGE.parent / "sql") if folder.is_dir())
-
-
-def sql_checks(table: str) -> Iterator[tuple[str, str]]:
-    """(claim, query) of every check of a table; the query reads the view of that name."""
-    for path in sorted((SQL / "checks").glob(f"{table}__*.sql")):
-        yield path.stem.partition("__")[2], path.read_text()
 
 
 def select_columns(kind: Dataset[Any], parameters: Parameters, shape: TableShape) -> str:
@@ -53,7 +45,6 @@ def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], sha
 
 def run_sql_checks(kind: Dataset[Any], parameters: Parameters, folder: Path) -> None:
     """Run every check of a kind on the tables in a folder; raises CheckFailedError naming the first offending row."""
-    from bgdata.store.catalog import run_scripts
     from bgdata.store.locked_sql import keep_to, open_memory
 
     with open_memory() as connection:

@@ -6,78 +6,32 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from bgdata.errors import (
     CheckSkippedError,
-    InvalidParameterError,
     ManifestFormatError,
     MissingTableError,
     UsageError,
     shown,
 )
-from bgdata.store.manifest import unpacked_name
+from bgdata.store.declaration import PARQUET, Column, FlatArray, TableShape
+from bgdata.store.manifest import Source, unpacked_name
+from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
+    from bgdata.store.context import Build, Computed, Recheck
     from bgdata.store.manifest import Manifest, RawFile
-    from bgdata.store.table import Table
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.versions import Versions
 
 
 CONFIDENCE = 0.99  # with which a sample finds as many bad rows as it says
-PARQUET = "table.parquet"  # file of the main table
 LABELLED = {"boards", "chances", "classes"}  # arrays of every kind that can be trained on
 DECISIONS = {"decisions_boards", "plays_boards"}  # and of every kind that players are scored on
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column as SQL shows it: its DuckDB type, unit and meaning in one sentence."""
-
-    name: str
-    type: str
-    unit: str
-    meaning: str
-
-    @property
-    def comment(self) -> str:
-        """Text of the column's comment in the catalog."""
-        return f"{self.meaning} [{self.unit}]" if self.unit else self.meaning
-
-
-@dataclass(frozen=True)
-class TableShape:
-    """One Parquet file of a version, and the SQL view over it. A table that several kinds declare is `shared`: one
-    view over all of them, with a column that names the dataset."""
-
-    name: str
-    file: str
-    summary: str
-    columns: tuple[Column, ...]  # as SQL shows them, `variant` not included
-    key: tuple[str, ...]  # columns that name a row; the table is sorted by them
-    shared: bool = False
-
-    @property
-    def row(self) -> str:
-        """What a row is, in one sentence."""
-        return f"One row for each {' and '.join(self.key)}, in this order."
-
-
-@dataclass(frozen=True)
-class FlatArray:
-    """An array that the player maps: its dtype, the meaning of its axes, and what it holds."""
-
-    name: str
-    dtype: str
-    axes: str
-    meaning: str
 
 
 class Estimate(NamedTuple):
@@ -102,37 +56,8 @@ def sampled(count: int, total: int, unit: str = "rows") -> str:
     return f"{count:,} of {total:,} {unit}: finds 1 bad one in {finds:,} with {CONFIDENCE:.0%}"
 
 
-@dataclass(frozen=True)
-class Parameters:
-    """Base of every kind's parameters: a frozen dataclass of integers and strings with defaults."""
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Names of the parameters, in order."""
-        return tuple(field.name for field in fields(cls))
-
-    def with_changes(self, changes: Mapping[str, Any]) -> Self:
-        """A copy with some parameters changed. Raises InvalidParameterError for a name that is none of them."""
-        for name in changes:
-            if name not in self.names():
-                raise InvalidParameterError(f"expected a parameter among {', '.join(self.names())}, got {name}")
-        return replace(self, **changes)
-
-    @classmethod
-    def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters that a manifest records. Raises ManifestFormatError when they are those of another recipe, or
-        of other types than declared."""
-        if set(values) != set(cls.names()):
-            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {shown(dict(values))}")
-        for name, declared in get_type_hints(cls).items():
-            wanted = (int, float) if declared is float else (declared,)
-            if name in values and type(values[name]) not in wanted:
-                raise ManifestFormatError(f"expected {name} of type {declared.__name__}, found {shown(values[name])}")
-        return cls(**values)
-
-
-# an input: (kind, parameters), or a version by name, `kind/variant/version`
-Input: TypeAlias = "tuple[str, Parameters] | str"
+# an input: (kind, parameters), or a version by name
+Input: TypeAlias = "tuple[str, Parameters] | VersionRef"
 P = TypeVar("P", bound=Parameters)
 
 
@@ -200,15 +125,15 @@ class Dataset(ABC, Generic[P]):
     def check_parameters(self, parameters: P) -> None:
         """Raise InvalidParameterError when no such variant can exist."""
 
-    def completed(self, parameters: P, warehouse: Warehouse) -> P:  # noqa: ARG002
+    def completed(self, parameters: P, _warehouse: Versions) -> P:
         """The parameters with what a user leaves out because a warehouse knows it, such as where a name is found."""
         return parameters
 
-    def inputs(self, parameters: P) -> Mapping[str, Input]:  # noqa: ARG002
+    def inputs(self, _parameters: P) -> Mapping[str, Input]:
         """Other datasets that this one is computed from, by role."""
         return {}
 
-    def published(self, parameters: P) -> Path | None:  # noqa: ARG002
+    def published(self, _parameters: P) -> Path | None:
         """Folder of a finished version of this recipe that comes with the package, where computing takes hours."""
         return None
 
@@ -217,58 +142,45 @@ class Dataset(ABC, Generic[P]):
         """Rows, bytes on disk and peak memory of a build."""
 
     @abstractmethod
-    def compute(self, parameters: P, inputs: Mapping[str, Table], job: Job) -> None:
-        """Save every declared array through `job`; the same values on any machine and thread count."""
+    def compute(self, build: Build[P]) -> None:
+        """Save every declared array through `build.job`; the same values on any machine and thread count."""
 
     @abstractmethod
-    def batches(self, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         """The rows of the main table, in key order, from the arrays: all declared columns, as SQL shows them.
 
         Numbers of few different values may come as a dictionary: they are stored as plain numbers, by dictionary.
         """
 
-    def side_batches(self, name: str, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, name: str, _computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         """The rows of a side table, in key order, from the arrays."""
         raise NotImplementedError(name)
 
-    def table_batches(self, shape: TableShape, parameters: P, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def table_batches(self, shape: TableShape, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         """The rows of any table of the kind, with its columns in the declared order."""
         names = [column.name for column in shape.columns]
         is_main = shape.name == self.tables[0].name
-        found = self.batches(parameters, arrays) if is_main else self.side_batches(shape.name, parameters, arrays)
+        found = self.batches(computed) if is_main else self.side_batches(shape.name, computed)
         for batch in found:
             yield batch.select(names)
 
-    def statistics(self, parameters: P, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
+    def statistics(self, _computed: Computed[P]) -> Mapping[str, float]:
         """Summary figures and error bounds for the manifest."""
         return {}
 
-    def warnings(self, parameters: P, files: Sequence[RawFile]) -> list[str]:  # noqa: ARG002
+    def warnings(self, _files: Sequence[RawFile]) -> list[str]:
         """What a user of the version should know, such as that a file is not the published one."""
         return []
 
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
         """Raise CheckFailedError when rows of the files were set aside because they break a rule."""
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],  # noqa: ARG002
-        rows: int,  # noqa: ARG002
-        generator: np.random.Generator,  # noqa: ARG002
-    ) -> str:
+    def check_sample(self, recheck: Recheck[P]) -> str:
         """Recompute a random sample of rows from their successors, and say of how many: see `sampled`.
 
         Raises CheckFailedError naming the first bad row, and CheckSkippedError where what it takes is not here.
         """
-        raise CheckSkippedError(f"nothing that {table.name} could be recomputed from is kept")
-
-
-class Source(NamedTuple):
-    """A file to import, read once: what it is and where it comes from, and its content, unpacked."""
-
-    file: RawFile
-    content: bytes
+        raise CheckSkippedError(f"nothing that {recheck.table.name} could be recomputed from is kept")
 
 
 class ImportedDataset(Dataset[P]):

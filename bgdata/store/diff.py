@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.store.checks import check_columns, select_columns
-from bgdata.store.dataset import Column, Dataset, Parameters
+from bgdata.store.dataset import Dataset
+from bgdata.store.declaration import Column
 from bgdata.store.names import identifier, quoted
+from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:

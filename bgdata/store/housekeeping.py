@@ -12,7 +12,7 @@ from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import read_lock
 from bgdata.store.storage import is_locked, remove_folder, storage_errors
 from bgdata.store.table import Table
-from bgdata.store.warehouse import CURRENT, VERSION, Warehouse, newest
+from bgdata.store.versions import CURRENT, VERSION, Versions, newest
 
 MOST_NAMED = 10  # dependents in a message
 STAGED = re.compile(r"(.+?)(-[0-9a-f]{12}-[0-9a-f]{12}|\.published|\.lock)?")  # title of a build, and what is staged
@@ -26,14 +26,14 @@ class Rubbish(NamedTuple):
     bytes: int
 
 
-def needed_by(warehouse: Warehouse, table: Table) -> list[str]:
+def needed_by(warehouse: Versions, table: Table) -> list[str]:
     """Names of the versions that are made from one, and of the lock if it states its digest. Raises
     ManifestFormatError for a damaged lock."""
     wanted = identities(table)
     return [who for who, needs in all_needs(warehouse).items() if needs & wanted and who != table.name]
 
 
-def all_needs(warehouse: Warehouse) -> dict[str, set[str]]:
+def all_needs(warehouse: Versions) -> dict[str, set[str]]:
     """What every version that can be read, and the lock, is made from, as `kind/variant@digest` (inputs) or
     `rN-digest8` (versions that parameters name). Raises ManifestFormatError for a damaged lock."""
     found: dict[str, set[str]] = {}
@@ -58,7 +58,7 @@ def identities(table: Table) -> set[str]:
         return {version}
 
 
-def remove(warehouse: Warehouse, table: Table) -> Table | None:
+def remove(warehouse: Versions, table: Table) -> Table | None:
     """Delete a version; where it was current, the newest of the others is from then on.
 
     Returns what is current now, None if nothing is left. Raises VersionInUseError while another version or the lock is
@@ -74,7 +74,7 @@ def remove(warehouse: Warehouse, table: Table) -> Table | None:
     return warehouse.open(*table.folder.parts[-3:-1]) if rest else None
 
 
-def delete_version(warehouse: Warehouse, table: Table) -> None:
+def delete_version(warehouse: Versions, table: Table) -> None:
     """Move a version out of the way whole, then delete it: nobody ever sees half of one."""
     kind, variant, version = table.folder.parts[-3:]
     rest = [other for other in warehouse.versions(kind, variant) if other.folder != table.folder]
@@ -92,7 +92,7 @@ def delete_version(warehouse: Warehouse, table: Table) -> None:
                 table.folder.parent.rmdir()
 
 
-def is_current(warehouse: Warehouse, table: Table) -> bool:
+def is_current(warehouse: Versions, table: Table) -> bool:
     """Whether a version answers where its variant is named. One whose `current` is damaged counts: it may be meant."""
     try:
         return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
@@ -100,7 +100,7 @@ def is_current(warehouse: Warehouse, table: Table) -> bool:
         return True
 
 
-def rubbish(warehouse: Warehouse) -> list[Rubbish]:
+def rubbish(warehouse: Versions) -> list[Rubbish]:
     """What `sweep` would delete: staging that nobody holds, and versions that are neither current nor locked, nor
     needed by one that is. Raises ManifestFormatError for a damaged lock."""
     staged = [path for path in sorted(warehouse.staging.glob("*")) if path.suffix != ".lock" and not is_held(path)]
@@ -110,7 +110,7 @@ def rubbish(warehouse: Warehouse) -> list[Rubbish]:
     return found + [Rubbish(table.folder, "nothing needs it", size(table.folder)) for table in unneeded]
 
 
-def kept_versions(warehouse: Warehouse) -> set[str]:
+def kept_versions(warehouse: Versions) -> set[str]:
     """Names of the versions that are current or locked, of those that these are made from, and of damaged ones."""
     needs = all_needs(warehouse)
     names: dict[str, set[str]] = {}  # by what others name them by: equal values give equal names
@@ -126,7 +126,7 @@ def kept_versions(warehouse: Warehouse) -> set[str]:
     return kept
 
 
-def sweep(warehouse: Warehouse, what: list[Rubbish]) -> None:
+def sweep(warehouse: Versions, what: list[Rubbish]) -> None:
     """Delete rubbish. Raises VersionInUseError while anything is built, which may need some of it, and StorageError."""
     check_no_builds(warehouse)
     for entry in what:
@@ -143,7 +143,7 @@ def sweep(warehouse: Warehouse, what: list[Rubbish]) -> None:
             lock.unlink(missing_ok=True)
 
 
-def check_no_builds(warehouse: Warehouse) -> None:
+def check_no_builds(warehouse: Versions) -> None:
     """Raise VersionInUseError if anything is being built: it may need what is about to go."""
     held = [lock.stem for lock in sorted(warehouse.staging.glob("*.lock")) if lock.stem != "catalog" and is_held(lock)]
     if held:

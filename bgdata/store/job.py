@@ -21,8 +21,7 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import remove_folder, sha256_file, storage_errors, sync, write_file
 
 if TYPE_CHECKING:
-    from bgdata.store.dataset import Source
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.manifest import Source
 
 Step = TypeVar("Step")
 
@@ -44,7 +43,6 @@ class Job:
         *,
         strict: bool = False,
         recipe: str = "",
-        warehouse: Warehouse | None = None,
         executor: Executor | None = None,
     ) -> None:
         self.folder = folder
@@ -53,7 +51,6 @@ class Job:
         self.strict = strict  # whether a row that breaks a rule fails the import instead of being set aside
         self.recipe = recipe  # key that checkpoints bear
         self.executor = executor or InProcess()  # who computes shards; values do not depend on it
-        self.warehouse = warehouse  # where players are found by name; what values depend on is in inputs or parameters
 
     def save(self, name: str, values: Array) -> None:
         """Save a finished array."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bgdata.store.dataset import Dataset, TableShape
+from bgdata.store.dataset import Dataset
+from bgdata.store.declaration import TableShape
 
 BOARDS = {"board": "board", "next_position_id": "board(next_position_id)"}  # SQL for the board by column that says it
 EMPTY = "select null::varchar as dataset, null::varchar as variant, null::json as key"

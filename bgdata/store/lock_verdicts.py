@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bgdata.store.lockfile import LockEntry, load_lock
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 SAME = "same"
 
@@ -25,21 +25,21 @@ class Verdict(NamedTuple):
         return f"{self.entry.dataset}/{self.entry.variant}: locked {self.entry.digest[:16]}, {self.text}"
 
 
-def lock_verdicts(warehouse: Warehouse) -> list[Verdict]:
+def lock_verdicts(versions: Versions) -> list[Verdict]:
     """A verdict on each locked variant, in the order of the lock. Raises MissingWarehouseError, what `load_lock`
     raises, and whatever is wrong with a manifest."""
-    warehouse.require()
-    return [Verdict(entry, verdict_on(warehouse, entry)) for entry in load_lock(warehouse.lock)]
+    versions.require()
+    return [Verdict(entry, verdict_on(versions, entry)) for entry in load_lock(versions.lock)]
 
 
-def verdict_on(warehouse: Warehouse, entry: LockEntry) -> str:
-    """Whether the current version of a locked variant is the locked one, in words. Raises as Warehouse.open."""
-    versions = list(warehouse.versions(entry.dataset, entry.variant))
-    if not versions:
+def verdict_on(versions: Versions, entry: LockEntry) -> str:
+    """Whether the current version of a locked variant is the locked one, in words. Raises as `Versions.open`."""
+    built = list(versions.versions(entry.dataset, entry.variant))
+    if not built:
         return "not built"
-    current = warehouse.open(entry.dataset, entry.variant)
+    current = versions.open(entry.dataset, entry.variant)
     if current.manifest.digest == entry.digest:
         return SAME
-    locked = [table for table in versions if table.folder.name.endswith(entry.digest[:8])]
+    locked = [table for table in built if table.folder.name.endswith(entry.digest[:8])]
     step = f"; try: bgdata use {locked[0].name}" if locked else ""
     return f"DIFFERS: current is {current.manifest.digest[:16]}{step}"

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, shown
 from bgdata.store.names import is_name, parse_input
@@ -46,6 +46,13 @@ class RawFile:
     def recipe(self) -> str:
         """What the values are made from: the content, and the name that rows remember."""
         return f"{self.content_sha256} {unpacked_name(self.name)}"
+
+
+class Source(NamedTuple):
+    """A file to import, read once: what it is and where it comes from, and its content, unpacked."""
+
+    file: RawFile
+    content: bytes
 
 
 def unpacked_name(name: str) -> str:
@@ -208,8 +215,10 @@ def is_text(value: object) -> bool:
 
 
 def is_parameter(value: object) -> bool:
-    """Whether a value can be a parameter: a number or a text."""
-    return is_number(value) or is_text(value)
+    """Whether a value can be a parameter: a number, a text, true, false or null, or a list or an object of these."""
+    if isinstance(value, list):
+        return all(map(is_parameter, value))
+    return value is None or isinstance(value, bool | str) or is_number(value) or is_mapping(value, is_parameter, "kind")
 
 
 def is_input(value: object) -> bool:
@@ -258,7 +267,7 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # of a manifest: what 
     "dataset": ("the name of a kind", lambda value: is_name("kind", value)),
     "variant": ("the name of a variant", lambda value: is_name("variant", value)),
     "revision": ("a number", is_count),
-    "parameters": ("numbers and texts by name", lambda value: is_mapping(value, is_parameter, "kind")),
+    "parameters": ("values by name", lambda value: is_mapping(value, is_parameter, "kind")),
     "recipe_key": ("64 hex digits", lambda value: is_name("digest", value)),
     "digest": ("64 hex digits", lambda value: is_name("digest", value)),
     "inputs": ("kind/variant@digest by role", lambda value: is_mapping(value, is_input, "role")),

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bgdata.errors import BgdataError, DigestMismatchError
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import load_manifest
+from bgdata.store.parameters import Parameters
 from bgdata.store.storage import publish, remove_folder, sha256_file, storage_errors
 from bgdata.store.table import Table
 

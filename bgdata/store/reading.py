@@ -23,8 +23,8 @@ def connect_tables(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with a view for each table of these versions, over all of its variants, and with the macros; it
     opens their files and the `outputs`, and no others."""
-    from bgdata.store.catalog import run_scripts
     from bgdata.store.locked_sql import keep_to, open_memory
+    from bgdata.store.scripts import run_scripts
 
     sources: dict[str, list[str]] = {}
     shapes = [(table, kinds[table.manifest.dataset], shape) for table in tables

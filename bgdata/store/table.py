@@ -9,7 +9,7 @@ from typing import Any
 
 from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError
 from bgdata.store.arrays import Array, map_array
-from bgdata.store.dataset import PARQUET
+from bgdata.store.declaration import PARQUET
 from bgdata.store.manifest import Manifest, load_manifest
 from bgdata.store.storage import not_regular
 

@@ -25,15 +25,17 @@ from bgdata.errors import (
 )
 from bgdata.store.arrays import Array, ArrayWriter, values_digest
 from bgdata.store.checks import check_columns, run_sql_checks
-from bgdata.store.dataset import Dataset, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, sampled
 from bgdata.store.job import Job, Step
 from bgdata.store.locked_sql import keep_to, open_memory
 from bgdata.store.lockfile import read_lock
+from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 RECOMPUTED = "rows recomputed"
 
@@ -76,7 +78,7 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
 
 
 def verify(
-    warehouse: Warehouse, tables: list[Table], *, sample_rows: int | None = None, seed: int, progress: Progress
+    warehouse: Versions, tables: list[Table], *, sample_rows: int | None = None, seed: int, progress: Progress
 ) -> Iterator[Finding]:
     """Run every check on every table, yielding findings in order; a version's later checks stop at a broken one.
 
@@ -96,7 +98,7 @@ def verify(
                 future.cancel()
 
 
-def verify_files(warehouse: Warehouse) -> Iterator[Finding]:
+def verify_files(warehouse: Versions) -> Iterator[Finding]:
     """Check what a warehouse has beside its versions: the catalog, which other clients open, the lock, and what is
     current, of which only variants without are told."""
     from bgdata.store.catalog import check_catalog
@@ -112,7 +114,7 @@ def verify_files(warehouse: Warehouse) -> Iterator[Finding]:
         yield finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
 
 
-def check_current(warehouse: Warehouse, kind: str, variant: str) -> None:
+def check_current(warehouse: Versions, kind: str, variant: str) -> None:
     """A version answers where the variant is named."""
     warehouse.open(kind, variant)
 
@@ -127,7 +129,7 @@ def findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Findi
     return found
 
 
-def checks_of_files(warehouse: Warehouse, table: Table) -> Iterator[tuple[str, Check]]:
+def checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, Check]]:
     """The checks of what is stored, in order, cheap ones first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
@@ -140,14 +142,14 @@ def checks_of_files(warehouse: Warehouse, table: Table) -> Iterator[tuple[str, C
 
 
 def checks_of_values(
-    warehouse: Warehouse, table: Table, sample_rows: int | None, seed: int, progress: Progress
+    warehouse: Versions, table: Table, sample_rows: int | None, seed: int, progress: Progress
 ) -> Iterator[tuple[str, Check]]:
     """The checks of where the values come from."""
     yield RECOMPUTED, lambda: check_recomputed(warehouse, table, sample_rows, seed, progress)
     yield "lock", lambda: check_lock(warehouse, table)
 
 
-def check_manifest(warehouse: Warehouse, table: Table) -> None:
+def check_manifest(warehouse: Versions, table: Table) -> None:
     """The manifest is readable, describes a known kind, its parameters are those of the variant, and it lists the files
     that the kind declares."""
     kind = warehouse.kind(table.manifest.dataset)
@@ -200,7 +202,7 @@ def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> N
     check_form(table, kind)
     for shape in kind.tables:
         path = table.folder / shape.file
-        row = first_difference(path, kind.table_batches(shape, parameters, table.arrays()))
+        row = first_difference(path, kind.table_batches(shape, Computed(parameters, table.arrays())))
         if row is not None:
             raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
@@ -211,15 +213,17 @@ def check_sql(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     run_sql_checks(kind, parameters, table.folder)
 
 
-def check_recomputed(warehouse: Warehouse, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
+def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
     """The table comes out the same when it is computed again, as a whole or in random rows; says which."""
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
+    parameters = kind.recorded(table.manifest)
     if rows is None and table.manifest.rows <= kind.whole_rows:
-        kind.compute(kind.recorded(table.manifest), inputs, Comparison(table, progress, warehouse))
+        kind.compute(Build(parameters, inputs, warehouse, Comparison(table, progress)))
         return sampled(table.manifest.rows, table.manifest.rows)
-    return kind.check_sample(table, inputs, kind.sample_rows if rows is None else rows, np.random.default_rng(seed))
+    count, generator = kind.sample_rows if rows is None else rows, np.random.default_rng(seed)
+    return kind.check_sample(Recheck(parameters, inputs, warehouse, table, count, generator))
 
 
 class Comparison(Job):
@@ -228,8 +232,8 @@ class Comparison(Job):
     Raises CheckFailedError naming the first value that differs.
     """
 
-    def __init__(self, table: Table, progress: Progress, warehouse: Warehouse) -> None:
-        super().__init__(table.folder, progress, warehouse=warehouse)
+    def __init__(self, table: Table, progress: Progress) -> None:
+        super().__init__(table.folder, progress)
         self.table = table
 
     def save(self, name: str, values: Array) -> None:
@@ -249,7 +253,7 @@ class Comparison(Job):
         unit: str,
         steps: Sequence[Step],
         sizes: Sequence[int],
-        state: Mapping[str, Array],  # noqa: ARG002
+        _state: Mapping[str, Array],
     ) -> Iterator[Step]:
         """Yield all steps."""
         self.progress.start(label, sum(sizes), unit)
@@ -292,7 +296,7 @@ class ComparingWriter(ArrayWriter):
         """There is nothing to close."""
 
 
-def check_lock(warehouse: Warehouse, table: Table) -> None:
+def check_lock(warehouse: Versions, table: Table) -> None:
     """A version whose recipe the lock knows has the digest that it states."""
     if not warehouse.lock.exists():
         return

@@ -6,8 +6,8 @@ with classes as (
 select manifest->'parameters'->>'player' as player,
        (manifest->'parameters'->>'ply')::integer as ply,
        manifest->'parameters'->>'version' as player_version,
-       manifest->'parameters'->>'benchmark' as benchmark,
-       manifest->'parameters'->>'benchmark_version' as benchmark_version,
+       concat_ws('/', manifest->'parameters'->'benchmark'->>'kind', manifest->'parameters'->'benchmark'->>'variant') as benchmark,
+       manifest->'parameters'->'benchmark'->>'version' as benchmark_version,
        classes.classes as class,
        (manifest->>'rows')::integer as decisions,
        (manifest->'statistics'->>'error_rate')::double as error_rate,
@@ -18,7 +18,7 @@ select manifest->'parameters'->>'player' as player,
 from manifests
 left join classes on (manifest->>'variant') = classes.variant
 where manifest->>'dataset' = 'benchmark_scores' and is_current
-      and coalesce(manifest->'parameters'->>'benchmark_version', '') <> '';  -- older scores do not name their set
+      and coalesce(manifest->'parameters'->'benchmark'->>'version', '') <> '';  -- older scores do not name their set
 comment on view benchmark_summary is 'Error rates of players on benchmarks, imported or made here: 1000 x mean loss over all decisions';
 comment on column benchmark_summary.player is 'Player';
 comment on column benchmark_summary.ply is 'Plies looked ahead, 0 for the static evaluation';

@@ -3,7 +3,7 @@ create view referee_summary as
 select manifest->'parameters'->>'player' as player,
        (manifest->'parameters'->>'ply')::integer as ply,
        manifest->'parameters'->>'version' as player_version,
-       (manifest->'parameters'->>'tables')::integer = 1 as has_tables,
+       (manifest->'parameters'->>'tables')::boolean as has_tables,
        (manifest->'parameters'->>'points') || 'x' || (manifest->'parameters'->>'checkers') as referee,
        (manifest->'parameters'->>'seed')::bigint as seed,
        (manifest->>'rows')::bigint as decisions,

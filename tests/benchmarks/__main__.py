@@ -24,7 +24,7 @@ AGGREGATE = "select avg(cubeless), max(owned - centered) from bearoff_two_sided_
 class Row(NamedTuple):
     """One line of the table."""
 
-    work: str
+    scratch: str
     ours: str
     goal: str
     peer: str = "-"
@@ -114,12 +114,12 @@ def makebearoff(*options: str) -> Measured | None:
         return run_command(tool, *options, "-f", str(Path(folder, "file.bd")))
 
 
-def table_row(work: str, ours: Measured, goal: str, *peer_options: str, run_peer: bool = True) -> Row:
+def table_row(scratch: str, ours: Measured, goal: str, *peer_options: str, run_peer: bool = True) -> Row:
     """A row with makebearoff beside it."""
     peer = makebearoff(*peer_options) if run_peer and peer_options else None
     if peer is None:
-        return Row(work, memory_text(ours), goal)
-    return Row(work, memory_text(ours), goal, memory_text(peer), f"{peer.seconds / ours.seconds:,.0f}x")
+        return Row(scratch, memory_text(ours), goal)
+    return Row(scratch, memory_text(ours), goal, memory_text(peer), f"{peer.seconds / ours.seconds:,.0f}x")
 
 
 def table_rows(long: bool) -> Iterator[Row]:
@@ -139,19 +139,19 @@ def table_rows(long: bool) -> Iterator[Row]:
 
 def reading_rows() -> Iterator[Row]:
     """Reading them."""
-    for work, name, goal in (
+    for scratch, name, goal in (
         ("open a table and probe once", "open_table", "<= 1 ms"),
         ("probe one position by index", "probe_index", "<= 3 us"),
         ("probe one position by layout", "probe_layout", "<= 3 us"),
     ):
-        yield Row(work, seconds_text(in_own_process(name, 20).seconds), goal)
+        yield Row(scratch, seconds_text(in_own_process(name, 20).seconds), goal)
     rows = 1 / in_own_process("probe_bulk", 10).seconds
     yield Row("bulk probe, one core", f"{rows:.2g} rows/s", ">= 3e7 rows/s")
-    for work, query, goal in (
+    for scratch, query, goal in (
         ("SQL: one position of 25M", POINT.format(1234, 2345), "<= 5 ms"),
         ("SQL: aggregate over 25M rows", AGGREGATE, "<= 0.3 s"),
     ):
-        yield Row(work, seconds_text(in_own_process("sql", query, 10).seconds), goal)
+        yield Row(scratch, seconds_text(in_own_process("sql", query, 10).seconds), goal)
 
 
 def game_rows() -> Iterator[Row]:
@@ -159,9 +159,9 @@ def game_rows() -> Iterator[Row]:
     yield Row("all plays of a roll, one core", seconds_text(in_own_process("plays", 1000, 7).seconds), "<= 2 us")
     games = 1 / in_own_process("random_games", 10_000, 7).seconds
     yield Row("random games", f"{games:,.0f} games/s", ">= 10,000 games/s")
-    for work, name in (("Position IDs read", "decode"), ("Position IDs written", "encode")):
+    for scratch, name in (("Position IDs read", "decode"), ("Position IDs written", "encode")):
         rows = 1 / in_own_process(name, 1_000_000, 7).seconds
-        yield Row(f"{work}, one core", f"{rows / 1e6:.1f} million/s", ">= 2 million/s")
+        yield Row(f"{scratch}, one core", f"{rows / 1e6:.1f} million/s", ">= 2 million/s")
     parsed, imported = (in_own_process("read_training", 1_200_000, whole, 3).seconds for whole in (False, True))
     yield Row("1.2 million training rows read and checked", seconds_text(parsed), "<= 2 s")
     yield Row("the same, imported as a version (hashes, Parquet, SQL checks)", seconds_text(imported), "-")

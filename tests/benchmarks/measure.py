@@ -21,12 +21,12 @@ class Measured(NamedTuple):
     peak_bytes: int | None = None
 
 
-def best_of(repeats: int, work: Callable[[], object]) -> float:
+def best_of(repeats: int, scratch: Callable[[], object]) -> float:
     """Seconds of the fastest of several runs."""
     fastest = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()
-        work()
+        scratch()
         fastest = min(fastest, time.perf_counter() - start)
     return fastest
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.position import START
 from tests.benchmarks.measure import best_of
@@ -33,15 +33,15 @@ def player_games(games: int, repeats: int) -> float:
 def network_plays(inputs: str, hidden: int, repeats: int) -> float:
     """Every play of 20,000 positions of random games evaluated to choose the best; seconds an evaluation."""
     from bgdata.evaluation.bearoff_kernels import NO_TABLES
-    from bgdata.evaluation.networks.encoder import Encoder, encoder_named
+    from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
     from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.game.play_kernels import play_counts
     from bgdata.play.random_games import random_game_positions
-    from bgdata.training.temporal_difference.learning import new_networks, rounded_networks
+    from bgdata.training.networks import new_networks, rounded_networks
 
-    race = Encoder.RACE if inputs == "contact" else encoder_named(inputs)
-    encoders = (race, encoder_named(inputs), encoder_named(inputs))
-    player = NetworkPlayer(rounded_networks(new_networks(encoders, ((hidden,),) * 3, 1)), NO_TABLES)
+    race = InputSet.RACE if inputs == "contact" else input_set_named(inputs)
+    input_sets = (race, input_set_named(inputs), input_set_named(inputs))
+    player = NetworkPlayer(rounded_networks(new_networks(input_sets, ((hidden,),) * 3, 1)), NO_TABLES)
     _, boards, rolls = random_game_positions(220, seed=3)
     evaluations = int(play_counts(boards, rolls).sum())
     player.choose_plays(boards[:1], rolls[:1])
@@ -73,11 +73,13 @@ def bearoff_boards(count: int) -> NDArray[np.int8]:
 def learning(inputs: str, hidden: str, repeats: int) -> float:
     """Temporal-difference learning, whole games, after the first 10,000; seconds a game."""
     from bgdata.evaluation.bearoff_kernels import NO_TABLES
-    from bgdata.training.temporal_difference.recipe import Recipe
+    from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
     from bgdata.training.temporal_difference.run import Trainer
 
     race = "race" if inputs == "contact" else inputs
-    recipe = Recipe(inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden)
+    recipe = TemporalDifferenceRecipe(
+        inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden
+    )
     trainer = Trainer(recipe, NO_TABLES)
     for number in range(50):
         trainer.play_round(number)
@@ -87,29 +89,31 @@ def learning(inputs: str, hidden: str, repeats: int) -> float:
         for _ in range(10):
             trainer.play_round(next(rounds))
 
-    return best_of(repeats, ten_rounds) / (10 * recipe.batch)
+    return best_of(repeats, ten_rounds) / (10 * recipe.round_games)
 
 
 def teaching(inputs: str, hidden: str, repeats: int) -> float:
     """Supervised learning from the default self-play labels with the feed and Adam, all three networks, forward and
     backward; seconds a position."""
+    from bgdata.training.networks import new_networks
     from bgdata.training.supervised.recipe import SupervisedRecipe
-    from bgdata.training.supervised.run import LESSON_ROWS, Teacher
-    from bgdata.training.temporal_difference.learning import new_networks
-    from bgdata.training.temporal_difference.recipe import Recipe
+    from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
+    from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
     race = "race" if inputs == "contact" else inputs
-    shape = Recipe(inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden)
-    networks = new_networks(shape.encoders(), shape.layers(), seed=1)
+    shape = TemporalDifferenceRecipe(
+        inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden
+    )
+    networks = new_networks(shape.input_sets(), shape.layers(), seed=1)
     warehouse = bgdata.open_warehouse(WAREHOUSE)
     feeds = [
-        warehouse.batches("selfplay_labels/network-10000-seed-1-6x9", split=split, seed=1, batch_size=LESSON_ROWS)
+        warehouse.batches("selfplay_labels/network-10000-seed-1-6x9", split=split, seed=1, batch_size=FEED_BATCH_ROWS)
         for split in ("train", "validation")
     ]
-    teacher = Teacher(SupervisedRecipe(epochs=repeats + 1, batch=256), networks, *feeds)
-    positions = sum(teacher.learn_epoch(0))  # compiles, and maps the labels
+    run = SupervisedRun(SupervisedRecipe(epochs=repeats + 1, batch_size=256), networks, *feeds)
+    positions = sum(run.learn_epoch(0))  # compiles, and maps the labels
     epochs = iter(range(1, repeats + 1))
-    return best_of(repeats, lambda: teacher.learn_epoch(next(epochs))) / positions
+    return best_of(repeats, lambda: run.learn_epoch(next(epochs))) / positions
 
 
 def shipped_player() -> NetworkPlayer:
@@ -127,30 +131,30 @@ def self_playing(with_luck: bool, games: int, repeats: int) -> float:
     from bgdata.play.corpus import self_play
 
     player = shipped_player()
-    self_play(player.brain, 2, 1, with_luck=with_luck)
-    return best_of(repeats, lambda: self_play(player.brain, games, 2, with_luck=with_luck)) / games
+    self_play(player.chooser, 2, 1, with_luck=with_luck)
+    return best_of(repeats, lambda: self_play(player.chooser, games, 2, with_luck=with_luck)) / games
 
 
 def cubeful_games(with_luck: bool, count: int, repeats: int) -> float:
     """Money games of the shipped network with a cube life index of 0.7; seconds a game."""
     from bgdata.play.cubeful_series import CubefulRules, CubeSide, cubeful_results
 
-    brain, sides = shipped_player().brain, (CubeSide(), CubeSide())
-    cubeful_results(brain, sides, CubefulRules(), 2, 1, is_hedged=with_luck)
+    chooser, sides = shipped_player().chooser, (CubeSide(), CubeSide())
+    cubeful_results(chooser, sides, CubefulRules(), 2, 1, with_luck=with_luck)
     return (
-        best_of(repeats, lambda: cubeful_results(brain, sides, CubefulRules(), count, 1, is_hedged=with_luck)) / count
+        best_of(repeats, lambda: cubeful_results(chooser, sides, CubefulRules(), count, 1, with_luck=with_luck)) / count
     )
 
 
 def rollout(with_luck: bool, repeats: int) -> float:
     """A contact position rolled out by the networks of the package, 1,296 games to an exact table or the end."""
     from bgdata.game.position import Position
-    from bgdata.play.rollout import How, roll_out
+    from bgdata.play.rollout import RolloutSettings, roll_out
 
     player = shipped_player()
     boards = np.array([Position("2K6JAyDYbgcDEA").board], np.int8)
-    roll_out(boards, player.brain, 72, how=How(turns=1))
-    return best_of(repeats, lambda: roll_out(boards, player.brain, how=How(with_luck=with_luck)))
+    roll_out(boards, player.chooser, 72, settings=RolloutSettings(turns=1))
+    return best_of(repeats, lambda: roll_out(boards, player.chooser, settings=RolloutSettings(with_luck=with_luck)))
 
 
 def open_player(repeats: int) -> float:
@@ -167,7 +171,7 @@ def look_ahead(ply: int, repeats: int) -> float:
     return best_of(repeats, lambda: rank_rolls(players.pop(), rolls)) / len(rolls)
 
 
-def rank_rolls(player: MappedPlayer, rolls: list[Roll]) -> None:
+def rank_rolls(player: LookaheadPlayer, rolls: list[Roll]) -> None:
     """The plays of each roll from the start."""
     for roll in rolls:
         player.rank_plays(START, roll)
@@ -175,7 +179,7 @@ def rank_rolls(player: MappedPlayer, rolls: list[Roll]) -> None:
 
 def feed(features: str, from_parquet: bool, repeats: int) -> float:
     """An epoch of 1.2 million labelled positions, in batches of 4,096 to NumPy; seconds a row."""
-    from bgdata.training.feed.feed import Batch
+    from bgdata.training.feed.rows import Batch
     from tests.benchmarks.workloads import import_labels, training_file
 
     with tempfile.TemporaryDirectory() as folder:

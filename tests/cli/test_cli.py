@@ -14,7 +14,7 @@ import pytest
 from bgdata.cli import main
 from bgdata.cli.grammar import every_command
 from bgdata.store.manifest import SEAL
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import POSITION, error_of, position_id, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.cli.build import COMPUTED
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
 

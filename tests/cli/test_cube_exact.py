@@ -14,7 +14,7 @@ from bgdata.cli import cube
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.errors import StorageError
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import ON_ROLL, OPPONENT, POSITION, position_id, run, succeeds
 
 RANDOM = ("--network", "random")

@@ -16,11 +16,11 @@ import pytest
 from bgdata.cli.recipes import recipe_command
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
 ALONE = {"meta", "path", "rect", "use"}  # elements that hold nothing
-SMALL = ("--epochs", "1", "--batch", "32", "--hidden", "12", "--test-games", "4")
+SMALL = ("--epochs", "1", "--batch-size", "32", "--hidden", "12", "--test-games", "4")
 
 
 class Page(HTMLParser):
@@ -113,8 +113,8 @@ def test_a_network_that_learned_by_self_play(small_root: Path, tmp_path: Path, w
 
 
 def test_a_network_that_learned_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
-    page = page_of(small_root, tmp_path, "tiny-taught")
-    table = warehouse.open(TAUGHT.name, "tiny-taught")
+    page = page_of(small_root, tmp_path, "tiny-supervised")
+    table = warehouse.open(TAUGHT.name, "tiny-supervised")
     start, labels = warehouse.open("network", "tiny"), next(warehouse.versions("selfplay_labels"))
     assert len(page.pictures()) == 6
     assert len(page.sections["Table"]) == 1 + table.manifest.rows
@@ -132,7 +132,7 @@ def test_a_network_that_learned_from_labels(small_root: Path, tmp_path: Path, wa
 def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
     """A network from a network from labels: all are named, and the command line finds the same version built."""
     one = ("--start", "network/tiny", "--labels", "selfplay_labels")
-    succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average", "0.5", "--no-guard")
+    succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
     two = ("--start", "network/one", "--labels", "selfplay_labels:2", "--labels", "bearoff_labels")
     succeeds(warehouse.root, "train", "sl", "two", *two, *SMALL)
     tables = {name: warehouse.open(TAUGHT.name, name) for name in ("one", "two")}
@@ -157,7 +157,7 @@ def test_command_lines_of_self_play(warehouse: Warehouse) -> None:
     manifest = warehouse.open("network", "tiny").manifest
     again = run(warehouse.root, *shlex.split(recipe_command(manifest))[1:])
     assert f"already built ({manifest.version})" in again.stderr
-    other = manifest.parameters | {"start": "taught_network/other/r1-01234567", "tables": 0}
+    other = manifest.parameters | {"start": "supervised_network/other/r1-01234567", "tables": 0}
     words = shlex.split(recipe_command(replace(manifest, parameters=other)))
     assert words[:4] == ["bgdata", "train", "td", "tiny"]
     assert words[words.index("--start") + 1] == "network/other"

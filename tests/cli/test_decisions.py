@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
 CORPUS = "selfplay/pubeval-20-seed-3"

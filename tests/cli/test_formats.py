@@ -24,7 +24,7 @@ from tests.formats.sessions import MAT
 
 START_ID = "4HPwATDgc/ABMA"
 TRIALS = ("--network", "tiny", "--trials", "72", "--truncate", "2")
-TINY = ("--games", "40", "--batch", "20", "--row-games", "20", "--test-games", "4", "--hidden", "4")
+TINY = ("--games", "40", "--round-games", "20", "--row-games", "20", "--test-games", "4", "--hidden", "4")
 # arguments of every command that prints data; {tmp} has files to read
 SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "list": [()],

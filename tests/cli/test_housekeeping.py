@@ -10,11 +10,12 @@ import pytest
 
 import bgdata
 from bgdata.store.table import Table
-from bgdata.store.warehouse import CURRENT, Warehouse
+from bgdata.store.versions import CURRENT
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
 TINY = [
-    *("train", "td", "small", "--games", "40", "--batch", "20", "--row-games", "20", "--test-games", "4"),
+    *("train", "td", "small", "--games", "40", "--round-games", "20", "--row-games", "20", "--test-games", "4"),
     *("--hidden", "4", "--crashed-hidden", "4", "--race-hidden", "4", "--no-tables"),
 ]
 START = "4HPwATDgc/ABMA"

@@ -10,7 +10,7 @@ import pytest
 
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.evaluation import gnubg_program
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.oracles import needs_gnubg_tool
 

@@ -12,7 +12,7 @@ import bgdata
 from bgdata.cli import main
 from bgdata.cli import play as playing
 from bgdata.cli.play import Game, describe_result, play_game, save_game
-from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.formats.mat import parse_mat
 from bgdata.game.plays import legal_plays
@@ -24,7 +24,7 @@ SEED = 3  # the other side begins
 
 
 @pytest.fixture(scope="module")
-def player(player_root: Path) -> MappedPlayer:
+def player(player_root: Path) -> LookaheadPlayer:
     return bgdata.open_player(player_root, "random")
 
 
@@ -37,7 +37,7 @@ def talk(root: Path, *answers: str, seed: int = SEED) -> str:
     return result.stdout
 
 
-def your_plays(seed: int, player: MappedPlayer) -> list[str]:
+def your_plays(seed: int, player: LookaheadPlayer) -> list[str]:
     """The plays that you have at your first decision."""
     game = Game(seed)
     if not game.yours:
@@ -58,7 +58,7 @@ def test_the_dice_are_those_of_game_0_of_the_seed() -> None:
     assert {Game(seed).yours for seed in range(8)} == {False, True}
 
 
-def test_a_game_that_is_left_at_the_end_of_the_input(player_root: Path, player: MappedPlayer) -> None:
+def test_a_game_that_is_left_at_the_end_of_the_input(player_root: Path, player: LookaheadPlayer) -> None:
     shown = talk(player_root)
     assert shown.startswith("You are X, random-0ply is O; the dice are those of seed 3.\n  8/5 6/5   your play;")
     rolled = Game(SEED).roll
@@ -67,7 +67,7 @@ def test_a_game_that_is_left_at_the_end_of_the_input(player_root: Path, player: 
     assert "left after 0 rolls;" in talk(player_root, "quit", seed=next(seed for seed in range(9) if Game(seed).yours))
 
 
-def test_a_transcript_reads_like_the_dialogue(player_root: Path, player: MappedPlayer) -> None:
+def test_a_transcript_reads_like_the_dialogue(player_root: Path, player: LookaheadPlayer) -> None:
     mine = your_plays(SEED, player)[0]
     roll = Game(SEED, turn=1).roll
     shown = talk(player_root, "hint", "nonsense", "1/25", "9/1", "", "BOARD", mine, "undo", "undo", mine, "exit")
@@ -102,7 +102,7 @@ def test_undo_takes_back_to_the_last_decision() -> None:
     assert not game.undo()
 
 
-def test_whole_games_end_in_their_result(player: MappedPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whole_games_end_in_their_result(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     """The person asks for a hint, plays one of the plays it shows, and takes every seventh play back."""
     winners = set()
     for seed in range(5):
@@ -122,7 +122,7 @@ def test_whole_games_end_in_their_result(player: MappedPlayer, capsys: pytest.Ca
     assert winners == {"You", "random-0ply"}
 
 
-def test_only_plays_are_made_without_asking(player: MappedPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_plays_are_made_without_asking(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     """A checker on the bar against a closed board, and one that has one way."""
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
     forced = Position([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0])
@@ -136,7 +136,7 @@ def test_only_plays_are_made_without_asking(player: MappedPlayer, capsys: pytest
         assert (game.turn, game.yours, game.is_left, game.decisions) == (2, False, False, [])
 
 
-def test_interrupted_games_are_left(player: MappedPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_interrupted_games_are_left(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupt(_: str) -> str:
         raise KeyboardInterrupt
 
@@ -160,7 +160,7 @@ def test_questions_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 
 @pytest.mark.parametrize("name", ["pubeval", "random"])
-def test_watching_a_game(player_root: Path, player: MappedPlayer, name: str) -> None:
+def test_watching_a_game(player_root: Path, player: LookaheadPlayer, name: str) -> None:
     """Every play is legal, in turns, with the dice of the seed; and the same every time."""
     arguments = ("play", "--network", "random", "--seed", "11", "--watch", name)
     shown = succeeds(player_root, *arguments)
@@ -212,7 +212,7 @@ def test_a_saved_game_is_the_one_that_was_played(player_root: Path, tmp_path: Pa
 
 
 def test_a_saved_game_that_was_left_has_no_result_and_no_play_that_was_taken_back(
-    player: MappedPlayer, tmp_path: Path
+    player: LookaheadPlayer, tmp_path: Path
 ) -> None:
     mine = your_plays(SEED, player)
     answers = iter([mine[0], "undo", mine[1]])

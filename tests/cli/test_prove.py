@@ -12,7 +12,7 @@ import pytest
 from bgdata.cli.build import COMPUTED
 from bgdata.cli.verify import duration
 from bgdata.datasets import network
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import bgdata
 from bgdata.cli import main
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes

@@ -59,7 +59,7 @@ def test_players(root: Path) -> None:
             r"try: bgdata build bearoff_two_sided --points 6 --checkers 5",
         ),
         (("pubeval", "--table", "six"), 2, "expected a size such as 6x9, got 'six'"),
-        (("pubeval", "--no-tables"), 2, "expected a network to play without tables, got pubeval, who plays as he is"),
+        (("pubeval", "--no-tables"), 2, "expected a network to play without tables, got pubeval, which plays as it is"),
         (("pubeval", "--decisions", "1"), 2, "expected 2 to 16,777,216 decisions, got 1"),
         (("pubeval", "--seed", "-1"), 2, "invalid value for '--seed': -1 is not in the range x>=0; see: bgdata .*"),
         (("nobody",), 2, "expected a player among random, pubeval, .*, got nobody"),

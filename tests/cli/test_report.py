@@ -14,7 +14,8 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import build, main
 from bgdata.cli.build import COMPUTED, SIZED
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress_bars import progress_bars
 from tests.cli.command_line import error_of, run, succeeds
 

@@ -11,7 +11,7 @@ import pytest
 import bgdata
 from bgdata.cli.selfplay import by_class, command_for, described
 from bgdata.datasets.selfplay_labels import DATASET, LabelParameters
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
 CORPUS = "selfplay/pubeval-20-seed-3"

@@ -14,15 +14,15 @@ from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
-from bgdata.play.rollout import How, Limits, roll_out
+from bgdata.play.rollout import Limits, RolloutSettings, roll_out
 from bgdata.play.rollout_decisions import Window, roll_out_decision
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
 START_ID = "4HPwATDgc/ABMA"
 BEAROFF_ID = "CgAAEAEAAAAAAA"
 SHORT = ("--network", "random", "--trials", "72", "--truncate", "3", "--stop", "end")
-HOW = How("end", 3)
+HOW = RolloutSettings("end", 3)
 START_BOARD = np.array(START.board, np.int8)
 
 
@@ -34,7 +34,7 @@ def player(player_root: Path) -> NetworkPlayer:
 
 
 def test_a_position(player_root: Path, player: NetworkPlayer) -> None:
-    result = roll_out(START_BOARD[None], player.brain, 72, 3, HOW)
+    result = roll_out(START_BOARD[None], player.chooser, 72, 3, HOW)
     shown = succeeds(player_root, "rollout", START_ID, *SHORT, "--seed", "3")
     board, words, ending = shown.split("\n\n")
     assert board.startswith(f"Position ID: {START_ID}\n+-13-")
@@ -55,7 +55,7 @@ def test_a_position(player_root: Path, player: NetworkPlayer) -> None:
 
 def test_json(player_root: Path, player: NetworkPlayer) -> None:
     (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *SHORT, "--format", "json", "--no-luck"))
-    result = roll_out(START_BOARD[None], player.brain, 72, 0, HOW._replace(with_luck=False))
+    result = roll_out(START_BOARD[None], player.chooser, 72, 0, HOW._replace(with_luck=False))
     assert found["position_id"] == START_ID
     assert found["win"] == result.chances[0, 0]
     assert found["cubeless_equity"] == result.equities[0]
@@ -64,7 +64,7 @@ def test_json(player_root: Path, player: NetworkPlayer) -> None:
 
 
 def test_plays(player_root: Path, player: NetworkPlayer) -> None:
-    decision = roll_out_decision(START_BOARD, (3, 1), player.brain, 0, HOW, Window(9.0, 2, 4), Limits(72))
+    decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, HOW, Window(9.0, 2, 4), Limits(72))
     shown = succeeds(player_root, "rollout", START_ID, "31", *SHORT, "--within", "9", "--plays", "4")
     lines = shown.split("\n\n")[1].splitlines()
     assert len(lines) == 6
@@ -133,7 +133,7 @@ def test_labels(warehouse: Warehouse) -> None:
     brain = open_network_player("network/tiny", 0, warehouse)
     assert isinstance(brain, NetworkPlayer)
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
-    result = roll_out(boards, brain.brain, 72, 0, How("exact", 1))
+    result = roll_out(boards, brain.chooser, 72, 0, RolloutSettings("exact", 1))
     assert np.array_equal(table.array("chances"), result.legal_chances())
 
 

@@ -18,7 +18,7 @@ from bgdata.datasets.steps.scores import Amount, opponent_of
 from bgdata.errors import UnknownPlayerError, UsageError
 from bgdata.evaluation.player import Player
 from bgdata.evaluation.player import open_player as open_any_player
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
 FEW = ("--games", "4", "--hedged-games", "0", "--decisions", "20")

@@ -22,13 +22,13 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.play.random_games import random_game_positions
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.store import processes
 
 TINY = [
-    *("train", "td", "tiny", "--games", "400", "--batch", "100", "--row-games", "200", "--test-games", "20"),
-    *("--hidden", "8", "--crashed-hidden", "8", "--race-hidden", "8-4", "--trace", "0"),
+    *("train", "td", "tiny", "--games", "400", "--round-games", "100", "--row-games", "200", "--test-games", "20"),
+    *("--hidden", "8", "--crashed-hidden", "8", "--race-hidden", "8-4", "--td-lambda", "0"),
 ]
 
 
@@ -51,7 +51,7 @@ def test_it_trains_and_says_how_well(small_root: Path, memory_path: Path) -> Non
     assert result.exit_code == 0
     table = bgdata.open_warehouse(memory_path).open("network", "tiny")
     assert table.manifest.digest == expected.manifest.digest
-    assert table.manifest.parameters == vars(DATASET.smallest)
+    assert table.manifest.parameters == DATASET.smallest.to_json()
     first, last = (described(row) for row in table.array("curve").tolist())
     assert result.stdout == f"{table.folder}\n{last}\n"
     notes = [re.sub(" in .* s", "", line) for line in result.stderr.splitlines()]
@@ -71,7 +71,7 @@ def test_without_tables(memory_path: Path) -> None:
 
 def test_on_from_other_networks(warehouse: Warehouse) -> None:
     """Wider ones: hardly changed they answer as the start does, and the version says where it came from."""
-    changes = ["--start", "network/tiny", "--hidden", "12", "--rate", "1e-9", "--last-rate", "1e-9"]
+    changes = ["--start", "network/tiny", "--hidden", "12", "--learning-rate", "1e-9", "--final-learning-rate", "1e-9"]
     succeeds(warehouse.root, "train", "td", "wide", *TINY[3:], *changes)
     wide, tiny = (warehouse.open("network", name) for name in ("wide", "tiny"))
     assert wide.manifest.parameters["start"] == f"network/tiny/{tiny.folder.name}"
@@ -131,9 +131,9 @@ def test_interrupted(small_root: Path, memory_path: Path) -> None:
         (["--inputs", "colours"], "expected inputs among tesauro-196, tesauro-198, race, contact, got colours"),
         (["--hidden", "120,60"], "expected units such as 120 or 120-60, each from 1 to 2048, got '120,60'"),
         (["--race-hidden", "0"], "expected units such as 120 or 120-60, each from 1 to 2048, got '0'"),
-        (["--trace", "2"], "expected a trace from 0 to 1, got 2.0"),
-        (["--trace", "nan"], "expected a trace from 0 to 1, got nan"),
-        (["--rate", "0.01"], "expected 0 < last rate <= rate <= 1, got 0.1 and 0.01"),
+        (["--td-lambda", "2"], "expected a td_lambda from 0 to 1, got 2.0"),
+        (["--td-lambda", "nan"], "expected a td_lambda from 0 to 1, got nan"),
+        (["--learning-rate", "0.01"], "expected 0 < final_learning_rate <= learning_rate <= 1, got 0.1 and 0.01"),
         (["--seed", "-1"], "expected a seed from 0 to 2^63 - 1, got -1"),
         (["--row-games", "1"], "expected at least 200 games a row and 2 test games, got 1 and 4000"),
         (["No Name"], "expected a name of small letters, digits and -, got 'No Name'"),
@@ -159,5 +159,5 @@ def test_plot(small_root: Path, tmp_path: Path) -> None:
 
 
 def test_plot_of_nothing(small_root: Path) -> None:
-    message = f"no network/none in {small_root} (have: tiny, tiny-taught); try: bgdata train td none"
+    message = f"no network/none in {small_root} (have: tiny, tiny-supervised); try: bgdata train td none"
     assert error_of(run(small_root, "train", "plot", "none"), 1) == message

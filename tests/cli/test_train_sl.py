@@ -13,9 +13,9 @@ import pytest
 
 from bgdata.cli.recipes import SL_RECIPE as RECIPE
 from bgdata.cli.train import sl
-from bgdata.datasets.supervised_network import DATASET, TaughtParameters
+from bgdata.datasets.supervised_network import DATASET, SupervisedParameters
 from bgdata.formats.gnubg_training import write_gnubg_training
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
 CHOSEN = {
@@ -26,13 +26,13 @@ CHOSEN = {
     "features",
     "platform",
 }  # parameters that follow from what the warehouse holds
-SMALL = ("--epochs", "2", "--batch", "32", "--rate", "0.01", "--hidden", "12", "--test-games", "20")
+SMALL = ("--epochs", "2", "--batch-size", "32", "--learning-rate", "0.01", "--hidden", "12", "--test-games", "20")
 TINY = ("train", "sl", "mine", "--start", "network/tiny", *SMALL, "--no-guard")
 
 
 def test_every_parameter_is_an_option_with_its_default() -> None:
     options = {option.name: option for option in sl.params if isinstance(option, click.Option)}
-    parameters = {field.name: field.default for field in fields(TaughtParameters)}
+    parameters = {field.name: field.default for field in fields(SupervisedParameters)}
     assert set(RECIPE) == set(parameters) - CHOSEN
     assert set(options) == set(RECIPE) | {"labels", "start", "guard", "threads", "force", "form", "warehouse"}
     for name in RECIPE:
@@ -58,7 +58,7 @@ def test_it_teaches_and_says_how_well(warehouse: Warehouse) -> None:
         "epoch 0", "epoch 1", "epoch 2",
     ]  # fmt: skip
     again = run(warehouse.root, *TINY, "--labels", "selfplay_labels:1.0")
-    assert f"taught_network/mine: already built ({table.folder.name})" in again.stderr
+    assert f"supervised_network/mine: already built ({table.folder.name})" in again.stderr
     games = ("benchmark", "network/mine", "--games", "4", "--against", "random")
     assert "network/mine" in succeeds(warehouse.root, *games)
 
@@ -100,16 +100,20 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
             "expected network, network/NAME or network/NAME/VERSION, got pubeval",
         ),
         (["--labels", "selfplay_labels", "--start", "network/none"], 1, "no network/none in "),
-        (["--labels", "selfplay_labels", "--rate", "2"], 2, "expected a rate above 0, up to 0.1 for adam, got 2.0"),
+        (
+            ["--labels", "selfplay_labels", "--learning-rate", "2"],
+            2,
+            "expected a learning_rate above 0, up to 0.1 for adam, got 2.0",
+        ),
         (
             ["--labels", "selfplay_labels", "--device", "cuda"],
             2,
             "expected the trainer torch for the device cuda, got ",
         ),
         (
-            ["--labels", "selfplay_labels", "--average", "1"],
+            ["--labels", "selfplay_labels", "--average-decay", "1"],
             2,
-            "expected an average of 0, or more and below 1, got 1.0",
+            "expected an average_decay of 0, or more and below 1, got 1.0",
         ),
         (["tiny", "--labels", "selfplay_labels"], 2, "expected a name that no network has that learned by self-play"),
     ],
@@ -117,7 +121,7 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
 def test_wrong_arguments(warehouse: Warehouse, arguments: list[str], code: int, message: str) -> None:
     name = [] if arguments[0] == "tiny" else ["other"]
     assert error_of(run(warehouse.root, "train", "sl", *name, *arguments), code).startswith(message)
-    assert warehouse.variants(DATASET.name) == ["tiny-taught"]
+    assert warehouse.variants(DATASET.name) == ["tiny-supervised"]
 
 
 def test_pytorch_does_what_kernels_do(warehouse: Warehouse) -> None:
@@ -130,9 +134,9 @@ def test_pytorch_does_what_kernels_do(warehouse: Warehouse) -> None:
     assert result.exit_code == 0, result.stderr
     table = warehouse.open(DATASET.name, "mine")
     assert table.manifest.parameters["platform"] == platform_name("cpu")
-    assert table.manifest.digest != warehouse.open(DATASET.name, "tiny-taught").manifest.digest
+    assert table.manifest.digest != warehouse.open(DATASET.name, "tiny-supervised").manifest.digest
     again = run(warehouse.root, *arguments, "--threads", "1")
-    assert f"taught_network/mine: already built ({table.folder.name})" in again.stderr
+    assert f"supervised_network/mine: already built ({table.folder.name})" in again.stderr
 
 
 def test_a_gpu_that_is_not_there(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +144,7 @@ def test_a_gpu_that_is_not_there(warehouse: Warehouse, monkeypatch: pytest.Monke
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     result = run(warehouse.root, *TINY, "--labels", "selfplay_labels", "--trainer", "torch", "--device", "cuda")
     assert re.fullmatch("expected a GPU for the device cuda, .* finds none; try: --device cpu", error_of(result, 2))
-    assert warehouse.variants(DATASET.name) == ["tiny-taught"]
+    assert warehouse.variants(DATASET.name) == ["tiny-supervised"]
 
 
 def test_without_pytorch(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,11 +152,11 @@ def test_without_pytorch(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
     result = run(warehouse.root, *TINY, "--labels", "selfplay_labels", "--trainer", "torch")
     assert error_of(result, 1) == "expected PyTorch for the trainer torch; try: pip install bgdata[torch]"
-    assert warehouse.variants(DATASET.name) == ["tiny-taught"]
+    assert warehouse.variants(DATASET.name) == ["tiny-supervised"]
 
 
 def test_plot(small_root: Path, tmp_path: Path) -> None:
     path = tmp_path / "curve.png"
-    assert succeeds(small_root, "train", "plot", "tiny-taught", "-o", path) == f"wrote {path}\n"
+    assert succeeds(small_root, "train", "plot", "tiny-supervised", "-o", path) == f"wrote {path}\n"
     assert path.read_bytes().startswith(b"\x89PNG\r\n")
     assert path.stat().st_size > 20_000

@@ -17,7 +17,7 @@ from bgdata.datasets.steps.training import (
     scores_text,
 )
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 PLAN = Plan("mine", "network/tiny", games=20, epochs=1, score_games=4, hedged_games=0, decisions=20)
 

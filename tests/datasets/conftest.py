@@ -9,7 +9,7 @@ import pytest
 
 import bgdata
 from bgdata.datasets.network import DATASET
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.datasets.importing import Imports
 
 

@@ -12,7 +12,7 @@ import bgdata
 from bgdata.store.dataset import ImportedDataset
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 IMPORTED = {name: kind for name, kind in bgdata.all_kinds().items() if isinstance(kind, ImportedDataset)}
 

@@ -18,7 +18,8 @@ from bgdata.game.position_hash import position_hashes
 from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS, splits_of_hashes
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
 from tests.reference.bearoff_chances import Rolls, combined_chances
 
 SMALL = DATASET.smallest
@@ -80,7 +81,7 @@ def test_rows(small_root: Path) -> None:
 
 
 def test_without_a_two_sided_table(warehouse: Warehouse) -> None:
-    table = warehouse.build(DATASET.name, replace(SMALL, two_sided="", pairs=50))
+    table = warehouse.build(DATASET.name, replace(SMALL, table_points=0, table_checkers=0, pairs=50))
     assert table.folder.parent.name == "3x15-50-seed-1"
     assert (table.manifest.rows, table.manifest.statistics["exact"]) == (50, 0)
 
@@ -95,26 +96,26 @@ def test_labels_do_not_depend_on_threads(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize("name", [array.name for array in DATASET.arrays])
 def test_verify_asks_again(warehouse: Warehouse, name: str) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    DATASET.check_sample(table, inputs_of(warehouse), 200, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse), 200, np.random.default_rng(0))
     values = np.load(table.folder / f"{name}.npy")
     values[5] += 1
     np.save(table.folder / f"{name}.npy", values)
     with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of bearoff_labels/"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 2000, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 2000, np.random.default_rng(0))
 
 
 def test_verify_sums_in_another_way(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bgdata.bearoff.combine.win_chance", lambda *_: 0.5)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     with pytest.raises(CheckFailedError, match=r"expected a win chance of 0\.500000 in row \d+ of bearoff_labels/"):
-        DATASET.check_sample(table, inputs_of(warehouse), 200, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs_of(warehouse), 200, np.random.default_rng(0))
 
 
 def test_verify_counts(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     np.save(table.folder / "boards.npy", np.load(table.folder / "boards.npy")[:-1])
     with pytest.raises(CheckFailedError, match=r"expected \d+ pairs in bearoff_labels/.*, found \d+"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -122,10 +123,10 @@ def test_verify_counts(warehouse: Warehouse) -> None:
     [
         ({"points": 0}, "expected 1 to 12 points, got 0"),
         ({"points": 13}, "expected 1 to 12 points, got 13"),
-        ({"two_sided": "large"}, "expected a size such as 6x9, got 'large'"),
-        ({"two_sided": "6x"}, "expected a size such as 6x9, got '6x'"),
-        ({"two_sided": "13x1"}, "expected 1 to 12 points, got 13x1"),
-        ({"two_sided": "6x16"}, "expected .* 1 to 15 checkers"),
+        ({"table_points": 0}, "expected 1 to .* points and 1 to 15 checkers, got 0 points and 3 checkers"),
+        ({"table_checkers": 0}, "expected 1 to .* points and 1 to 15 checkers, got 3 points and 0 checkers"),
+        ({"table_points": 13}, "expected 1 to 12 points, got 13"),
+        ({"table_checkers": 16}, "expected .* 1 to 15 checkers"),
         ({"pairs": -1}, "expected 0 to 268,435,456 pairs, got -1"),
         ({"exact_pairs": 1 << 29}, "expected 0 to 268,435,456 exact pairs, got 536870912"),
         ({"seed": -1}, "expected a seed from 0"),

@@ -17,9 +17,12 @@ from bgdata.datasets.claims import DATASET, ClaimsParameters, default_variant, j
 from bgdata.datasets.common.columns import text_column
 from bgdata.datasets.cube_studies import DATASET as STUDIES
 from bgdata.errors import CheckFailedError, CheckSkippedError, CorruptFileError, InvalidParameterError, QueryError
+from bgdata.store.context import Context
+from bgdata.store.parameters import VersionRef
 from bgdata.store.reading import connect_tables, only_row
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 
 @pytest.fixture
@@ -106,11 +109,11 @@ class Spoiled(Table):
 @pytest.mark.parametrize("name", ["our_values", "tolerances", "is_erratum", "status_texts", "kind_texts"])
 def test_spoiled_values_are_found(table: Table, name: str) -> None:
     inputs = inputs_of(table)
-    DATASET.check_sample(table, inputs, 5, np.random.default_rng(1))
+    check_sample(DATASET, table, inputs, 5, np.random.default_rng(1))
     spoiled = Spoiled(table.folder)
     spoiled.spoil(name, np.array(table.array(name)) ^ 1 if name.endswith(("texts", "um")) else table.array(name) + 1)
     with pytest.raises(CheckFailedError, match="of claims/a12/"):
-        DATASET.check_sample(spoiled, inputs, 1000, np.random.default_rng(1))
+        check_sample(DATASET, spoiled, inputs, 1000, np.random.default_rng(1))
 
 
 def inputs_of(table: Table) -> Mapping[str, Table]:
@@ -120,14 +123,14 @@ def inputs_of(table: Table) -> Mapping[str, Table]:
 
 def test_inputs_follow_from_the_parts() -> None:
     assert [name for name, _ in DATASET.inputs(DATASET.smallest).values()] == ["published_luck"]
-    kinds = {name for name, _ in DATASET.inputs(ClaimsParameters("A2 A8")).values()}
+    kinds = {name for name, _ in DATASET.inputs(ClaimsParameters(("A2", "A8"))).values()}
     assert kinds == {"bearoff_error", "bearoff_one_sided", "bearoff_two_sided", "match_equity"}
 
 
 def test_completed_names_what_is_wanted(warehouse: Warehouse) -> None:
-    found = DATASET.completed(ClaimsParameters("A8"), warehouse)
+    found = DATASET.completed(ClaimsParameters(("A8",)), warehouse)
     (mets,) = warehouse.versions("met_xml")
-    assert found.sources == mets.name
+    assert found.sources == (VersionRef.parse(mets.name),)
     assert DATASET.completed(found, warehouse) == found
     assert DATASET.slug(found).startswith("a8-with-")
     DATASET.check_parameters(found)
@@ -139,9 +142,9 @@ def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypat
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(register, "COARSEST", 1e6)
     (study,) = warehouse.versions("cube_studies")
-    parameters = DATASET.completed(ClaimsParameters("A6"), warehouse)
-    assert (parameters.sources, DATASET.inputs(parameters)) == (study.name, {})
-    found = {each.claim.claim: each for each in judged_claims(parameters, parameters.chosen(), {}, warehouse)}
+    parameters = DATASET.completed(ClaimsParameters(("A6",)), warehouse)
+    assert (parameters.sources, DATASET.inputs(parameters)) == ((VersionRef.parse(study.name),), {})
+    found = {each.claim.claim: each for each in judged_claims(Context(parameters, {}, warehouse), parameters.chosen())}
     measures = text_column(study.arrays(), "measures").to_pylist()
     places = [place for place, measure in enumerate(measures) if measure == "win_share"]
     for place, index in zip(places, ("0", "0.25", "0.50", "0.75", "1"), strict=True):
@@ -155,15 +158,15 @@ def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypat
         )
     monkeypatch.undo()
     monkeypatch.setattr(STUDIES, "defaults", ())
-    (few,) = judged_claims(parameters, [claim.claim], {}, warehouse)
+    (few,) = judged_claims(Context(parameters, {}, warehouse), [claim.claim])
     assert (few.answer, few.status) == (None, "open")
     assert few.explanation.endswith("; 4 games of ours are too few beside what was published")
 
 
 def test_wanted_variants_that_come_by_default_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(STUDIES, "defaults", (STUDIES.smallest, replace(STUDIES.smallest, study="jump")))
-    assert list(DATASET.inputs(ClaimsParameters("A6")).values()) == [("cube_studies", STUDIES.smallest)]
-    assert DATASET.completed(ClaimsParameters("A6"), warehouse).sources == ""
+    assert list(DATASET.inputs(ClaimsParameters(("A6",))).values()) == [("cube_studies", STUDIES.smallest)]
+    assert DATASET.completed(ClaimsParameters(("A6",)), warehouse).sources == ()
 
 
 def test_versions_of_recipes_that_nobody_knows_are_no_sources(
@@ -171,7 +174,7 @@ def test_versions_of_recipes_that_nobody_knows_are_no_sources(
 ) -> None:
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(STUDIES, "parameters", ClaimsParameters)
-    assert DATASET.completed(ClaimsParameters("A6"), warehouse).sources == ""
+    assert DATASET.completed(ClaimsParameters(("A6",)), warehouse).sources == ()
 
 
 @pytest.mark.parametrize(
@@ -193,7 +196,7 @@ def test_versions_of_recipes_that_nobody_knows_are_no_sources(
 )
 def test_parameters_that_cannot_be(change: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        DATASET.check_parameters(replace(DATASET.smallest, **change))
+        DATASET.check_parameters(DATASET.smallest.with_texts(change))
 
 
 def test_needs_that_are_no_default_variant() -> None:
@@ -215,7 +218,7 @@ def test_versions_by_other_definitions_are_not_computed_again(table: Table) -> N
         table.manifest, parameters={**table.manifest.parameters, "definitions": "0123456789ab"}
     )
     with pytest.raises(CheckSkippedError, match="the definitions of the claims are others by now"):
-        DATASET.check_sample(spoiled, {}, 1000, np.random.default_rng(1))
+        check_sample(DATASET, spoiled, {}, 1000, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(

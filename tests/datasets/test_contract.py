@@ -28,13 +28,15 @@ from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.store.build import folder_bytes
 from bgdata.store.checks import run_sql_checks, select_columns
-from bgdata.store.dataset import Dataset, Parameters
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import RECOMPUTED, Status, check_hashes, check_recomputed, finding_of, verify
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from docs.ship import FOLDERS
 from tests.datasets.rows import ROWS
+from tests.rechecking import check_sample
 
 ALL = bgdata.all_kinds()
 # tables computed for the default warehouse; tests of networks are in test_network.py
@@ -244,7 +246,7 @@ def test_rounded_tables_show_their_codes(memory_path: Path, monkeypatch: pytest.
     check_rows(rounded, kind, kind.smallest)
     codes = np.rint((exact.array("equities").astype(np.float64) + 1) * 32767.5)
     assert (rounded.array("equities") == codes).all()
-    kind.check_sample(rounded, {}, 500, np.random.default_rng(1))
+    check_sample(kind, rounded, {}, 500, np.random.default_rng(1))
 
 
 @every_kind
@@ -273,7 +275,7 @@ def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
     for field in dataclasses.fields(manifest):
         assert getattr(manifest, field.name) or field.name in may_be_empty, field.name
     assert (manifest.dataset, manifest.variant) == (kind.name, kind.slug(kind.smallest))
-    assert manifest.parameters == vars(kind.smallest)
+    assert manifest.parameters == kind.smallest.to_json()
     assert set(manifest.inputs) == set(kind.inputs(kind.smallest))
     assert {entry.name for entry in manifest.files} == {"table.parquet", *(f"{a.name}.npy" for a in kind.arrays)}
     assert any("error" in name for name in manifest.statistics), "no error bound is stated"
@@ -340,7 +342,7 @@ def test_a_table_made_from_damaged_cells_is_found(
 
 @each_kind
 def test_a_sample_of_rows_follows_from_the_others(small_root: Path, kind: Dataset[Any]) -> None:
-    kind.check_sample(small(small_root, kind), inputs_of(small_root, kind), 50, np.random.default_rng(0))
+    check_sample(kind, small(small_root, kind), inputs_of(small_root, kind), 50, np.random.default_rng(0))
     run_sql_checks(kind, kind.smallest, small(small_root, kind).folder)
 
 
@@ -379,7 +381,7 @@ def test_a_spoiled_value_in_any_array_is_found(small_root: Path, title: str) -> 
         values[place] += 1 if values.dtype.kind in "iu" and values.dtype != np.uint16 else spoil(values.dtype)
         table.spoil(array, values)
         with pytest.raises(CheckFailedError, match=f"in {table.name}|of {table.name}"):
-            kind.check_sample(table, inputs_of(small_root, kind), 8 * table.manifest.rows, generator)
+            check_sample(kind, table, inputs_of(small_root, kind), 8 * table.manifest.rows, generator)
 
 
 def spoil(dtype: np.dtype[Any]) -> Any:

@@ -23,14 +23,15 @@ from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulCorpus, CubefulRules, cubeful_self_play
 from bgdata.store.executors import open_executor
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.datasets.importing import Imports
 from tests.equity.samples import published_met
+from tests.rechecking import check_sample
 from tests.store.toy import Notes
 
 MONEY = CubefulParameters(table_points=3, table_checkers=3, cube="0.2 0.5", games=20, seed=6)
 MATCH = replace(MONEY, cube="0.4 money:0.3", games=10, length=5)
-JACOBY = replace(MONEY, cube="0", jacoby=1)
+JACOBY = replace(MONEY, cube="0", jacoby=True)
 ACTIONS = {0: "play", 1: "double", 2: "take", 3: "pass"}
 
 
@@ -56,7 +57,7 @@ def games_of(root: Path, parameters: CubefulParameters) -> tuple[CubefulCorpus, 
     player = MappedNetwork(found["network"], tables)
     rules = CubefulRules(parameters.length, bool(parameters.jacoby), published_met() if parameters.length else None)
     sides = sides_of(parameters.cube)
-    return cubeful_self_play(player.brain, sides, rules, parameters.games, parameters.seed), (
+    return cubeful_self_play(player.chooser, sides, rules, parameters.games, parameters.seed), (
         f"{player.label} {player.version} cube "
     )
 
@@ -167,7 +168,7 @@ def test_verification_plays_again(warehouse_copy: Warehouse) -> None:
         table = warehouse_copy.open(DATASET.name, DATASET.slug(parameters))
         found = warehouse_copy.find_inputs(DATASET, parameters)
         assert found
-        DATASET.check_sample(table, found, 4, np.random.default_rng(0))
+        check_sample(DATASET, table, found, 4, np.random.default_rng(0))
         path = table.folder / "turns.npy"
         path.chmod(0o644)
         turns = np.load(path)
@@ -176,7 +177,7 @@ def test_verification_plays_again(warehouse_copy: Warehouse) -> None:
         with pytest.raises(
             CheckFailedError, match=r"^expected the turns of match \d of .* as it is played again, found"
         ):
-            DATASET.check_sample(Table(table.folder), found, 2, np.random.default_rng(0))
+            check_sample(DATASET, Table(table.folder), found, 2, np.random.default_rng(0))
 
 
 @pytest.fixture
@@ -194,8 +195,7 @@ WRONG = [
     (replace(MONEY, cube="0.7  0.7"), "expected one cube model, or two with a space between, got '0.7  0.7'"),
     (replace(MONEY, length=65), "expected a match length of 1 to 64 points, or 0 for money, got 65"),
     (replace(MONEY, length=-1), "expected a match length of 1 to 64 points, or 0 for money, got -1"),
-    (replace(MATCH, jacoby=1), "expected the jacoby rule in money play only, got it in a match to 5"),
-    (replace(MONEY, jacoby=2), "expected jacoby 0 or 1, got 2"),
+    (replace(MATCH, jacoby=True), "expected the jacoby rule in money play only, got it in a match to 5"),
     (replace(MATCH, cube="jump:0.1"), "expected the janowski model by the score of a match, got jump"),
     (replace(MONEY, games=0), "expected 1 to 1,073,741,824 games, got 0"),
     (replace(MONEY, seed=-1), r"expected a seed from 0 to 2\^63 - 1, got -1"),

@@ -26,9 +26,12 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.store import job
+from bgdata.store.context import Context
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.oracles import needs_gnubg_tool
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 SAMPLED = f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}"
@@ -113,20 +116,20 @@ def test_a_killed_run_goes_on(warehouse: Warehouse, program: Program, monkeypatc
 def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     table, inputs = warehouse.build(DATASET.name, PROGRAM), inputs_of(warehouse, PROGRAM)
     table.folder.chmod(0o755)
-    DATASET.check_sample(table, inputs, 500, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 500, np.random.default_rng(0))
     wrong = np.array(table.array("chances"))
     wrong[:, 0] += 0.01
     (table.folder / "chances.npy").chmod(0o644)
     np.save(table.folder / "chances.npy", wrong)
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row \d+ of engine_labels/"):
-        DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     monkeypatch.setattr(program, "version", "10")  # nobody is left who could tell
     with pytest.raises(CheckSkippedError, match=r"nobody can be asked: expected version 10 of gnubg, as it is here"):
-        DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     (table.folder / "games.npy").chmod(0o644)
     np.save(table.folder / "games.npy", table.array("games") + 1)
     with pytest.raises(CheckFailedError, match=r"expected games of the source in engine_labels/"):
-        DATASET.check_sample(Table(table.folder), inputs, 10, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
 
 
 def test_another_version_is_not_asked(warehouse: Warehouse, program: Program) -> None:
@@ -145,7 +148,7 @@ def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
     small = warehouse.open(DATASET.name, DATASET.slug(SMALL)).manifest.digest
     with threads(1):
         assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == small
-    DATASET.check_sample(table, inputs_of(warehouse, parameters), 500, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse, parameters), 500, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
         ({"version": "1"}, "expected a version of a program, and none of a network, got '1' of network"),
         ({"engine": "gnubg"}, "expected a version of a program, and none of a network, got '' of gnubg"),
         ({"network": "../x"}, "expected the name of a network"),
-        ({"source": "positions"}, "expected a table of positions"),
+        ({"source": VersionRef("network", "tiny")}, "expected a table of positions"),
     ],
 )
 def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
@@ -168,8 +171,9 @@ def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
 @needs_gnubg_tool("gnubg")
 def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
     source = bgdata.open_warehouse(small_root).open("positions", "sample").array("boards")
-    parameters = EngineParameters("positions/sample", "gnubg", 0, gnubg_version())
-    found = asked(engine_labels.open_engine(parameters, {}, Warehouse(memory_path, {})), parameters, source)
+    parameters = EngineParameters(VersionRef("positions", "sample"), "gnubg", 0, gnubg_version())
+    context = Context(parameters, {}, Warehouse(memory_path, {}))
+    found = asked(engine_labels.open_engine(context), parameters, source)
     assert found[source.tolist().index(list(START.board)), 0] == pytest.approx(0.52, abs=0.01)
 
 

@@ -25,13 +25,15 @@ from bgdata.evaluation.player import RandomPlayer, open_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
-from bgdata.play.luck.judged_games import play_judged_games
+from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.series import pair_error, result_of
+from bgdata.store.context import Computed
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
-JUDGED = replace(SMALL, games=4, luck=1)
+JUDGED = replace(SMALL, games=4, luck=True)
 
 
 def network_parameters(warehouse: Warehouse) -> GameParameters:
@@ -69,7 +71,7 @@ def test_rows_and_result_are_those_of_the_games(small_root: Path) -> None:
 def test_shares_add_up_to_the_points() -> None:
     """As chances do: a gammon includes backgammons."""
     outcomes = [1, 1, 2, -3, 3, -1, -2, -2]
-    shares = DATASET.statistics(SMALL, arrays_of(outcomes))
+    shares = DATASET.statistics(Computed(SMALL, arrays_of(outcomes)))
     assert [shares[name] for name in shares if name.endswith("_share")] == [4 / 8, 2 / 8, 1 / 8, 3 / 8, 1 / 8]
     won, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (
         shares[name] for name in shares if name.endswith("_share")
@@ -89,10 +91,10 @@ def arrays_of(outcomes: list[int], lucks: Any = np.nan) -> dict[str, Any]:
 
 def test_hedged_results_by_hand() -> None:
     """Pairs of 0.5 and 1 points a game."""
-    found = DATASET.statistics(replace(SMALL, luck=1), arrays_of([1, -1, 3, 1], [0.5, -1.5, 1, 1]))
+    found = DATASET.statistics(Computed(replace(SMALL, luck=True), arrays_of([1, -1, 3, 1], [0.5, -1.5, 1, 1])))
     assert found["hedged_points_per_game"] == 0.75
     assert found["hedged_standard_error"] == pytest.approx(0.25)
-    assert not [name for name in DATASET.statistics(SMALL, arrays_of([1, -1, 3, 1])) if "hedged" in name]
+    assert not [name for name in DATASET.statistics(Computed(SMALL, arrays_of([1, -1, 3, 1]))) if "hedged" in name]
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +111,7 @@ def test_luck_is_that_of_the_judge(judged: Path) -> None:
     table = warehouse.open(DATASET.name, "pubeval-0ply-against-random-0ply-4-seed-2-luck")
     judge = open_player("network", 0, warehouse)
     assert isinstance(judge, KernelPlayer)
-    games, lucks = play_judged_games(PubEval(), RandomPlayer(), judge.brain, 4, 2)
+    games, lucks = play_games_with_luck(PubEval(), RandomPlayer(), judge.chooser, 4, 2)
     assert table.array("lucks").tolist() == lucks.tolist()
     assert set(table.manifest.inputs) == {"network", "two_sided", "one_sided", "gammon"}
     with warehouse.connect() as connection:
@@ -126,14 +128,14 @@ def test_changed_luck_is_found(judged: Path) -> None:
     warehouse = bgdata.open_warehouse(judged)
     table = Changed(warehouse.open(DATASET.name, DATASET.slug(JUDGED)).folder)
     inputs = warehouse.find_inputs(DATASET, JUDGED) or {}
-    DATASET.check_sample(table, inputs, 4, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 4, np.random.default_rng(0))
     values = np.array(table.array("lucks"))
     values[2] = np.nextafter(values[2], 9)
     table.change("lucks", values)
     with pytest.raises(
         CheckFailedError, match=r"expected \d points in \d+ turns with luck of .* in game 2 of game_scores/"
     ):
-        DATASET.check_sample(table, inputs, 4, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs, 4, np.random.default_rng(0))
 
 
 def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) -> None:
@@ -142,7 +144,7 @@ def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) 
     games = play_games(open_player("network/tiny", 0, warehouse), PubEval(), 40, parameters.seed)
     assert table.array("outcomes").tolist() == games.outcomes.tolist()
     assert table.folder.parent.name == "network-tiny-0ply-against-pubeval-0ply-40-seed-2"
-    DATASET.check_sample(table, {}, 40, np.random.default_rng(0))
+    check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
 
 
 def test_games_do_not_depend_on_threads_or_steps(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +162,7 @@ def test_games_do_not_depend_on_threads_or_steps(memory_path: Path, monkeypatch:
     [
         ({"games": 2}, "expected an even number of at least 4 games, got 2"),
         ({"games": 41}, "expected an even number of at least 4 games, got 41"),
-        ({"luck": 2}, "expected luck 0 or 1, got 2"),
+        ({"luck": 2}, "expected luck of type bool, got 2"),
         ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),
         ({"player": "a/b"}, "expected the name of a player, got 'a/b'"),
         ({"opponent": ""}, "expected the name of a player, got ''"),
@@ -193,12 +195,12 @@ class Changed(Table):
 @pytest.mark.parametrize("name", ["outcomes", "turns"])
 def test_changed_games_are_found(small_root: Path, name: str) -> None:
     table = Changed(bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).folder)
-    DATASET.check_sample(table, {}, 40, np.random.default_rng(0))
+    check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[7] += 1
     table.change(name, values)
     with pytest.raises(CheckFailedError, match=r"expected -?\d points in \d+ turns in game 7 of game_scores/pubeval-"):
-        DATASET.check_sample(table, {}, 40, np.random.default_rng(0))
+        check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
 
 
 def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> None:
@@ -207,4 +209,4 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> 
     table.change("turns", np.array(table.array("turns")) + 1)
     shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
     with pytest.raises(CheckSkippedError, match=r"no game can be played again: expected version \w+ of network/tiny"):
-        DATASET.check_sample(table, {}, 40, np.random.default_rng(0))
+        check_sample(DATASET, table, {}, 40, np.random.default_rng(0))

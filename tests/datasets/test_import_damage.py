@@ -16,7 +16,7 @@ from bgdata.errors import CorruptFileError, MissingTableError, NoRowsError, Stor
 from bgdata.game.position import START
 from bgdata.store.progress import Silence
 from bgdata.store.verify import verify
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run
 from tests.datasets.importing import IMPORTED, Imports, rows
 from tests.formats import samples

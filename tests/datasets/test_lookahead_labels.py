@@ -16,6 +16,7 @@ from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
 from bgdata.datasets.common.sources import find_source, places_of, source_input
 from bgdata.datasets.lookahead_labels import DATASET, LABEL_SOURCES, LookaheadParameters
 from bgdata.datasets.position_sample import DATASET as SAMPLE
+from bgdata.datasets.position_sample import SampleParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.chances import cubeless_equities
@@ -24,8 +25,10 @@ from bgdata.game.position_hash import position_hashes
 from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store import job
+from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 CORPUS = f"{SELFPLAY.name}/{SELFPLAY.slug(SELFPLAY.smallest)}"
@@ -85,16 +88,16 @@ def test_only_what_changes_is_kept(warehouse: Warehouse) -> None:
     every = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     is_large = np.abs(every.array("changes")) >= np.float32(0.05)
     assert 5 < is_large.sum() < len(is_large) - 5
-    table = warehouse.build(DATASET.name, replace(SMALL, least_change="0.05"))
+    table = warehouse.build(DATASET.name, replace(SMALL, least_change=0.05))
     assert table.folder.parent.name == DATASET.slug(SMALL) + "-change-0-05"
     for array in DATASET.arrays:
         expected = every.array(array.name)
         assert np.array_equal(table.array(array.name), expected if array.name == "network" else expected[is_large])
-    none = warehouse.build(DATASET.name, replace(SMALL, least_change="6"))
+    none = warehouse.build(DATASET.name, replace(SMALL, least_change=6.0))
     assert none.manifest.rows == 0
-    found = warehouse.find_inputs(DATASET, replace(SMALL, least_change="0.05"))
+    found = warehouse.find_inputs(DATASET, replace(SMALL, least_change=0.05))
     assert found
-    DATASET.check_sample(table, found, 30, np.random.default_rng(0))
+    check_sample(DATASET, table, found, 30, np.random.default_rng(0))
 
 
 def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> None:
@@ -118,7 +121,7 @@ def test_lists_are_split_by_position(warehouse: Warehouse) -> None:
     places = places_of(source)
     assert places.games.tolist() == places.turns.tolist() == [-1, -1]
     assert np.array_equal(places.splits, splits_of_hashes(position_hashes(source.array("boards"))))
-    table = warehouse.build(DATASET.name, replace(SMALL, source="positions/sample"))
+    table = warehouse.build(DATASET.name, replace(SMALL, source=VersionRef("positions", "sample")))
     with warehouse.connect() as connection:
         query = f"select game, turn from lookahead_labels where variant = '{table.folder.parent.name}'"
         assert connection.sql(query).fetchall() == [(None, None)] * 2
@@ -197,12 +200,12 @@ def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", ["chances", "static_chances", "changes", "sources", "games", "boards", "splits"])
 def test_verify_looks_again(warehouse: Warehouse, name: str) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    DATASET.check_sample(table, inputs_of(warehouse), 1000, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse), 1000, np.random.default_rng(0))
     values = np.load(table.folder / f"{name}.npy")
     values[5] += 1
     np.save(table.folder / f"{name}.npy", values)
     with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of lookahead_labels/"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
 
 
 def test_verify_misses_rows(warehouse: Warehouse) -> None:
@@ -211,7 +214,7 @@ def test_verify_misses_rows(warehouse: Warehouse) -> None:
     rows[5] = rows[4]
     np.save(table.folder / "rows.npy", rows)
     with pytest.raises(CheckFailedError, match=r"expected rows of 5 in row 5 of|expected \d+ of \d+ positions in"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
 
 
 def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:
@@ -225,16 +228,22 @@ def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"source": "positions"}, "expected a table of positions, such as positions/NAME, got positions"),
-        ({"source": "nothing/x"}, "expected a table of positions"),
-        ({"source": "bearoff_error/3x3"}, "expected a table of positions"),
-        ({"source": "position_sample/x"}, "expected a default variant of position_sample, or parameters beside it"),
-        ({"source_recipe": "{"}, "expected the parameters of position_sample/.* as JSON, got {"),
-        ({"source_recipe": '{"colour": 1}'}, "expected the parameters of position_sample/.* as JSON, got"),
-        ({"source_recipe": "{}"}, "expected parameters of position_sample/.*, got those of network-10000"),
-        ({"least_change": "much"}, "expected a least change of 0 to 6 points, got 'much'"),
-        ({"least_change": "-1"}, "expected a least change of 0 to 6 points, got '-1'"),
-        ({"least_change": "nan"}, "expected a least change of 0 to 6 points, got 'nan'"),
+        (
+            {"source": VersionRef("nothing", "x")},
+            "expected a table of positions, such as positions/NAME, got nothing/x",
+        ),
+        ({"source": VersionRef("bearoff_error", "3x3")}, "expected a table of positions"),
+        (
+            {"source": VersionRef("position_sample", "x")},
+            "expected a default variant of position_sample, or parameters beside it",
+        ),
+        ({"source_recipe": Given((("colour", 1),))}, "expected the parameters .* for position_sample/"),
+        (
+            {"source_recipe": Given.of(SampleParameters())},
+            "expected parameters of position_sample/.*, got those of network",
+        ),
+        ({"least_change": -1.0}, "expected a least change of 0 to 6 points, got -1"),
+        ({"least_change": float("nan")}, "expected a least change of 0 to 6 points, got nan"),
         ({"network": "../x"}, "expected the name of a network"),
     ],
 )
@@ -247,14 +256,14 @@ def test_a_network_of_the_warehouse_is_named_by_its_version(warehouse: Warehouse
     version = warehouse.open("network", "tiny").folder.name
     table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
     assert np.array_equal(table.array("chances"), small_table(warehouse.root).array("chances"))
-    assert "network" in LookaheadParameters(source="positions/x").network_inputs()
+    assert "network" in LookaheadParameters(source=VersionRef("positions", "x")).network_inputs()
     with pytest.raises(MissingTableError, match="r1-00000000"):
         warehouse.build(DATASET.name, replace(SMALL, network_version="r1-00000000"))
 
 
 def test_what_trains_and_what_tests(warehouse: Warehouse) -> None:
     """A feed gives the rows of a split: those of the games of the corpus, or by position where there are none."""
-    of_list = warehouse.build(DATASET.name, replace(SMALL, source="positions/sample"))
+    of_list = warehouse.build(DATASET.name, replace(SMALL, source=VersionRef("positions", "sample")))
     every = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     for table in (every, of_list, warehouse.open("bearoff_labels", BEAROFFS.slug(BEAROFFS.smallest))):
         name = "/".join(table.folder.parts[-3:-1])

@@ -14,15 +14,16 @@ from bgdata.datasets import network
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.network import DATASET, NetworkParameters
-from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, InvalidParameterError, UnknownEncoderError
+from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, InvalidParameterError, UnknownInputSetError
 from bgdata.evaluation.networks.inference import FIRST_SUM, Networks
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
 from bgdata.training.temporal_difference.learning_curve import COLUMNS
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 TINY = DATASET.smallest
 DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # of TINY, on any machine
@@ -59,7 +60,7 @@ class Killer(Silence):
         self.left, self.notes = rounds, list[str]()
 
     def advance(self, count: int) -> None:
-        if count == TINY.batch:
+        if count == TINY.round_games:
             if self.left == 0:
                 raise KeyboardInterrupt
             self.left -= 1
@@ -105,7 +106,7 @@ def test_networks_are_as_the_parameters_say(small_root: Path) -> None:
 
 def test_rows_and_rounds() -> None:
     def rows(games: int, batch: int, row_games: int) -> tuple[int, int, int]:
-        parameters = NetworkParameters(games=games, batch=batch, row_games=row_games)
+        parameters = NetworkParameters(games=games, round_games=batch, row_games=row_games)
         DATASET.check_parameters(parameters)
         assert DATASET.estimate(parameters).rows == parameters.rows
         return parameters.rounds, parameters.rounds_per_row, parameters.rows
@@ -132,7 +133,7 @@ def test_inputs_depend_on_the_tables() -> None:
 
 def test_sample(small_root: Path) -> None:
     for rows in (1, 1000):
-        DATASET.check_sample(*opened(small_root), rows, GENERATOR)
+        check_sample(DATASET, *opened(small_root), rows, GENERATOR)
 
 
 class Spoiled(Table):
@@ -171,19 +172,19 @@ def spoiled(table: Table, array: str, place: Any, value: Any) -> Spoiled:
 def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, message: str) -> None:
     table, inputs = opened(small_root)
     with pytest.raises(CheckFailedError, match=message) as error:
-        DATASET.check_sample(spoiled(table, array, place, value), inputs, 50, GENERATOR)
+        check_sample(DATASET, spoiled(table, array, place, value), inputs, 50, GENERATOR)
     assert table.name in str(error.value)
 
 
 def test_a_sample_of_the_test_games_has_a_margin(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "LEAST_GAMES", 10)
     table, inputs = opened(small_root)
-    DATASET.check_sample(table, inputs, 1, GENERATOR)
-    DATASET.check_sample(spoiled(table, "curve", (1, 5), -2.1), inputs, 1, GENERATOR)
+    check_sample(DATASET, table, inputs, 1, GENERATOR)
+    check_sample(DATASET, spoiled(table, "curve", (1, 5), -2.1), inputs, 1, GENERATOR)
     with pytest.raises(
         CheckFailedError, match=r"points per game within 1\.\d*, as in the first 10 test games, .* \+1\.0000$"
     ):
-        DATASET.check_sample(spoiled(table, "curve", (1, 5), 1.0), inputs, 1, GENERATOR)
+        check_sample(DATASET, spoiled(table, "curve", (1, 5), 1.0), inputs, 1, GENERATOR)
 
 
 def test_networks_that_are_none_are_refused(small_root: Path) -> None:
@@ -191,7 +192,7 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
     with pytest.raises(
         CorruptFileError, match=r"expected networks that bgdata can read in .*: 260 of encoder 9; try: bgdata verify"
     ):
-        DATASET.check_sample(spoiled(table, "shapes", (2, 0), 9), inputs, 1, GENERATOR)
+        check_sample(DATASET, spoiled(table, "shapes", (2, 0), 9), inputs, 1, GENERATOR)
     assert isinstance(open_networks(table), Networks)
 
 
@@ -199,10 +200,10 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
     ("change", "error", "message"),
     [
         # of the recipe, see tests/training/test_recipe.py
-        ({"inputs": "none"}, UnknownEncoderError, "expected inputs among .*, got none"),
+        ({"inputs": "none"}, UnknownInputSetError, "expected inputs among .*, got none"),
         ({"hidden": "0"}, InvalidParameterError, "expected units such as 120 or 120-60, .*, got '0'"),
         ({"games": 0}, InvalidParameterError, "expected games of at least 1, got 0"),
-        ({"batch": 0}, InvalidParameterError, "expected batch of at least 1, got 0"),
+        ({"round_games": 0}, InvalidParameterError, "expected round_games of at least 1, got 0"),
         # of the kind
         ({"row_games": 99}, InvalidParameterError, "expected at least 100 games a row and 2 test games, got 99 and 20"),
         ({"test_games": 1}, InvalidParameterError, "expected at least 100 games a row and 2 test games, got 200 and 1"),

@@ -19,9 +19,11 @@ from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.datasets.test_selfplay import Changed
+from tests.rechecking import check_sample
 from tests.reference.self_play import flipped
 
 SMALL = DATASET.smallest
@@ -69,7 +71,7 @@ def test_rows_are_the_best_plays_of_their_turns(small_root: Path) -> None:
 
 
 def test_some_classes_only(warehouse: Warehouse) -> None:
-    parameters = SMALL.with_changes({"classes": "contact crashed"})
+    parameters = SMALL.with_texts({"classes": "contact crashed"})
     table, whole = warehouse.build(DATASET.name, parameters), small(warehouse.root)
     assert table.folder.parent.name.startswith("contact-crashed-of-pubeval-20-seed-3-most-20-")
     corpus = warehouse.open("selfplay", "pubeval-20-seed-3")
@@ -92,7 +94,7 @@ def test_sql_shows_the_same(small_root: Path) -> None:
 
 
 def test_they_can_be_labelled(warehouse: Warehouse) -> None:
-    parameters = LookaheadParameters("tiny", "", 3, 3, f"{DATASET.name}/{DATASET.slug(SMALL)}")
+    parameters = LookaheadParameters("tiny", "", 3, 3, VersionRef(DATASET.name, DATASET.slug(SMALL)))
     labels = warehouse.build("lookahead_labels", parameters)
     distinct = np.unique(np.asarray(small(warehouse.root).array("boards")), axis=0)
     assert labels.manifest.rows == len(distinct)
@@ -103,26 +105,25 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL)
     assert inputs
     table = Changed(small(small_root).folder)
-    DATASET.check_sample(table, inputs, 1000, GENERATOR)
+    check_sample(DATASET, table, inputs, 1000, GENERATOR)
     values = np.array(table.array(name))
     values[np.flatnonzero(np.asarray(table.array("ranks")) == 2)[3]] += 1
     table.change(name, values)
     with pytest.raises(CheckFailedError, match=f"expected the {name} of the best plays in {table.name}, found others"):
-        DATASET.check_sample(table, inputs, 1000, GENERATOR)
+        check_sample(DATASET, table, inputs, 1000, GENERATOR)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"most": 0}, "expected at least 1 turn of each class, got 0"),
-        ({"classes": ""}, "expected some of contact crashed race in this order, got ''"),
-        ({"classes": "race contact"}, "expected some of contact crashed race in this order, got 'race contact'"),
-        ({"classes": "contact over"}, "expected some of contact crashed race in this order, got 'contact over'"),
+        ({"classes": ()}, "expected some of contact crashed race in this order, got none"),
+        ({"classes": ("race", "contact")}, "expected some of contact crashed race in this order, got race contact"),
+        ({"classes": ("contact", "over")}, "expected some of contact crashed race in this order, got contact over"),
         ({"plays": 0}, "expected 1 to 20 plays of a turn, got 0"),
         ({"plays": 21}, "expected 1 to 20 plays of a turn, got 21"),
-        ({"within": "much"}, "expected a loss in points that plays may have, got 'much'"),
-        ({"within": "nan"}, "expected plays within 0 to 6 points, got nan"),
-        ({"within": "-0.1"}, "expected plays within 0 to 6 points, got -0.1"),
+        ({"within": float("nan")}, "expected plays within 0 to 6 points, got nan"),
+        ({"within": -0.1}, "expected plays within 0 to 6 points, got -0.1"),
         ({"games": 0}, "expected 1 to .* games, got 0"),
         ({"network": "No One"}, "expected the name of a network, got 'No One'"),
     ],

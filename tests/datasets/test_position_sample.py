@@ -12,7 +12,7 @@ import pytest
 
 import bgdata
 from bgdata.cli.export import write_text
-from bgdata.datasets.position_sample import DATASET, SampleParameters, chosen_rows, position_hashes
+from bgdata.datasets.position_sample import DATASET, SampleParameters, board_hashes, chosen_rows
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position import Position
@@ -20,6 +20,7 @@ from bgdata.play.random_games import random_game_positions
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
 from tests.datasets.test_selfplay import Changed
+from tests.rechecking import check_sample
 from tests.reference.games import MASK, splitmix
 
 SMALL = DATASET.smallest
@@ -58,7 +59,7 @@ def test_each_position_once_and_first() -> None:
     seen: dict[tuple[int, ...], int] = {}
     for row, board in enumerate(GAMES.boards.tolist()):
         seen.setdefault(tuple(board), row)
-    hashes = dict(zip(seen, position_hashes(np.array(list(seen), np.int8)).tolist(), strict=True))
+    hashes = dict(zip(seen, board_hashes(np.array(list(seen), np.int8)).tolist(), strict=True))
     assert len(set(hashes.values())) == len(seen)
     for most in (1, 25, 10**6):
         expected: list[int] = []
@@ -71,7 +72,7 @@ def test_each_position_once_and_first() -> None:
 
 def test_hashes_are_spread() -> None:
     distinct = np.unique(GAMES.boards, axis=0)
-    tops = position_hashes(distinct) >> np.uint64(62)
+    tops = board_hashes(distinct) >> np.uint64(62)
     assert np.bincount(tops.astype(np.int64), minlength=4) == pytest.approx(len(distinct) / 4, rel=0.15)
 
 
@@ -105,12 +106,12 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL)
     assert inputs
     table = Changed(small(small_root).folder)
-    DATASET.check_sample(table, inputs, 1000, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[5] = values[5] + 1 if name != "turns" else 0 if values[5] else 1
     table.change(name, values)
     with pytest.raises(CheckFailedError, match=f"in row 5 of {table.name}, found others"):
-        DATASET.check_sample(table, inputs, 1000, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
 
 
 def test_positions_are_exported(small_root: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.network import DATASET, published_networks
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
-from bgdata.datasets.supervised_network import published_taught_networks
+from bgdata.datasets.supervised_network import published_supervised_networks
 from bgdata.errors import BgdataError
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.shipped import SHIPPED
@@ -25,7 +25,8 @@ from bgdata.store.manifest import load_manifest, recipe_key
 from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse, input_digests
+from bgdata.store.versions import input_digests
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Notes
 
 TINY = DATASET.smallest
@@ -34,7 +35,7 @@ LOCK = Path(__file__).parents[2] / "warehouse" / "warehouse.lock"
 
 KINDS = {
     "network": (DATASET, SHIPPED),
-    "taught_network": (TAUGHT, SHIPPED),
+    "supervised_network": (TAUGHT, SHIPPED),
     "rollout_decisions": (DECISIONS, rollout_decisions.PUBLISHED),
 }
 each_kind = pytest.mark.parametrize(("kind", "package"), KINDS.values(), ids=KINDS)
@@ -54,7 +55,7 @@ def test_what_comes_with_bgdata_is_whole_and_small(kind: Dataset[Any], package: 
 
 
 def test_networks_that_come_with_bgdata_can_be_opened() -> None:
-    for folder in (*published_networks().values(), *published_taught_networks().values()):
+    for folder in (*published_networks().values(), *published_supervised_networks().values()):
         open_networks(Table(folder))
     assert default_network()[0] in KINDS
 
@@ -79,7 +80,7 @@ def test_what_comes_with_bgdata_has_the_recipe_of_this_code(kind: Dataset[Any], 
             inputs[role] = f"{title}@{locked[title].digest}"
         manifest, entry = load_manifest(folder), locked[f"{kind.name}/{kind.slug(parameters)}"]
         assert manifest.inputs == inputs
-        assert manifest.recipe_key == recipe_key(kind.name, kind.revision, vars(parameters), inputs)
+        assert manifest.recipe_key == recipe_key(kind.name, kind.revision, parameters.to_json(), inputs)
         assert (entry.recipe_key, entry.digest) == (manifest.recipe_key, manifest.digest)
 
 

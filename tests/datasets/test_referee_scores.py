@@ -16,7 +16,8 @@ from bgdata.evaluation.player import open_player
 from bgdata.game.codec import format_position_ids
 from bgdata.kernel import threads
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 
@@ -51,7 +52,7 @@ def test_rows_and_summary(small_root: Path) -> None:
 
 
 def test_a_network_is_perfect_with_the_tables(warehouse: Warehouse) -> None:
-    """Without them it is another version; that it then errs is shown in `tests/commands/test_referee.py`."""
+    """Without them it is another version; that it then errs is shown in `tests/cli/test_referee.py`."""
     means, versions = [], set()
     for tables in (1, 0):
         version = open_player("network/tiny", 0, warehouse, tables=bool(tables)).version
@@ -75,7 +76,7 @@ def test_it_does_not_depend_on_threads(small_root: Path, memory_path: Path) -> N
     [
         ({"decisions": 1}, "expected 2 to 16,777,216 decisions, got 1"),
         ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),
-        ({"tables": 2}, "expected 0 or 1 for tables, got 2"),
+        ({"tables": 2}, "expected tables of type bool, got 2"),
         ({"player": "a/b"}, "expected the name of a player, got 'a/b'"),
         ({"version": "1"}, "expected version 2 of pubeval, as it plays here, got 1"),
     ],
@@ -90,9 +91,9 @@ def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: s
 def test_wrong_players(memory_path: Path) -> None:
     warehouse = bgdata.open_warehouse(memory_path)
     with pytest.raises(
-        UsageError, match=r"^expected a network to play without tables, got pubeval, who plays as he is$"
+        UsageError, match=r"^expected a network to play without tables, got pubeval, which plays as it is$"
     ):
-        warehouse.build(DATASET.name, replace(SMALL, tables=0))
+        warehouse.build(DATASET.name, replace(SMALL, tables=False))
     with pytest.raises(MissingTableError, match=r"no network/x in .*; try: bgdata train td x"):
         warehouse.build(DATASET.name, replace(SMALL, player="network/x"))
 
@@ -109,11 +110,11 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = Changed(warehouse.open(DATASET.name, DATASET.slug(SMALL)).folder)
     inputs = warehouse.find_inputs(DATASET, SMALL) or {}
-    DATASET.check_sample(table, inputs, 20, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 20, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[7] += 1
     table.change(name, values)
     with pytest.raises(
         CheckFailedError, match=rf"expected {name} of .* for decision 7 of referee_scores/pubeval-.*, found"
     ):
-        DATASET.check_sample(table, inputs, 20, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs, 20, np.random.default_rng(0))

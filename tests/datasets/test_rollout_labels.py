@@ -17,10 +17,12 @@ from bgdata.datasets.rollout_labels import DATASET, LabelParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.kernel import threads
-from bgdata.play.rollout import How, roll_out
+from bgdata.play.rollout import RolloutSettings, roll_out
 from bgdata.store import job
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 
@@ -37,9 +39,9 @@ def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
 
 def test_rows_are_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    brain = open_roller(SMALL, inputs_of(warehouse), warehouse).brain
+    brain = open_roller(SMALL, inputs_of(warehouse), warehouse).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
-    result = roll_out(boards, brain, 72, 0, How("exact", 2), until=0.02, most_trials=144)
+    result = roll_out(boards, brain, 72, 0, RolloutSettings("exact", 2), until=0.02, most_trials=144)
     with warehouse.connect() as connection:
         found = connection.sql("select * exclude (variant, board) from rollout_labels").fetchall()
         ids = connection.sql("select position_id, class from positions order by line").fetchall()
@@ -94,12 +96,12 @@ def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
 
 def test_verify_rolls_out_again(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    DATASET.check_sample(table, inputs_of(warehouse), 2, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse), 2, np.random.default_rng(0))
     chances = np.load(table.folder / "chances.npy")
     chances[1, 0] += 0.01
     np.save(table.folder / "chances.npy", chances)
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row 1 of rollout_labels/"):
-        DATASET.check_sample(Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
 
 
 def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:
@@ -122,12 +124,13 @@ def test_a_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"source": "positions"}, "expected a table of positions, such as positions/NAME, got positions"),
-        ({"source": "nothing/x"}, "expected a table of positions"),
-        ({"source": "bearoff_error/3x3"}, "expected a table of positions"),
+        (
+            {"source": VersionRef("nothing", "x")},
+            "expected a table of positions, such as positions/NAME, got nothing/x",
+        ),
+        ({"source": VersionRef("bearoff_error", "3x3")}, "expected a table of positions"),
         ({"trials": 100}, "expected a multiple of 36 trials"),
-        ({"until": "soon"}, "expected until to be a standard error, got 'soon'"),
-        ({"until": "-1"}, "expected a standard error above 0"),
+        ({"until": -1.0}, "expected a standard error above 0"),
         ({"most_trials": 100}, "expected most trials to be a multiple of 72"),
         ({"stop": "never"}, "expected a rollout to stop at one of"),
         ({"turns": -1}, "expected 0 turns"),
@@ -141,5 +144,5 @@ def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
 
 
 def test_the_default_network_comes_with_the_package() -> None:
-    assert "network" in LabelParameters(source="positions/x").inputs()
-    assert "network" not in LabelParameters("mine", "r1-00000000", source="positions/x").inputs()
+    assert "network" in LabelParameters(source=VersionRef("positions", "x")).inputs()
+    assert "network" not in LabelParameters("mine", "r1-00000000", source=VersionRef("positions", "x")).inputs()

@@ -18,8 +18,10 @@ from bgdata.datasets.scores import DATASET, ScoresParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.player import open_player
 from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 SOURCES: list[Dataset[Any]] = [
@@ -36,7 +38,9 @@ def smallest(root: Path, kind: Dataset[Any]) -> Table:
 
 def of_versions(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
     """The scores of PubEval from the smallest versions of some kinds."""
-    return ScoresParameters(sources=" ".join(sorted(smallest(root, kind).name for kind in kinds)))
+    return ScoresParameters(
+        sources=tuple(VersionRef.parse(name) for name in sorted(smallest(root, kind).name for kind in kinds))
+    )
 
 
 def test_rows_are_the_figures_of_the_sources(warehouse: Warehouse) -> None:
@@ -65,7 +69,7 @@ def test_rows_are_the_figures_of_the_sources(warehouse: Warehouse) -> None:
     assert statistics["points_per_game_against_random_0ply"] == games["points_per_game"]
     assert statistics["points_per_game_against_random_0ply_standard_error"] == games["standard_error"]
     assert len(statistics) == 10
-    DATASET.check_sample(table, {}, 5, np.random.default_rng(0))
+    check_sample(DATASET, table, {}, 5, np.random.default_rng(0))
 
 
 def test_hedged_results_are_a_measure_of_their_own() -> None:
@@ -146,12 +150,12 @@ def test_one_source_a_measure(warehouse: Warehouse) -> None:
         "expected one source for points_per_game against random-0ply, got game_scores/.*-4-.* and game_scores/.*-6-"
     )
     with pytest.raises(InvalidParameterError, match=message):
-        warehouse.build(DATASET.name, ScoresParameters(sources=" ".join(names)))
+        warehouse.build(DATASET.name, ScoresParameters(sources=tuple(map(VersionRef.parse, names))))
 
 
 def test_sources_that_are_not_there(warehouse: Warehouse) -> None:
     with pytest.raises(MissingTableError, match="no selfplay/x/r1-01234567 in "):
-        warehouse.build(DATASET.name, replace(SMALL, sources="selfplay/x/r1-01234567"))
+        warehouse.build(DATASET.name, SMALL.with_texts({"sources": "selfplay/x/r1-01234567"}))
     with pytest.raises(InvalidParameterError, match="expected the name of a player, got 'a b'"):
         warehouse.build(DATASET.name, replace(SMALL, player="a b"))
 
@@ -167,14 +171,14 @@ class Changed(Table):
 def test_changed_figures_are_found(small_root: Path, name: str) -> None:
     table = Changed(smallest(small_root, DATASET).folder)
     inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL) or {}
-    DATASET.check_sample(table, inputs, 0, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[1] += 1
     table.change(name, values)
     with pytest.raises(
         CheckFailedError, match=f"expected the {name} of scores/pubeval-0ply/.* as its sources have them"
     ):
-        DATASET.check_sample(table, inputs, 0, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
 
 
 def test_figures_whose_source_is_gone_are_not_read_again(warehouse: Warehouse) -> None:
@@ -182,4 +186,4 @@ def test_figures_whose_source_is_gone_are_not_read_again(warehouse: Warehouse) -
     table.change("sizes", np.array(table.array("sizes")) + 1)
     shutil.rmtree(warehouse.root / "game_scores")
     with pytest.raises(CheckSkippedError, match="a source of the figures is gone: no game_scores/"):
-        DATASET.check_sample(table, {}, 1, np.random.default_rng(0))
+        check_sample(DATASET, table, {}, 1, np.random.default_rng(0))

@@ -32,9 +32,10 @@ from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.play.corpus import Corpus, net_lucks, self_play
 from bgdata.store.executors import open_executor
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.conftest import LUCKY
 from tests.datasets.importing import Imports
+from tests.rechecking import check_sample
 from tests.store import processes
 from tests.store.toy import Notes, whole_versions
 
@@ -70,7 +71,7 @@ def lucky(network_root: Path) -> tuple[Table, Corpus]:
     assert found
     tables = BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
     player = MappedNetwork(found["network"], tables)
-    return warehouse.build(DATASET.name, LUCKY), self_play(player.brain, LUCKY.games, LUCKY.seed, with_luck=True)
+    return warehouse.build(DATASET.name, LUCKY), self_play(player.chooser, LUCKY.games, LUCKY.seed, with_luck=True)
 
 
 def check_rows(table: Table, corpus: Corpus, name: str) -> None:
@@ -109,7 +110,7 @@ def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> N
 def test_rows_of_pubeval(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.folder.parent.name == "pubeval-20-seed-3"
-    check_rows(table, self_play(PubEval().brain, 20, 3), "pubeval 2")
+    check_rows(table, self_play(PubEval().chooser, 20, 3), "pubeval 2")
 
 
 def test_rows_with_luck(lucky: tuple[Table, Corpus]) -> None:
@@ -138,17 +139,17 @@ def test_luck_of_players_without_networks(
     found = warehouse.find_inputs(DATASET, parameters)
     assert found
     judge = MappedNetwork(found["network"], BearoffEvaluator(*(found[role] for role in selfplay.TABLES)))
-    brain = PubEval().brain if name == "pubeval" else RandomPlayer().brain
-    corpus = self_play(brain, 3, 4, with_luck=True, judge=judge.brain)
+    brain = PubEval().chooser if name == "pubeval" else RandomPlayer().chooser
+    corpus = self_play(brain, 3, 4, with_luck=True, estimator=judge.chooser)
     check_rows(table, corpus, f"{name} {player.version}")
     assert not np.isnan(corpus.lucks).any()
-    DATASET.check_sample(table, found, 3, np.random.default_rng(0))
+    check_sample(DATASET, table, found, 3, np.random.default_rng(0))
 
 
 def test_rows_in_several_groups(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(DATASET), "row_group_rows", 7)
     table = bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, games=9))
-    check_rows(table, self_play(PubEval().brain, 9, 3), "pubeval 2")
+    check_rows(table, self_play(PubEval().chooser, 9, 3), "pubeval 2")
 
 
 def test_summary(lucky: tuple[Table, Corpus], network_root: Path) -> None:
@@ -293,7 +294,7 @@ def wait_for_parts(root: Path, count: int, is_running: Callable[[], bool]) -> No
 
 
 def test_more_games_begin_with_the_same(memory_path: Path) -> None:
-    few, many = (self_play(PubEval().brain, count, 3) for count in (20, 25))
+    few, many = (self_play(PubEval().chooser, count, 3) for count in (20, 25))
     assert np.array_equal(few.boards, many.boards[: len(few.boards)])
     assert digest(memory_path / "a", SMALL) != digest(memory_path / "a", replace(SMALL, games=25))
     assert digest(memory_path / "a", SMALL) != digest(memory_path / "a", replace(SMALL, seed=4))
@@ -332,7 +333,7 @@ def test_exported_games_are_imported_again(small_root: Path, memory_path: Path) 
 
 
 def test_texts_of_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = self_play(RandomPlayer().brain, 4, 2)
+    corpus = self_play(RandomPlayer().chooser, 4, 2)
     moves = np.concatenate([played(settings(), 0, 4)["turn_moves"]] * 3)
     calls: list[int] = []
     from bgdata.game import plays
@@ -366,7 +367,7 @@ def test_workers_with_other_kernels_play_nothing() -> None:
         ({"player": "network/../x"}, "expected the player network, .*, got 'network/../x'"),
         ({"version": "1"}, "expected version 2 of pubeval, as it plays here, got 1"),
         ({"version": ""}, "expected version 2 of pubeval, as it plays here, got none"),
-        ({"luck": 2}, "expected luck 0 or 1, got 2"),
+        ({"luck": 2}, "expected luck of type bool, got 2"),
         ({"player": "network"}, "expected no version of network, got '2'"),
     ],
 )
@@ -382,7 +383,7 @@ def test_networks_by_name(warehouse: Warehouse) -> None:
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == "network-tiny-2-seed-5-luck"
     assert rows(table, "games")[0]["player_0"] == f"tiny {version}"
-    DATASET.check_sample(table, {}, 2, np.random.default_rng(0))
+    check_sample(DATASET, table, {}, 2, np.random.default_rng(0))
     with pytest.raises(InvalidParameterError, match=f"^expected version {version} of network/tiny, .* got 0123$"):
         warehouse.build(DATASET.name, replace(parameters, version="0123"))
 
@@ -404,12 +405,12 @@ class Changed(Table):
 )
 def test_changed_games_are_found(small_root: Path, name: str) -> None:
     table = Changed(bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).folder)
-    DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
+    check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
     values = np.array(table.array(name))
     values.reshape(-1)[3] = 7 if values.dtype.kind in "iu" else 0
     table.change(name, values)
     with pytest.raises(CheckFailedError, match=f"expected the {name} of game 0|3 of selfplay/pubeval-20-seed-3/"):
-        DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
+        check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
 
 
 def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -417,12 +418,12 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, mon
     table.change("dice", np.array(table.array("dice")) + 1)
     monkeypatch.setattr(PubEval, "version", "3")
     with pytest.raises(CheckSkippedError, match="again: pubeval 2 has played, pubeval 3 is here"):
-        DATASET.check_sample(table, {}, 20, np.random.default_rng(0))
+        check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
 
 
 def test_the_record_flips_from_turn_to_turn(small_root: Path) -> None:
     arrays = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).arrays()
-    corpus = self_play(PubEval().brain, 20, 3)
+    corpus = self_play(PubEval().chooser, 20, 3)
     assert arrays["first_turns"].tolist() == corpus.offsets.tolist()
     inner = np.setdiff1d(np.arange(len(corpus.boards)), corpus.offsets)
     assert np.array_equal(arrays["turn_boards"][inner], flip_boards(corpus.after_play[inner - 1]))

@@ -32,6 +32,7 @@ from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
 from tests.conftest import LUCKY
 from tests.datasets.test_selfplay import Changed
+from tests.rechecking import check_sample
 from tests.reference.luck import Board, hedged, truths
 from tests.reference.networks import Chances
 
@@ -124,7 +125,7 @@ def test_labels_less_luck(network_root: Path) -> None:
         assert connection.sql(query).fetchall() == []
         query = f"from selfplay_labels_summary where variant = '{DATASET.slug(parameters)}' and hedged_variance is null"
         assert connection.sql(query).fetchall() == []
-    DATASET.check_sample(table, inputs_of(network_root, parameters), 3, np.random.default_rng(2))
+    check_sample(DATASET, table, inputs_of(network_root, parameters), 3, np.random.default_rng(2))
 
 
 def test_summary_is_what_the_manifest_states(small_root: Path) -> None:
@@ -159,12 +160,12 @@ def test_summary_is_what_the_manifest_states(small_root: Path) -> None:
 @pytest.mark.parametrize("name", [array.name for array in DATASET.arrays])
 def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     table, inputs = Changed(small(small_root).folder), inputs_of(small_root)
-    DATASET.check_sample(table, inputs, 1000, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[5] = values[5] + 1 if values.dtype != np.float32 else 0.123
     table.change(name, values)
     with pytest.raises(CheckFailedError, match=f"expected {name} of .* in row 5 of {table.name}, found others"):
-        DATASET.check_sample(table, inputs, 1000, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -230,5 +231,5 @@ def test_the_defaults_are_of_the_default_corpora_by_a_default_table() -> None:
     kinds = bgdata.all_kinds()
     assert [DATASET.inputs(each)["games"][1] for each in DATASET.defaults] == list(SELFPLAY.defaults)
     assert DATASET.inputs(LabelParameters())["two_sided"][1] in kinds["bearoff_two_sided"].defaults
-    slugs = {DATASET.slug(each) for each in (SMALL, EXACT, *DATASET.defaults, replace(SMALL, luck=1))}
+    slugs = {DATASET.slug(each) for each in (SMALL, EXACT, *DATASET.defaults, replace(SMALL, luck=True))}
     assert len(slugs) == 3 + len(DATASET.defaults)

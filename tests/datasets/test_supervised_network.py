@@ -11,22 +11,24 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets import supervised_network as taught_network
-from bgdata.datasets.supervised_network import CLASSES, DATASET, TaughtParameters, best_epoch
+from bgdata.datasets import supervised_network as supervised_network
+from bgdata.datasets.supervised_network import CLASSES, DATASET, SupervisedParameters, WeightedLabels, best_epoch
 from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, MissingTableError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.player import open_player
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
 from bgdata.training.feed.feed import open_feed
+from bgdata.warehouse import Warehouse
 from tests.datasets.killer import Killer
+from tests.rechecking import check_sample
 
 TINY = DATASET.smallest
 DIGEST = "72bda22702f24537cf1e7f1eaa5ba602734d5f36dbb9a4b1215d8ed62937d8cf"  # of TINY, on any machine
@@ -44,7 +46,7 @@ def test_digest(small_root: Path) -> None:
     assert opened(small_root)[0].manifest.digest == DIGEST
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "cycles"])
+@pytest.mark.parametrize("schedule", ["smoothstep", "cycles"])
 def test_digest_on_one_thread_and_after_a_kill(
     untaught: Warehouse, monkeypatch: pytest.MonkeyPatch, schedule: str
 ) -> None:
@@ -57,7 +59,7 @@ def test_digest_on_one_thread_and_after_a_kill(
             untaught.build(DATASET.name, recipe, progress=Killer(epochs=3))
         progress = Killer(epochs=99)
         assert untaught.build(DATASET.name, recipe, progress=progress).manifest.digest == expected
-    assert "going on with taught_network/tiny-taught after step 3 of 5" in progress.notes
+    assert "going on with supervised_network/tiny-supervised after step 3 of 5" in progress.notes
     assert [note.partition(",")[0] for note in progress.notes if note.startswith("epoch")] == ["epoch 3", "epoch 4"]
     assert untaught.build(DATASET.name, recipe.with_changes({"seed": 9})).manifest.digest != expected
 
@@ -67,19 +69,19 @@ def test_a_run_of_another_recipe_is_not_gone_on_with(untaught: Warehouse, monkey
     progress = Killer(epochs=99)
     with pytest.raises(KeyboardInterrupt):
         untaught.build(DATASET.name, TINY.with_changes({"seed": 2}), progress=Killer(epochs=2))
-    assert len(list(untaught.staging.glob("taught_network-*/checkpoint-*"))) == 1
+    assert len(list(untaught.staging.glob("supervised_network-*/checkpoint-*"))) == 1
     assert untaught.build(DATASET.name, TINY, progress=progress).manifest.digest == DIGEST
     assert [note for note in progress.notes if note.startswith("going on")] == []
 
 
 def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
     """At a rate that ruins: the errors of what was kept are the lowest, those of a player who is asked again."""
-    table = untaught.build(DATASET.name, TINY.with_changes({"rate": 0.1, "schedule": "constant", "epochs": 4}))
+    table = untaught.build(DATASET.name, TINY.with_changes({"learning_rate": 0.1, "schedule": "constant", "epochs": 4}))
     curve = np.asarray(table.array("curve"))
     kept = [best_epoch(curve, which) for which in range(3)]
     assert kept == curve[:, :, 3].argmin(axis=0).tolist()
     assert kept != [4, 4, 4]
-    validation = open_feed(untaught, TINY.labels, split="validation", seed=TINY.seed).batch(0, 0)
+    validation = open_feed(untaught, TINY.labels[0].name, split="validation", seed=TINY.seed).batch(0, 0)
     found = evaluations(open_networks(table), NO_TABLES, validation.boards)
     for which, name in enumerate(CLASSES):
         rows = found.sources == 3 + which
@@ -104,20 +106,20 @@ def test_curve_is_shown_as_it_is(small_root: Path) -> None:
 def test_it_plays_by_name(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table, _ = opened(small_root)
-    assert find_network("network/tiny-taught", warehouse).folder == table.folder
-    assert find_network("network/tiny-taught", warehouse, table.folder.name).folder == table.folder
-    player = open_player("network/tiny-taught", 0, warehouse)
-    assert player.label == "tiny-taught"
+    assert find_network("network/tiny-supervised", warehouse).folder == table.folder
+    assert find_network("network/tiny-supervised", warehouse, table.folder.name).folder == table.folder
+    player = open_player("network/tiny-supervised", 0, warehouse)
+    assert player.label == "tiny-supervised"
     evaluation = player.evaluate_many(np.zeros((0, 26), np.int8))  # type: ignore[attr-defined]
     assert len(evaluation.chances) == 0
     assert open_networks(table).shapes[2, 5] == 12
-    with pytest.raises(MissingTableError, match="tiny-taught/r1-00000000"):
-        find_network("network/tiny-taught", warehouse, "r1-00000000")
+    with pytest.raises(MissingTableError, match="tiny-supervised/r1-00000000"):
+        find_network("network/tiny-supervised", warehouse, "r1-00000000")
 
 
 def test_sample(small_root: Path) -> None:
     for rows in (1, 1000):
-        DATASET.check_sample(*opened(small_root), rows, GENERATOR)
+        check_sample(DATASET, *opened(small_root), rows, GENERATOR)
 
 
 class Spoiled(Table):
@@ -134,9 +136,9 @@ def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> N
         values = np.array(table.array(name))
         values[place] = value
         with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
-            DATASET.check_sample(Spoiled(table, **{name: values}), inputs, 50, GENERATOR)
-    monkeypatch.setattr(taught_network, "LEAST_GAMES", 10)
-    DATASET.check_sample(table, inputs, 1, GENERATOR)
+            check_sample(DATASET, Spoiled(table, **{name: values}), inputs, 50, GENERATOR)
+    monkeypatch.setattr(supervised_network, "LEAST_GAMES", 10)
+    check_sample(DATASET, table, inputs, 1, GENERATOR)
 
 
 def test_pinned_versions_and_weights(untaught: Warehouse) -> None:
@@ -147,11 +149,13 @@ def test_pinned_versions_and_weights(untaught: Warehouse) -> None:
         "labels": f"{names['selfplay_labels']}:0.5",
         "features": "race@1 contact@1 contact@1",
     }
-    pinned = TINY.with_changes(changes)
+    pinned = TINY.with_texts(changes)
     assert set(DATASET.inputs(pinned)) == {"one_sided", "gammon"}
     table = untaught.build(DATASET.name, pinned)
     assert table.manifest.digest == DIGEST
-    assert TaughtParameters(labels="a/b+a/c:2 d/e").weighted_labels() == {"a/b+a/c": 2.0, "d/e": 1.0}
+    two, one = SupervisedParameters.parse("labels", "a/b+a/c:2 d/e")
+    assert two == WeightedLabels((VersionRef("a", "b"), VersionRef("a", "c")), 2.0)
+    assert (str(two), str(one), one.weight) == ("a/b+a/c:2", "d/e:1", 1.0)
 
 
 def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
@@ -165,7 +169,7 @@ def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
     untaught.build("gnubg_training", bgdata.all_kinds()["gnubg_training"].smallest, files=[path])
     progress = Killer(epochs=99)
     table = untaught.build(
-        DATASET.name, TINY.with_changes({"labels": "gnubg_training/contact-train-data"}), progress=progress
+        DATASET.name, TINY.with_texts({"labels": "gnubg_training/contact-train-data"}), progress=progress
     )
     start, found = open_networks(next(untaught.versions("network"))), open_networks(table)
     ends = start.shapes[2, 2]
@@ -197,15 +201,21 @@ def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
 def test_wrong_parameters(memory_path: Path, change: dict[str, Any], message: str) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises(InvalidParameterError) as error:
-        warehouse.build(DATASET.name, TINY.with_changes(change))
+        warehouse.build(DATASET.name, changed(change))
     assert str(error.value) == message
     assert not warehouse.root.exists()
+
+
+def changed(change: dict[str, Any]) -> SupervisedParameters:
+    """The smallest recipe with some parameters changed, texts as users write them."""
+    texts = {name: value for name, value in change.items() if isinstance(value, str)}
+    return TINY.with_changes(change).with_texts(texts)
 
 
 def refused(warehouse: Warehouse, error: type[BgdataError], message: str, **change: Any) -> None:
     """A build that fails with this message, and leaves nothing."""
     with pytest.raises(error, match=message):
-        warehouse.build(DATASET.name, TINY.with_changes(change))
+        warehouse.build(DATASET.name, changed(change))
     assert list(warehouse.versions(DATASET.name)) == []
 
 
@@ -222,7 +232,7 @@ def test_targets_that_are_no_chances(untaught: Warehouse) -> None:
 
 
 def test_features_of_another_revision(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Encoder, "revision", 2)
+    monkeypatch.setattr(InputSet, "revision", 2)
     message = "expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2"
     refused(untaught, UsageError, message, features="race@1 contact@1 contact@1")
 
@@ -247,7 +257,7 @@ def test_narrower_layers(untaught: Warehouse) -> None:
 
 
 def test_a_rate_that_is_too_high(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TaughtParameters, "rate_after", lambda *_: float("nan"))
+    monkeypatch.setattr(SupervisedParameters, "rate_after", lambda *_: float("nan"))
     refused(
         untaught, CheckFailedError, "expected finite weights after epoch 1, found others; try a learning rate below"
     )

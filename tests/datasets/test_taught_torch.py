@@ -17,15 +17,15 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.kernel import threads
 from bgdata.store import job
-from bgdata.store.warehouse import Warehouse
 from bgdata.training.feed.feed import open_feed
+from bgdata.warehouse import Warehouse
 from tests.datasets.killer import Killer
 
 TINY = DATASET.smallest.with_changes({"epochs": 4})
 RECIPES: dict[str, dict[str, Any]] = {
-    "kernels-averages": {"average": 0.9},
+    "kernels-averages": {"average_decay": 0.9},
     "torch": {"trainer": "torch"},
-    "torch-averages": {"trainer": "torch", "average": 0.9, "method": "descent", "rate": 0.1},
+    "torch-averages": {"trainer": "torch", "average_decay": 0.9, "optimizer": "sgd", "learning_rate": 0.1},
 }
 CROSS_ENTROPY = 0.003  # nats that two ways of summing may end apart, of 1.3 to 1.8
 SHARE = 0.1  # of what is learned, likewise
@@ -51,7 +51,7 @@ def test_digest_on_one_thread_and_after_a_kill(
             untaught.build(DATASET.name, recipe, progress=Killer(epochs=3))
         progress = Killer(epochs=99)
         assert untaught.build(DATASET.name, recipe, progress=progress).manifest.digest == expected
-    assert "going on with taught_network/tiny-taught after step 3 of 5" in progress.notes
+    assert "going on with supervised_network/tiny-supervised after step 3 of 5" in progress.notes
     assert untaught.build(DATASET.name, TINY).manifest.digest != expected
 
 
@@ -61,7 +61,7 @@ def test_pytorch_learns_as_well_as_kernels(untaught: Warehouse, loss: str, avera
     pytest.importorskip("torch", reason="PyTorch is an extra")
     curves = []
     for trainer in ("kernels", "torch"):
-        recipe = TINY.with_changes({"trainer": trainer, "loss": loss, "average": average})
+        recipe = TINY.with_changes({"trainer": trainer, "loss": loss, "average_decay": average})
         curves.append(np.asarray(untaught.build(DATASET.name, recipe).array("curve")))
     kernels, torch = curves
     assert np.array_equal(torch[:, :, :2], kernels[:, :, :2])  # rates and positions
@@ -79,7 +79,7 @@ def test_what_is_tested_and_kept_are_the_averages(untaught: Warehouse) -> None:
     are the weights. The player has what was tested."""
     last = {}
     for average in (0.0, 1e-9, 0.9):
-        recipe = TINY.with_changes({"rate": 0.1, "schedule": "constant", "average": average})
+        recipe = TINY.with_changes({"learning_rate": 0.1, "schedule": "constant", "average_decay": average})
         table = untaught.build(DATASET.name, recipe)
         curve = np.asarray(table.array("curve"))[:, 2]
         last[average] = curve[-1, 3]

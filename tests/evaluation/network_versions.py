@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from bgdata.evaluation.answers import NETWORK_CLASSES
-from bgdata.evaluation.networks.encoder import Encoder
 from bgdata.evaluation.networks.inference import OUTPUTS, SHAPE_COLUMNS, Networks
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import input_count
 from bgdata.kernel import read_only
 from bgdata.store.arrays import save_array
 from bgdata.store.manifest import Manifest
 
-ENCODERS = (Encoder.RACE, Encoder.TESAURO_198, Encoder.CONTACT)
+ENCODERS = (InputSet.RACE, InputSet.TESAURO_198, InputSet.CONTACT)
 HIDDEN = ((6, 4), (5,), (7,))
 # weights of the inputs of points and bars: pips of the opponent less ours, 100 of them 4.0
 _PER_CHECKER = np.array([1, 1, 1, 2])
@@ -31,11 +31,11 @@ def random_networks(seed: int) -> Networks:
     shapes = np.zeros((len(NETWORK_CLASSES), SHAPE_COLUMNS + 3), np.int64)
     weights: list[np.ndarray] = []
     biases = 0
-    for row, encoder, hidden in zip(shapes, ENCODERS, HIDDEN, strict=True):
+    for row, input_set, hidden in zip(shapes, ENCODERS, HIDDEN, strict=True):
         sizes = [*hidden, OUTPUTS]
         start = sum(values.size for values in weights)
-        row[: SHAPE_COLUMNS + len(sizes)] = [encoder, input_count(encoder), start, biases, len(sizes), *sizes]
-        layers = [generator.integers(-800, 801, size) for size in pairwise([input_count(encoder), *sizes])]
+        row[: SHAPE_COLUMNS + len(sizes)] = [input_set, input_count(input_set), start, biases, len(sizes), *sizes]
+        layers = [generator.integers(-800, 801, size) for size in pairwise([input_count(input_set), *sizes])]
         layers[0][: len(LEAD), 0] = LEAD
         for layer in layers[1:]:
             layer[0, 0] = 8000

@@ -19,7 +19,7 @@ from bgdata.evaluation.answers import (
     fill_chances,
     fill_play_chances,
     network_of,
-    new_work,
+    new_scratch,
     start_plays,
 )
 from bgdata.evaluation.bearoff import BearoffEvaluator, map_tables
@@ -33,7 +33,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from bgdata.store.table import Table
-from tests.evaluation.networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks
+from tests.evaluation.sample_networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks
 from tests.reference.networks import answer, equity, limited, logistic, unpacked
 
 GAMES = random_game_positions(40, seed=81)
@@ -84,11 +84,11 @@ def test_plays_are_evaluated_as_if_anew(number: int, tables: BearoffArrays) -> N
     offsets, after_play = batch_plays(boards, rolls)
     networks = random_networks(number)
     expected = evaluations(networks, tables, flip_boards(after_play))
-    work, chances, seen = new_work(networks), np.empty(5, np.float32), Counter[int]()
+    scratch, chances, seen = new_scratch(networks), np.empty(5, np.float32), Counter[int]()
     for row, board in enumerate(boards):
-        start_plays(board, work)
+        start_plays(board, scratch)
         for play in range(offsets[row], offsets[row + 1]):
-            source = fill_play_chances(networks, tables, after_play[play], work, chances)
+            source = fill_play_chances(networks, tables, after_play[play], scratch, chances)
             assert source == expected.sources[play]
             assert chances.tobytes() == expected.chances[play].tobytes()
             seen[source] += 1
@@ -105,13 +105,13 @@ def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
     mixed = [row for row in range(len(boards)) if len(set(classes[offsets[row] : offsets[row + 1]].tolist())) > 1]
     assert len(mixed) > 20
     networks = random_networks(0)
-    work, chances, other = new_work(networks), np.empty(5, np.float32), np.empty(5, np.float32)
+    scratch, chances, other = new_scratch(networks), np.empty(5, np.float32), np.empty(5, np.float32)
     for row in mixed:
-        start_plays(boards[row], work)
+        start_plays(boards[row], scratch)
         for play in range(offsets[row + 1] - 1, offsets[row] - 1, -1):  # backwards: any order
             flipped = flip_boards(after_play[play : play + 1])[0]
-            assert fill_play_chances(networks, tables, after_play[play], work, chances) == fill_chances(
-                networks, tables, flipped, new_work(networks), other
+            assert fill_play_chances(networks, tables, after_play[play], scratch, chances) == fill_chances(
+                networks, tables, flipped, new_scratch(networks), other
             )
             assert np.array_equal(chances, other)
 
@@ -123,7 +123,7 @@ def test_networks_answer_as_their_twin_within_the_rules(number: int) -> None:
     boards = np.concatenate([decisions(60)[0], random_game_positions(3, seed=9).boards])
     found = evaluations(networks, NO_TABLES, boards)
     classes, compared = position_classes(boards), 0
-    values = [encode(encoder, boards).tolist() for encoder in SHAPES[number][0]]
+    values = [encode(input_set, boards).tolist() for input_set in SHAPES[number][0]]
     for row, board in enumerate(boards.tolist()):
         which = {PositionClass.CRASHED: 1, PositionClass.CONTACT: 2}.get(PositionClass(classes[row]), 0)
         assert network_of(classes[row]) == which
@@ -164,13 +164,13 @@ def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -
     networks, (boards, rolls) = random_networks(number), decisions(30)
     offsets, after_play = batch_plays(boards, rolls)
     expected = evaluations(networks, tables, flip_boards(after_play))
-    equities, work = cubeless_equities(expected.chances), new_work(networks)
+    equities, scratch = cubeless_equities(expected.chances), new_scratch(networks)
     for row, board in enumerate(boards):
         rows = slice(offsets[row], offsets[row + 1])
-        best, source = choose_by_chances(networks, tables, board, after_play[rows], rows.stop - rows.start, work)
+        best, source = choose_by_chances(networks, tables, board, after_play[rows], rows.stop - rows.start, scratch)
         assert best == equities[rows].argmin()
         assert source == expected.sources[rows][best]
-        assert np.array_equal(work.chances[0], expected.chances[rows][best])
+        assert np.array_equal(scratch.chances[0], expected.chances[rows][best])
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -178,17 +178,17 @@ def test_after_a_play_the_opponent_is_on_roll(sign: int) -> None:
     """A network that wants its own side ahead (or behind) chooses the plays that make it so: against the opponent."""
     networks, (boards, rolls) = pips_networks(sign), decisions(30)
     offsets, after_play = batch_plays(boards, rolls)
-    work = new_work(networks)
+    scratch = new_scratch(networks)
     for row, board in enumerate(boards):
         plays = after_play[offsets[row] : offsets[row + 1]]
         lead = np.array([pips(flip_boards(play[None])[0]) - pips(play) for play in plays])
         if (game_outcomes(plays) != 0).any() or abs(lead).max() > 80:
             continue  # won at once, or beyond where the squashing function is flat
-        best, _ = choose_by_chances(networks, NO_TABLES, board, plays, len(plays), work)
+        best, _ = choose_by_chances(networks, NO_TABLES, board, plays, len(plays), scratch)
         hidden = logistic(-sign * int(lead[best]) / PIPS_PER_UNIT)
         assert lead[best] == (lead.max() if sign > 0 else lead.min())
-        assert work.chances[0, 0] == pytest.approx(logistic(4 * hidden - 2), abs=2e-4)
-        assert equity(work.chances[0].tolist()) == pytest.approx(2 * work.chances[0, 0] - 1, abs=1e-3)
+        assert scratch.chances[0, 0] == pytest.approx(logistic(4 * hidden - 2), abs=2e-4)
+        assert equity(scratch.chances[0].tolist()) == pytest.approx(2 * scratch.chances[0, 0] - 1, abs=1e-3)
 
 
 def pips(board: Boards) -> int:

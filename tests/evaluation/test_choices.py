@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgdata.errors import InvalidPositionError, InvalidRollError
-from bgdata.evaluation.choices import KernelPlayer, choose, chosen_boards, thinking_room
+from bgdata.evaluation.choices import KernelPlayer, choice_scratch, choose, chosen_boards
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import flip_boards
@@ -21,7 +21,7 @@ GAMES = random_game_positions(30, seed=41)
 def test_random_choices_follow_the_twin() -> None:
     offsets, after_play = batch_plays(GAMES.boards, GAMES.rolls)
     numbers = np.arange(len(GAMES.boards), dtype=np.int64)[::-1].copy()
-    chosen = flip_boards(chosen_boards(RandomPlayer(9).brain, GAMES.boards, GAMES.rolls, numbers, 6)).tolist()
+    chosen = flip_boards(chosen_boards(RandomPlayer(9).chooser, GAMES.boards, GAMES.rolls, numbers, 6)).tolist()
     twin = random_chooser(9)
     for row, game in enumerate(numbers.tolist()):
         candidates = after_play[offsets[row] : offsets[row + 1]].tolist()
@@ -29,30 +29,30 @@ def test_random_choices_follow_the_twin() -> None:
 
 
 def test_choices_do_not_depend_on_threads_or_batches() -> None:
-    for brain in (RandomPlayer(4).brain, PubEval().brain):
+    for chooser in (RandomPlayer(4).chooser, PubEval().chooser):
         numbers = np.arange(len(GAMES.boards))
-        expected = chosen_boards(brain, GAMES.boards, GAMES.rolls)
+        expected = chosen_boards(chooser, GAMES.boards, GAMES.rolls)
         for count in (1, 2):
             with threads(count):
-                assert np.array_equal(chosen_boards(brain, GAMES.boards, GAMES.rolls, numbers), expected)
+                assert np.array_equal(chosen_boards(chooser, GAMES.boards, GAMES.rolls, numbers), expected)
         late = slice(100, None)
         assert np.array_equal(
-            chosen_boards(brain, GAMES.boards[late], GAMES.rolls[late], numbers[late]), expected[late]
+            chosen_boards(chooser, GAMES.boards[late], GAMES.rolls[late], numbers[late]), expected[late]
         )
 
 
 def test_a_single_play_needs_no_choice() -> None:
     board = GAMES.boards[0]
-    assert choose(PubEval().brain, board, board[None], 1, 0, 0, thinking_room(PubEval().brain)) == 0
-    assert choose(RandomPlayer().brain, board, board[None], 1, 0, 0, thinking_room(RandomPlayer().brain)) == 0
+    assert choose(PubEval().chooser, board, board[None], 1, 0, 0, choice_scratch(PubEval().chooser)) == 0
+    assert choose(RandomPlayer().chooser, board, board[None], 1, 0, 0, choice_scratch(RandomPlayer().chooser)) == 0
 
 
 def test_wrong_questions() -> None:
-    brain, boards, rolls = PubEval().brain, GAMES.boards[:3], GAMES.rolls[:3]
+    chooser, boards, rolls = PubEval().chooser, GAMES.boards[:3], GAMES.rolls[:3]
     assert isinstance(PubEval(), KernelPlayer)
     with pytest.raises(InvalidPositionError, match="expected"):
-        chosen_boards(brain, 3 * boards, rolls)
+        chosen_boards(chooser, 3 * boards, rolls)
     with pytest.raises(InvalidRollError, match="expected dice from 1 to 6"):
-        chosen_boards(brain, boards, rolls + 6)
+        chosen_boards(chooser, boards, rolls + 6)
     with pytest.raises(InvalidRollError, match=r"expected rolls as integers\[3, 2\]"):
-        chosen_boards(brain, boards, rolls[:2])
+        chosen_boards(chooser, boards, rolls[:2])

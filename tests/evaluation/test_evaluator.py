@@ -8,21 +8,22 @@ from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
-from bgdata.evaluation.evaluator import Evaluator, Source, answers_of_program
-from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.evaluator import Evaluator, Source
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.programs import answers_of_program
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards
 from bgdata.game.outcome import game_outcome
 from bgdata.game.position import START, Position
-from tests.evaluation.judges import OnRollWins, chances_of_outcome
 from tests.evaluation.network_versions import random_networks
+from tests.evaluation.sample_evaluators import OnRollWins, chances_of_outcome
 
 
 def test_who_is_an_evaluator() -> None:
     player = NetworkPlayer(random_networks(1), NO_TABLES)
-    for evaluator in (player, MappedPlayer(player, 1), OnRollWins()):
+    for evaluator in (player, LookaheadPlayer(player, 1), OnRollWins()):
         assert isinstance(evaluator, Evaluator)
     for chooser in (PubEval(), RandomPlayer()):  # they choose plays, and know no chances
         assert not isinstance(chooser, Evaluator)

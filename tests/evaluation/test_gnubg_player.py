@@ -12,7 +12,7 @@ from bgdata.evaluation import gnubg_program
 from bgdata.evaluation.evaluator import Evaluator, Source
 from bgdata.evaluation.gnubg_player import GnubgPlayer, after_moves
 from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version, require_gnubg
-from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
@@ -85,7 +85,7 @@ def test_gnubg_evaluates(ply: int) -> None:
 @needs_gnubg_tool("gnubg")
 def test_gnubg_gives_hints() -> None:
     """Any evaluator can be asked through a mapped player."""
-    best, *others = MappedPlayer(GnubgPlayer()).rank_plays(START, "31")
+    best, *others = LookaheadPlayer(GnubgPlayer()).rank_plays(START, "31")
     assert str(best.play) == "8/5 6/5"
     assert best.evaluation.source is Source.PROGRAM
     assert 0.1 < best.evaluation.cubeless_equity < 0.25

@@ -29,8 +29,8 @@ from bgdata.game.codec import Boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
-from tests.evaluation.judges import OnRollWins, Scrambled, judge
 from tests.evaluation.network_versions import random_networks
+from tests.evaluation.sample_evaluators import OnRollWins, Scrambled, judge
 from tests.reference.lookahead import chances_ahead, ranked, turned
 
 GAMES = random_game_positions(30, seed=23)

@@ -20,10 +20,10 @@ from bgdata.errors import (
     MissingWarehouseError,
     UsageError,
 )
-from bgdata.evaluation.cache import Remembered
+from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.evaluator import Source
 from bgdata.evaluation.lookahead import FILTERS, PlayFilter, evaluate_ahead
-from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.named import map_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import RandomPlayer
@@ -35,9 +35,9 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
-from tests.evaluation.judges import Scrambled
 from tests.evaluation.network_versions import random_networks, write_network
-from tests.evaluation.test_network import is_mapped
+from tests.evaluation.networks.test_mapped import is_mapped
+from tests.evaluation.sample_evaluators import Scrambled
 
 GAMES = random_game_positions(80, seed=29)
 BEAROFF = "CgAAEAEAAAAAAA"  # two checkers a side
@@ -101,7 +101,7 @@ def test_choices_are_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
     boards, rolls = GAMES.boards[:6000], GAMES.rolls[:6000]
     assert set(evaluator.evaluate_many(boards).sources.tolist()) == set(range(1, 6))
     expected = evaluator.choose_plays(boards, rolls)
-    player = MappedPlayer(evaluator)
+    player = LookaheadPlayer(evaluator)
     for count in (1, 2):
         with threads(count):
             assert np.array_equal(player.choose_plays(boards, rolls), expected)
@@ -109,7 +109,7 @@ def test_choices_are_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
 
 
 def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) -> None:
-    player, rows = MappedPlayer(evaluator, 1), slice(0, 6000, 251)
+    player, rows = LookaheadPlayer(evaluator, 1), slice(0, 6000, 251)
     boards, rolls = GAMES.boards[rows], GAMES.rolls[rows]
     chosen = player.choose_plays(boards, rolls)
     for board, dice, found in zip(boards.tolist(), rolls.tolist(), chosen.tolist(), strict=True):
@@ -121,7 +121,7 @@ def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) ->
 
 @pytest.mark.parametrize("ply", [0, 1, 2])
 def test_rankings(evaluator: NetworkPlayer, ply: int) -> None:
-    player = MappedPlayer(evaluator, ply)
+    player = LookaheadPlayer(evaluator, ply)
     roll = roll_of(4, 1)
     ranked = player.rank_plays(START, roll)
     assert {row.play for row in ranked} == set(legal_plays(START, roll))
@@ -149,7 +149,7 @@ def test_rankings(evaluator: NetworkPlayer, ply: int) -> None:
 
 def test_no_choice_and_no_game(evaluator: NetworkPlayer) -> None:
     for ply in (0, 1):
-        player = MappedPlayer(evaluator, ply)
+        player = LookaheadPlayer(evaluator, ply)
         (only,) = player.rank_plays(CLOSED_OUT, "65")
         assert (str(only.play), only.loss, only.evaluation.ply) == ("no play", 0, ply)
         after = player.evaluate(CLOSED_OUT.flip())
@@ -164,7 +164,7 @@ def test_no_choice_and_no_game(evaluator: NetworkPlayer) -> None:
 
 def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> None:
     for position in (BEAROFF, RACE, WON):
-        static, ahead = (MappedPlayer(evaluator, ply).evaluate(position) for ply in (0, 2))
+        static, ahead = (LookaheadPlayer(evaluator, ply).evaluate(position) for ply in (0, 2))
         assert static == ahead
         assert ahead.ply == 0
 
@@ -173,7 +173,7 @@ def test_remembered_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None
     """To the last bit: asked again, one by one, twice in one batch, and after the memory was full."""
     boards = GAMES.boards[::700]
     fresh = evaluate_ahead(evaluator, boards, 1)
-    player = MappedPlayer(evaluator, 1)
+    player = LookaheadPlayer(evaluator, 1)
     twice = np.concatenate([boards, boards[::-1]])
     for _ in range(2):
         found = player.evaluate_many(twice)
@@ -186,7 +186,7 @@ def test_remembered_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None
 
 def test_memory() -> None:
     evaluator = Scrambled()
-    look, boards = Remembered(evaluator, 50), GAMES.boards[:400:4]
+    look, boards = EvaluationCache(evaluator, 50), GAMES.boards[:400:4]
     open_rows = boards[:30]
     look(open_rows, 0)
     assert (len(look), evaluator.asked) == (0, 30)
@@ -207,7 +207,7 @@ def test_memory() -> None:
 
 def test_arrays_of_boards(evaluator: NetworkPlayer) -> None:
     for ply in (0, 1):
-        player = MappedPlayer(evaluator, ply)
+        player = LookaheadPlayer(evaluator, ply)
         nothing = player.evaluate_many(GAMES.boards[:0])
         assert (nothing.chances.shape, nothing.chances.dtype) == ((0, 5), np.float32)
         assert (nothing.sources.shape, nothing.sources.dtype) == ((0,), np.int8)
@@ -230,14 +230,14 @@ def test_threads_do_not_matter(evaluator: NetworkPlayer) -> None:
     answers = []
     for count in (1, 2):
         with threads(count):
-            found = MappedPlayer(evaluator, 1).evaluate_many(GAMES.boards[:3000:100])
+            found = LookaheadPlayer(evaluator, 1).evaluate_many(GAMES.boards[:3000:100])
             answers.append(found.chances.tobytes() + found.sources.tobytes())
     assert answers[0] == answers[1]
 
 
 def test_sides_are_symmetric_where_the_rules_are(evaluator: NetworkPlayer) -> None:
     """A play's evaluation is the opponent's, turned: never that of the wrong side on roll."""
-    ranked = MappedPlayer(evaluator).rank_plays(START, "31")
+    ranked = LookaheadPlayer(evaluator).rank_plays(START, "31")
     boards = np.array([row.play.after_play.board for row in ranked], np.int8)
     wrong, right = evaluator.evaluate_many(boards), evaluator.evaluate_many(flip_boards(boards))
     assert [row.evaluation.win for row in ranked] == (1 - right.chances[:, 0]).tolist()
@@ -245,10 +245,10 @@ def test_sides_are_symmetric_where_the_rules_are(evaluator: NetworkPlayer) -> No
 
 
 def test_versions(evaluator: NetworkPlayer) -> None:
-    assert MappedPlayer(evaluator).version == evaluator.version
-    versions = [MappedPlayer(evaluator, 1, filters).version for filters in (FILTERS, (PlayFilter(2, 0.1),))]
+    assert LookaheadPlayer(evaluator).version == evaluator.version
+    versions = [LookaheadPlayer(evaluator, 1, filters).version for filters in (FILTERS, (PlayFilter(2, 0.1),))]
     assert len({evaluator.version, *versions}) == 3
-    assert MappedPlayer(evaluator, 1).version == versions[0]
+    assert LookaheadPlayer(evaluator, 1).version == versions[0]
     bare = [NetworkPlayer(random_networks(seed), evaluator.tables).version for seed in (1, 1, 2)]
     assert bare[0] == bare[1] != bare[2]
 
@@ -263,11 +263,11 @@ def test_plies_that_are_refused(player_root: Path, ply: int) -> None:
 def test_players_that_only_choose_are_refused(chooser: PubEval | RandomPlayer) -> None:
     message = f"expected an evaluator of positions, got {chooser.label}, which only chooses plays"
     with pytest.raises(UsageError, match=message):
-        MappedPlayer(chooser)  # type: ignore[arg-type]
+        LookaheadPlayer(chooser)  # type: ignore[arg-type]
 
 
 def test_positions_and_rolls_that_are_refused(evaluator: NetworkPlayer) -> None:
-    player = MappedPlayer(evaluator)
+    player = LookaheadPlayer(evaluator)
     with pytest.raises(InvalidPositionError, match="expected 14 characters in a position id"):
         player.evaluate("4HPwATDgc")
     with pytest.raises(InvalidRollError, match="expected two dice such as '31', got '71'"):

@@ -19,7 +19,7 @@ from bgdata.equity.stored_met import find_met
 from bgdata.evaluation.cube_tables import MatchBearoff
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import position_id
 from tests.evaluation.network_versions import random_networks, write_network
 from tests.evaluation.test_cube_tables import bearoffs

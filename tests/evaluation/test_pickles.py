@@ -13,7 +13,7 @@ import pytest
 
 import bgdata
 from bgdata.errors import MissingTableError
-from bgdata.evaluation.lookahead_player import Evaluation, MappedPlayer
+from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
 from bgdata.game.position import START
 from tests.cli.command_line import POSITION
 
@@ -21,7 +21,7 @@ MOST_BYTES = 4096
 QUESTIONS = ("start", POSITION)
 
 
-def answers(player: MappedPlayer) -> list[Evaluation]:
+def answers(player: LookaheadPlayer) -> list[Evaluation]:
     """In a process of its own."""
     return [player.evaluate(position) for position in QUESTIONS]
 

@@ -13,7 +13,7 @@ import duckdb
 
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.store.catalog import write_catalog
-from bgdata.store.dataset import Parameters
+from bgdata.store.parameters import Parameters
 from tests.faults.campaign import Campaign
 from tests.faults.kills import Slow, check_well, hashes, warehouse_of
 from tests.store import processes

@@ -14,7 +14,7 @@ import bgdata
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
-from bgdata.store.warehouse import CATALOG, CURRENT, STAGING
+from bgdata.store.versions import CATALOG, CURRENT, STAGING
 from tests.datasets.importing import Imports
 from tests.faults.asking import Answer, ask
 from tests.faults.campaign import Campaign, shuffled

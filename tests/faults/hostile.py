@@ -20,7 +20,7 @@ import duckdb
 
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME, SEAL, canonical_json
-from bgdata.store.warehouse import CATALOG
+from bgdata.store.versions import CATALOG
 from tests.faults.asking import ask
 from tests.faults.campaign import Campaign, shuffled
 from tests.faults.damage import QUERIES, make_warehouse

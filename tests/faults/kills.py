@@ -10,7 +10,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -23,17 +23,17 @@ from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import WorkerError
 from bgdata.store import job
 from bgdata.store.catalog import write_catalog
-from bgdata.store.dataset import Parameters
+from bgdata.store.context import Build
 from bgdata.store.executors import open_executor
 from bgdata.store.housekeeping import rubbish, sweep
-from bgdata.store.job import Job
 from bgdata.store.lockfile import read_lock, save_lock
 from bgdata.store.manifest import FILE_NAME
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.shards import compute_shards, ranges
 from bgdata.store.storage import sha256_file
-from bgdata.store.table import Table
-from bgdata.store.warehouse import CURRENT, Warehouse
+from bgdata.store.versions import CURRENT
+from bgdata.warehouse import Warehouse
 from tests.datasets.importing import Imports
 from tests.faults.campaign import Campaign
 from tests.formats import samples
@@ -56,10 +56,10 @@ class Slow(Silence):
 class SharedSquares(Squares):
     """Squares computed in shards."""
 
-    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
-        parts = ranges(parameters.count, 4)
-        found = compute_shards(job, "squares", "numbers", sharing.work(seconds="0.01"), parts)
-        with job.create("square", "int64", (parameters.count,)) as writer:
+    def compute(self, build: Build[Count]) -> None:
+        parts = ranges(build.parameters.count, 4)
+        found = compute_shards(build.job, "squares", "numbers", sharing.work(seconds="0.01"), parts)
+        with build.job.create("square", "int64", (build.parameters.count,)) as writer:
             for part, arrays in zip(parts, found, strict=True):
                 writer.write(part.start, arrays["square"])
 

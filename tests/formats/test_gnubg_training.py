@@ -20,7 +20,8 @@ from bgdata.formats.gnubg_training import (
     write_gnubg_training,
 )
 from bgdata.formats.lines import Counts
-from bgdata.game.position import START, Flaw, Position, format_key20
+from bgdata.game.board import Flaw
+from bgdata.game.position import START, Position, format_key20
 from tests.formats.samples import TRAINING_ROW
 from tests.game.strategies import boards
 from tests.reference.text_rows import lines_of, training_row

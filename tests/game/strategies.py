@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from bgdata.game.position import Flaw, Position, board_flaw
+from bgdata.game.board import Flaw
+from bgdata.game.position import Position, board_flaw
 
 
 @st.composite

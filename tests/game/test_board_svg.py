@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import IllegalPlayError, UsageError
+from bgdata.game.board import BAR, OPPONENT_BAR
 from bgdata.game.board_svg import HEIGHT, WIDTH, format_board_svg
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import checker_paths, parse_play
-from bgdata.game.position import BAR, OPPONENT_BAR, START, Position
+from bgdata.game.position import START, Position
 from tests.game.match_strategies import quiet_states
 from tests.game.strategies import positions
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bgdata.errors import InvalidPositionError
 from bgdata.game import codec
-from bgdata.game.position import BASE64_LETTERS, LAST_LETTERS, START, Flaw, Position, board_flaw, format_key20
+from bgdata.game.board import BASE64_LETTERS, LAST_LETTERS, Flaw
+from bgdata.game.position import START, Position, board_flaw, format_key20
 from tests.game.strategies import boards
 
 batches = st.lists(boards(), min_size=1, max_size=20).map(lambda rows: np.array(rows, np.int8))

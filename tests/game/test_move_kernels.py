@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from bgdata.errors import InvalidRollError
+from bgdata.game.board import BAR
 from bgdata.game.dice import ORDERED_ROLLS, roll_of
 from bgdata.game.move_kernels import checker_moves_of
 from bgdata.game.plays import OFF, CheckerMove, Play, checker_moves, format_play, legal_plays
-from bgdata.game.position import BAR, START, Position
+from bgdata.game.position import START, Position
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 

@@ -133,11 +133,11 @@ def test_from_other_kernels() -> None:
     assert fill_plays(board, 3, 3, after, notes) == len(expected) == 73
     assert np.array_equal(after[:73], expected)
     assert (after[73:] == 77).all()
-    for room in (0, 1, 5):
-        few = np.full((room + 1, 26), 77, np.int8)
-        assert fill_plays(board, 3, 3, few[:room], notes) == 73
-        assert np.array_equal(few[:room], expected[:room])
-        assert (few[room] == 77).all()
+    for scratch in (0, 1, 5):
+        few = np.full((scratch + 1, 26), 77, np.int8)
+        assert fill_plays(board, 3, 3, few[:scratch], notes) == 73
+        assert np.array_equal(few[:scratch], expected[:scratch])
+        assert (few[scratch] == 77).all()
     assert board.tolist() == list(START.board)
 
 

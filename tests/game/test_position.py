@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 
 from bgdata.errors import InvalidPositionError
+from bgdata.game.board import Flaw
 from bgdata.game.identifiers import identify
 from bgdata.game.position import (
     START,
-    Flaw,
     Position,
     board_flaw,
     format_key20,

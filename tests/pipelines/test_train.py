@@ -11,7 +11,7 @@ from bgdata.datasets.steps.training import Plan
 from pipelines.train import MEANINGS, parsed
 from tests.pipelines.conftest import Run
 
-STEPS = ("selfplay", "play_sample", "lookahead_labels", "taught_network", "scores")
+STEPS = ("selfplay", "play_sample", "lookahead_labels", "supervised_network", "scores")
 NOTES = r"[a-z_]+/[\w-]+: (built|already built) |epoch \d, |left out: error rates: |going on with "
 
 
@@ -22,7 +22,7 @@ def test_each_step_is_a_version(flows: Run) -> None:
     learned, first, *rows = case.output.splitlines()
     warehouse = bgdata.open_warehouse(flows.folder / "trained")
     tables = {name: list(warehouse.versions(name)) for name in STEPS}
-    assert learned == tables["taught_network"][0].name
+    assert learned == tables["supervised_network"][0].name
     assert re.fullmatch(r"network/mine \(0-ply\), version \w+: .*/scores/network-mine-0ply/r1-\w+", first)
     assert {tuple(row.split()[:2]) for row in rows} >= {
         ("points_per_game", "pubeval-0ply"),
@@ -34,7 +34,7 @@ def test_each_step_is_a_version(flows: Run) -> None:
     (plays,) = tables["play_sample"]
     assert labels.manifest.inputs["source"].endswith(f"@{plays.manifest.digest}")
     assert plays.manifest.inputs["games"].startswith("selfplay/network-tiny-20-seed-1@")
-    parameters = tables["taught_network"][0].manifest.parameters
+    parameters = tables["supervised_network"][0].manifest.parameters
     assert parameters["labels"] == f"{labels.name}:1"
     assert (parameters["start"].rpartition("/")[0], parameters["epochs"]) == ("network/tiny", 1)
 

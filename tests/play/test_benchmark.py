@@ -19,6 +19,7 @@ from bgdata.store.table import Table
 from tests.datasets.importing import Imports
 from tests.formats import samples
 from tests.oracles import needs_gnubg_tool
+from tests.rechecking import check_sample
 
 KEYS = ["JIGHPAABDAOAHDPAABDA", "OAHDOEABCBOAHDPAABDA", "OAHDOBABCEOAHDPAABDA", "OAHDMJABDAOAHDPAABDA"]
 BOARDS = [list(parse_key20(key).board) for key in KEYS]
@@ -118,7 +119,7 @@ def test_scores_of_pubeval(imports: Imports) -> None:
     table = scores(imports)
     benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
     assert table.folder.parent.name == "pubeval-0ply-imported-contact"
-    assert table.manifest.parameters["benchmark_version"] == benchmark.folder.name
+    assert table.manifest.parameters["benchmark"]["version"] == benchmark.folder.name
     assert table.manifest.inputs == {"benchmark": f"gnubg_benchmark/contact@{benchmark.manifest.digest}"}
     chosen = table.array("chosen")
     with imports.warehouse.connect() as connection:
@@ -166,7 +167,7 @@ def test_another_benchmark_gives_other_scores(imports: Imports) -> None:
     imports.text("gnubg_benchmark", BENCHMARK + b"# more\n" + BENCHMARK, "contact.bm")
     second = scores(imports)
     assert [table.manifest.statistics["decisions"] for table in (first, second)] == [2, 4]
-    versions = {table.manifest.parameters["benchmark_version"] for table in (first, second)}
+    versions = {table.manifest.parameters["benchmark"]["version"] for table in (first, second)}
     assert versions == {table.folder.name for table in imports.warehouse.versions("gnubg_benchmark", "contact")}
     with imports.warehouse.connect() as connection:
         assert connection.sql("select decisions from benchmark_summary").fetchall() == [(4,)]
@@ -191,14 +192,14 @@ def test_changed_scores_are_found(imports: Imports, name: str, value: float) -> 
     table = Changed(scores(imports).folder)
     kind = imports.warehouse.kind("benchmark_scores")
     inputs = {"benchmark": imports.warehouse.open("gnubg_benchmark", "contact")}
-    kind.check_sample(table, inputs, 10, np.random.default_rng(0))
+    check_sample(kind, table, inputs, 10, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[1] = value if name != "chosen" else START
     table.change(name, values)
     with pytest.raises(
         CheckFailedError, match=r"expected a loss of .* for decision 1 of benchmark_scores/pubeval-0ply-"
     ):
-        kind.check_sample(table, inputs, 10, np.random.default_rng(0))
+        check_sample(kind, table, inputs, 10, np.random.default_rng(0))
 
 
 def test_no_decisions_no_score(imports: Imports) -> None:

@@ -13,7 +13,7 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.choices import Brain
+from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
@@ -27,20 +27,20 @@ from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play import corpus as corpus_module
 from bgdata.play.corpus import Corpus, net_lucks, self_play
-from bgdata.play.luck.roll_values import RollRoom, fill_roll_values, mean_equity, new_roll_room, roll_place
-from bgdata.store.warehouse import Warehouse
-from tests.evaluation.networks import pips_networks
+from bgdata.play.luck.roll_values import RollScratch, fill_roll_values, mean_equity, new_roll_scratch, roll_place
+from bgdata.warehouse import Warehouse
+from tests.evaluation.sample_networks import pips_networks
 from tests.evaluation.test_pubeval import CONTACT, RACE
 from tests.reference.corpus import Board, Equities, best_chooser, luck, roll_equities, self_played
-from tests.reference.games import Chooser, pubeval_chooser, random_chooser
+from tests.reference.games import PlayChooser, pubeval_chooser, random_chooser
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
 PIPS = pips_networks()  # its games take ten thousands of turns: single positions only
 SEED, GAMES = 31, 40
 
 
-def brain_of(networks: Networks) -> Brain:
-    return NetworkPlayer(networks, NO_TABLES).brain
+def brain_of(networks: Networks) -> Chooser:
+    return NetworkPlayer(networks, NO_TABLES).chooser
 
 
 def equities_of(networks: Networks) -> Equities:
@@ -67,7 +67,7 @@ def assert_same(one: Corpus, other: Corpus) -> None:
         assert found.tobytes() == expected.tobytes(), field
 
 
-def check_games(found: Corpus, choose: Chooser, first: int = 0) -> None:
+def check_games(found: Corpus, choose: PlayChooser, first: int = 0) -> None:
     for row in range(len(found.outcomes)):
         expected = self_played(choose, SEED, first + row)
         turns = slice(found.offsets[row], found.offsets[row + 1])
@@ -78,17 +78,17 @@ def check_games(found: Corpus, choose: Chooser, first: int = 0) -> None:
 
 
 @pytest.mark.parametrize(
-    ("brain", "choose"),
+    ("chooser", "choose"),
     [
-        (PubEval().brain, pubeval_chooser(CONTACT, RACE)),
-        (RandomPlayer(7).brain, random_chooser(7)),
+        (PubEval().chooser, pubeval_chooser(CONTACT, RACE)),
+        (RandomPlayer(7).chooser, random_chooser(7)),
         (brain_of(SHIPPED), best_chooser(equities_of(SHIPPED))),
     ],
     ids=["pubeval", "random", "network"],
 )
-def test_games_of_the_twin(brain: Brain, choose: Chooser) -> None:
+def test_games_of_the_twin(chooser: Chooser, choose: PlayChooser) -> None:
     first = 5
-    found = self_play(brain, 4, SEED, first)
+    found = self_play(chooser, 4, SEED, first)
     check_games(found, choose, first)
     assert np.isnan(found.lucks).all()
 
@@ -108,7 +108,7 @@ def test_the_record_is_of_one_piece(lucky: Corpus) -> None:
 
 def test_both_sides_win_alike() -> None:
     """A record that forgot whose turn it is would say that one of them always wins, or who begins."""
-    found = self_play(PubEval().brain, 4000, SEED)
+    found = self_play(PubEval().chooser, 4000, SEED)
     is_won = found.outcomes > 0
     assert 0.46 < is_won.mean() < 0.54
     assert 0.46 < found.begins.mean() < 0.54
@@ -118,7 +118,7 @@ def test_both_sides_win_alike() -> None:
 def test_static_equities(lucky: Corpus) -> None:
     chances = evaluations(SHIPPED, NO_TABLES, lucky.boards).chances
     assert np.array_equal(lucky.equities, cubeless_equities(chances))
-    assert np.isnan(self_play(PubEval().brain, 2, SEED).equities).all()
+    assert np.isnan(self_play(PubEval().chooser, 2, SEED).equities).all()
 
 
 def test_luck_of_the_twin(lucky: Corpus) -> None:
@@ -130,36 +130,36 @@ def test_luck_of_the_twin(lucky: Corpus) -> None:
     assert len(np.unique(lucky.lucks)) > 1000
 
 
-def roll_room(networks: Networks, board: Board) -> RollRoom:
-    room = new_roll_room(networks)
-    fill_roll_values(networks, NO_TABLES, np.array(board, np.int8), room)
-    return room
+def roll_room(networks: Networks, board: Board) -> RollScratch:
+    scratch = new_roll_scratch(networks)
+    fill_roll_values(networks, NO_TABLES, np.array(board, np.int8), scratch)
+    return scratch
 
 
 def test_luck_averages_to_zero_over_the_rolls(lucky: Corpus) -> None:
     """All 21, weighted; at the first turn the 15 that are no doubles."""
     for networks, turn in product((SHIPPED, PIPS), range(0, len(lucky.boards), 50)):
-        room = roll_room(networks, lucky.boards[turn].tolist())
-        values = cubeless_equities(room.values).astype(np.float64)
+        scratch = roll_room(networks, lucky.boards[turn].tolist())
+        values = cubeless_equities(scratch.values).astype(np.float64)
         for is_opening in (False, True):
             weights = [roll.weight * (not is_opening or roll.high != roll.low) for roll in ROLLS]
-            assert abs(np.average(values - mean_equity(room, is_opening), weights=weights)) < 1e-12
-        chances = np.average(room.values, axis=0, weights=[roll.weight for roll in ROLLS])
-        assert room.mean == pytest.approx(chances, abs=1e-6)
-        assert 2 * room.mean[0] - 1 + room.mean[1:3].sum() - room.mean[3:].sum() == pytest.approx(
-            mean_equity(room, False), abs=1e-6
+            assert abs(np.average(values - mean_equity(scratch, is_opening), weights=weights)) < 1e-12
+        chances = np.average(scratch.values, axis=0, weights=[roll.weight for roll in ROLLS])
+        assert scratch.mean == pytest.approx(chances, abs=1e-6)
+        assert 2 * scratch.mean[0] - 1 + scratch.mean[1:3].sum() - scratch.mean[3:].sum() == pytest.approx(
+            mean_equity(scratch, False), abs=1e-6
         )
 
 
 def test_values_of_rolls(lucky: Corpus) -> None:
     for turn in (0, 1, 17, 40):
         board = lucky.boards[turn].tolist()
-        room, worth = roll_room(SHIPPED, board), roll_equities(equities_of(SHIPPED), board)
+        scratch, worth = roll_room(SHIPPED, board), roll_equities(equities_of(SHIPPED), board)
         for (die, other_die), value in worth.items():
             assert ROLLS[roll_place(die, other_die)] == roll_of(die, other_die)
-            assert cubeless_equities(room.values)[roll_place(die, other_die)] == pytest.approx(value, abs=1e-6)
-        chances = evaluations(SHIPPED, NO_TABLES, flip_boards(room.best)).chances
-        assert cubeless_equities(room.values) == pytest.approx(-cubeless_equities(chances), abs=1e-6)
+            assert cubeless_equities(scratch.values)[roll_place(die, other_die)] == pytest.approx(value, abs=1e-6)
+        chances = evaluations(SHIPPED, NO_TABLES, flip_boards(scratch.best)).chances
+        assert cubeless_equities(scratch.values) == pytest.approx(-cubeless_equities(chances), abs=1e-6)
 
 
 def test_net_luck_is_that_of_player_0(lucky: Corpus) -> None:
@@ -193,22 +193,22 @@ def test_any_threads_and_batches(lucky: Corpus) -> None:
     assert_same(plain._replace(lucks=lucky.lucks), lucky)
 
 
-@pytest.mark.parametrize("room", [0, 1, 60])
-def test_games_longer_than_their_pages(lucky: Corpus, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+@pytest.mark.parametrize("scratch", [0, 1, 60])
+def test_games_longer_than_their_pages(lucky: Corpus, monkeypatch: pytest.MonkeyPatch, scratch: int) -> None:
     assert (np.diff(lucky.offsets) > 60).any()
-    monkeypatch.setattr(corpus_module, "ROOM", room)
+    monkeypatch.setattr(corpus_module, "ROOM", scratch)
     assert_same(self_play(brain_of(SHIPPED), GAMES, SEED, with_luck=True), lucky)
 
 
 def test_no_games() -> None:
-    found = self_play(PubEval().brain, 0, SEED)
+    found = self_play(PubEval().chooser, 0, SEED)
     assert [len(values) for values in found] == [0, 0, 1, 0, 0, 0, 0, 0]
 
 
 def test_luck_of_others_games(lucky: Corpus) -> None:
     """A judge changes no game, and says of a position and a roll what he says of his own."""
-    plain = self_play(PubEval().brain, 3, SEED)
-    judged = self_play(PubEval().brain, 3, SEED, with_luck=True, judge=brain_of(SHIPPED))
+    plain = self_play(PubEval().chooser, 3, SEED)
+    judged = self_play(PubEval().chooser, 3, SEED, with_luck=True, estimator=brain_of(SHIPPED))
     for field in Corpus._fields[:6]:
         assert np.array_equal(getattr(judged, field), getattr(plain, field)), field
     assert np.array_equal(judged.equities, cubeless_equities(evaluations(SHIPPED, NO_TABLES, judged.boards).chances))
@@ -217,16 +217,16 @@ def test_luck_of_others_games(lucky: Corpus) -> None:
         is_opening = turn in judged.offsets
         expected = luck(equities, judged.boards[turn].tolist(), tuple(judged.dice[turn].tolist()), is_opening)
         assert judged.lucks[turn] == pytest.approx(expected, abs=2e-6)
-    assert_same(self_play(brain_of(SHIPPED), GAMES, SEED, with_luck=True, judge=brain_of(SHIPPED)), lucky)
+    assert_same(self_play(brain_of(SHIPPED), GAMES, SEED, with_luck=True, estimator=brain_of(SHIPPED)), lucky)
 
 
 def test_players_without_networks_know_no_luck() -> None:
     for player in (PubEval(), RandomPlayer()):
-        with pytest.raises(UsageError, match="expected a player with networks to say how lucky a roll is"):
-            self_play(player.brain, 1, SEED, with_luck=True)
+        with pytest.raises(UsageError, match="expected a player with networks to estimate luck"):
+            self_play(player.chooser, 1, SEED, with_luck=True)
 
 
 @pytest.mark.parametrize(("count", "seed", "first"), [(-1, 0, 0), (1, -1, 0), (1, 0, -1), (2, 0, (1 << 63) - 2)])
 def test_wrong_numbers(count: int, seed: int, first: int) -> None:
     with pytest.raises(UsageError, match="expected numbers from 0 to"):
-        self_play(PubEval().brain, count, seed, first)
+        self_play(PubEval().chooser, count, seed, first)

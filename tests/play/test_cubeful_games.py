@@ -34,14 +34,14 @@ from bgdata.play.cubeful_series import (
     cubeful_results,
     cubeful_self_play,
 )
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.equity.samples import published_met
 from tests.reference.cubeful_games import Board, Chances, Game, Model, Score, match_janowski, play_match
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.self_play import flipped
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
-BRAIN = NetworkPlayer(SHIPPED, NO_TABLES).brain
+BRAIN = NetworkPlayer(SHIPPED, NO_TABLES).chooser
 MET = published_met()
 SEED = 31
 ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")
@@ -293,7 +293,7 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
 @pytest.mark.parametrize("rules", [MONEY, CubefulRules(2, met=MET)], ids=["money", "match"])
 def test_luck_against_the_twin(rules: CubefulRules) -> None:
     """Of games that are the same whether luck is measured or not."""
-    found = cubeful_results(BRAIN, SIDES, rules, 1, SEED, is_paired=False, is_hedged=True)
+    found = cubeful_results(BRAIN, SIDES, rules, 1, SEED, is_paired=False, with_luck=True)
     corpus = cubeful_self_play(BRAIN, SIDES, rules, 1, SEED)
     assert np.array_equal(found.games, corpus.results.games)
     assert (corpus.results.lucks == 0).all()
@@ -302,14 +302,14 @@ def test_luck_against_the_twin(rules: CubefulRules) -> None:
 
 def test_luck_averages_to_nothing_and_explains_results() -> None:
     for rules in (MONEY, CubefulRules(3, met=MET)):
-        found = cubeful_results(BRAIN, SIDES, rules, 100, 2, is_paired=False, is_hedged=True)
+        found = cubeful_results(BRAIN, SIDES, rules, 100, 2, is_paired=False, with_luck=True)
         won = 1 - 2 * found.column("winner")[found.offsets[1:] - 1]
         results = won if rules.length else won * found.column("points")
         assert abs(found.lucks.mean()) < 4 * found.lucks.std() / 10
         assert (results - found.lucks).std() < results.std() / 2
         for limit in (1, 2):
             with threads(limit):
-                again = cubeful_results(BRAIN, SIDES, rules, 20, 2, is_paired=False, is_hedged=True)
+                again = cubeful_results(BRAIN, SIDES, rules, 20, 2, is_paired=False, with_luck=True)
             assert again.lucks.tolist() == found.lucks[:20].tolist()
 
 
@@ -357,14 +357,14 @@ def test_wrong_rules(sides: Sides, rules: CubefulRules, message: str) -> None:
 def test_luck_in_a_match_needs_a_table() -> None:
     as_money = CubeSide(janowski(0.7), as_money=True)
     with pytest.raises(UsageError, match=r"^expected a match equity table for a match, got none$"):
-        cubeful_results(BRAIN, (as_money, as_money), CubefulRules(3), 2, 1, is_hedged=True)
+        cubeful_results(BRAIN, (as_money, as_money), CubefulRules(3), 2, 1, with_luck=True)
 
 
 def test_wrong_players_and_numbers() -> None:
     with pytest.raises(
         UsageError, match=r"^expected a player with networks to handle the cube, got one that only choo"
     ):
-        cubeful_results(PubEval().brain, SIDES, MONEY, 2, 1)
+        cubeful_results(PubEval().chooser, SIDES, MONEY, 2, 1)
     with pytest.raises(UsageError, match=r"^expected numbers from 0 to 2\^63 - 1, got count 2, seed -1, first 0$"):
         cubeful_self_play(BRAIN, SIDES, MONEY, 2, -1)
     as_money = tuple(CubeSide(side.strategy, as_money=True) for side in SIDES)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, UsageError
-from bgdata.evaluation.choices import PUBEVAL, Brain, KernelPlayer
+from bgdata.evaluation.choices import PUBEVAL, Chooser, KernelPlayer
 from bgdata.evaluation.player import Player, RandomPlayer
 from bgdata.evaluation.pubeval import PubEval, weights
 from bgdata.evaluation.pubeval_kernels import score_tables
@@ -21,7 +21,7 @@ from bgdata.play import games
 from bgdata.play.games import Games, play_games
 from bgdata.play.series import result_of
 from tests.evaluation.test_pubeval import CONTACT, RACE
-from tests.reference.games import Chooser, dice, play_game, pubeval_chooser, random_chooser
+from tests.reference.games import PlayChooser, dice, play_game, pubeval_chooser, random_chooser
 
 PUBEVAL_TWIN = pubeval_chooser(CONTACT, RACE)
 
@@ -29,7 +29,7 @@ PUBEVAL_TWIN = pubeval_chooser(CONTACT, RACE)
 class Turned(PubEval):
     """Another player who plays sensibly, and always the same: PubEval's race weights, for contact as well."""
 
-    brain = Brain(PUBEVAL, pubeval=score_tables(weights()[[1, 1]]))
+    chooser = Chooser(PUBEVAL, pubeval=score_tables(weights()[[1, 1]]))
 
 
 class Plain:
@@ -60,7 +60,9 @@ def assert_same(one: Games, other: Games) -> None:
         ((Turned(), PubEval()), (pubeval_chooser(RACE, RACE), PUBEVAL_TWIN), 24),
     ],
 )
-def test_against_the_twin(players: tuple[Player, Player], choosers: tuple[Chooser, Chooser], count: int) -> None:
+def test_against_the_twin(
+    players: tuple[Player, Player], choosers: tuple[PlayChooser, PlayChooser], count: int
+) -> None:
     first = 5
     found = play_games(*players, count, seed=11, first=first)
     expected = [play_game(choosers, 11, game) for game in range(first, first + count)]

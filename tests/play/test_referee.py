@@ -40,7 +40,7 @@ def test_decisions_are_all_that_games_reach(
     tables: BearoffArrays, decisions: Decisions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the order of the games, however many are played at a time."""
-    games = self_play(PubEval().brain, 400, seed=5)  # rarely as far as that
+    games = self_play(PubEval().chooser, 400, seed=5)  # rarely as far as that
     several = play_counts(games.boards, games.dice) > 1
     covered = [covered_by(board, (POINTS, CHECKERS), 0, 0) == EXACT for board in games.boards.tolist()]
     rows = np.flatnonzero(several & np.array(covered))

@@ -16,10 +16,10 @@ from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
 from bgdata.play.corpus import self_play
 from bgdata.play.rescoring import GameOutcomes, Labels, truth_labels, truth_report
-from tests.reference.luck import Board, truths
+from tests.reference.luck import Board, rescored
 from tests.reference.networks import Chances
 
-CORPUS = self_play(PubEval().brain, 60, 9)
+CORPUS = self_play(PubEval().chooser, 60, 9)
 GAMES = GameOutcomes(CORPUS.outcomes, CORPUS.begins, CORPUS.offsets)
 
 
@@ -49,8 +49,8 @@ def test_labels_are_those_of_the_twin(bearoff: BearoffEvaluator, combined: bool)
         points = int(CORPUS.outcomes[game]) * (1 if (CORPUS.begins[game] + turns) % 2 == 1 else -1)
         outcome = [float(points > 0), *(float(points > n) for n in (1, 2)), *(float(-points > n) for n in (1, 2))]
         boards = CORPUS.boards[rows].tolist()
-        assert found.outcomes[rows].tolist() == truths(lambda _: None, boards, outcome)
-        assert found.truths[rows] == pytest.approx(np.array(truths(solve, boards, outcome)), abs=1e-6)
+        assert found.outcomes[rows].tolist() == rescored(lambda _: None, boards, outcome)
+        assert found.rescored[rows] == pytest.approx(np.array(rescored(solve, boards, outcome)), abs=1e-6)
         covered = [rows.start + turn for turn, board in enumerate(boards) if solve(board)]
         reached += bool(covered)
         for turn in range(turns):
@@ -62,7 +62,7 @@ def test_labels_are_those_of_the_twin(bearoff: BearoffEvaluator, combined: bool)
 
 def test_report(bearoff: BearoffEvaluator) -> None:
     """Noise goes: in the solved region and in all; of what games never reached nothing changes."""
-    corpus = self_play(PubEval().brain, 1500, 10)
+    corpus = self_play(PubEval().chooser, 1500, 10)
     games = GameOutcomes(corpus.outcomes, corpus.begins, corpus.offsets)
     labels = truth_labels(bearoff.arrays, games, corpus.boards, combined=True)
     report = truth_report(labels)
@@ -74,7 +74,7 @@ def test_report(bearoff: BearoffEvaluator) -> None:
     assert difference == pytest.approx(report.mean_square_change, rel=0.5)
     assert report.mean_square_change_covered > report.mean_square_change
     untouched = labels.solved < 0
-    assert np.array_equal(labels.truths[untouched], labels.outcomes[untouched])
+    assert np.array_equal(labels.rescored[untouched], labels.outcomes[untouched])
     with threads(1):
         again = truth_labels(bearoff.arrays, games, corpus.boards, combined=True)
     assert all(np.array_equal(one, other) for one, other in zip(again, labels, strict=True))
@@ -96,7 +96,7 @@ def test_by_hand() -> None:
 
 def test_without_tables_or_positions() -> None:
     labels = truth_labels(NO_TABLES, GAMES, CORPUS.boards, combined=True)
-    assert np.array_equal(labels.truths, labels.outcomes)
+    assert np.array_equal(labels.rescored, labels.outcomes)
     assert (labels.solved == -1).all()
     report = truth_report(labels)
     assert (report.rescored, report.covered, report.mean_square_change) == (0, 0, 0)

@@ -17,7 +17,7 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.choices import Brain, chosen_boards
+from bgdata.evaluation.choices import Chooser, chosen_boards
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, flip_boards
@@ -25,17 +25,17 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.position import START
 from bgdata.kernel import read_only, threads
 from bgdata.play.random_games import random_game_positions
-from bgdata.play.rollout import How, RolloutResult, roll_out
+from bgdata.play.rollout import RolloutResult, RolloutSettings, roll_out
 from bgdata.play.rollout_kernels import BLOCK, SUPERBLOCK, fill_blocks, fill_order
 from bgdata.store.table import Table
-from tests.evaluation.networks import pips_networks, random_networks
+from tests.evaluation.sample_networks import pips_networks, random_networks
 from tests.reference.games import splitmix
 from tests.reference.pubeval import integer_weights
 from tests.reference.rollouts import Evaluator, Twin
 
 CONTACT = integer_weights(files("bgdata.evaluation").joinpath("weights", "pubeval_contact.txt").read_text())
-TO_THE_END = How("end")
-WITHOUT_LUCK = How("end", with_luck=False)
+TO_THE_END = RolloutSettings("end")
+WITHOUT_LUCK = RolloutSettings("end", with_luck=False)
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +70,8 @@ def distorted(exact: BearoffArrays) -> BearoffArrays:
     return exact._replace(equities=cubes, codes=NO_TABLES.codes)
 
 
-def brain_of(number: int = 0, tables: BearoffArrays = NO_TABLES, size: float = 10.0) -> Brain:
-    return NetworkPlayer(random_networks(number, size), tables).brain
+def brain_of(number: int = 0, tables: BearoffArrays = NO_TABLES, size: float = 10.0) -> Chooser:
+    return NetworkPlayer(random_networks(number, size), tables).chooser
 
 
 def bearoff_boards(count: int, most: int, seed: int) -> Boards:
@@ -99,7 +99,7 @@ def gammon_boards(count: int, seed: int) -> Boards:
     return boards
 
 
-def values_by_policy(brain: Brain, boards: Boards) -> NDArray[np.float64]:
+def values_by_policy(chooser: Chooser, boards: Boards) -> NDArray[np.float64]:
     """float64[n, 5]: exact chances of boards when the player plays both sides, by going through every roll."""
     dice = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
     weights = np.array([roll.weight for roll in ROLLS]) / 36
@@ -107,7 +107,7 @@ def values_by_policy(brain: Brain, boards: Boards) -> NDArray[np.float64]:
     while len(levels[-1]):
         is_open = game_outcomes(levels[-1]) == 0
         asked = np.repeat(levels[-1][is_open], len(ROLLS), axis=0)
-        chosen = chosen_boards(brain, asked, np.tile(dice, (int(is_open.sum()), 1)))
+        chosen = chosen_boards(chooser, asked, np.tile(dice, (int(is_open.sum()), 1)))
         following, link = np.unique(chosen, axis=0, return_inverse=True)
         links.append((is_open, link.reshape(-1, len(ROLLS))))
         levels.append(following)
@@ -124,7 +124,7 @@ def values_by_policy(brain: Brain, boards: Boards) -> NDArray[np.float64]:
     return values[[rows[board.tobytes()] for board in boards]]
 
 
-def check_scores(result: RolloutResult, chances: NDArray[np.float64], how: How) -> None:
+def check_scores(result: RolloutResult, chances: NDArray[np.float64], settings: RolloutSettings) -> None:
     """Of ten blocks. Deviations in standard errors, of each chance and of the equity, are as those of a fair estimate:
     their mean is near 0 and their variance near that of Student's distribution."""
     exact = np.column_stack([chances, cubeless_equities(chances)])
@@ -146,7 +146,7 @@ def check_scores(result: RolloutResult, chances: NDArray[np.float64], how: How) 
     still = (
         errors <= 1e-6
     )  # decided by two rolls; and what never happened in 360 games is rare, and with luck seen for what it is
-    assert found[still] == pytest.approx(exact[still], abs=1e-6 if how.with_luck else 0.03)
+    assert found[still] == pytest.approx(exact[still], abs=1e-6 if settings.with_luck else 0.03)
 
 
 def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
@@ -165,13 +165,13 @@ def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
 )
 def test_trials_are_those_of_the_twin(tables: dict[str, Table], stop: str, level: int, turns: int, likely: int) -> None:
     arrays = map_tables(tables["two_sided"], tables["one_sided"], tables["gammon"])
-    brain = brain_of(1, arrays)
+    chooser = brain_of(1, arrays)
     boards = bearoff_boards(3, 3 if level == 0 else 5, 5)
     boards[2] = random_game_positions(1, 3).boards[40] if turns == 2 else gammon_boards(1, 6)[0]
     twin = Twin(evaluator_of(arrays, 1), splitmix, level, turns, likely, CONTACT)
     items, first = np.array([7, 0, 1 << 33]), np.array([0, 35, 36])
     blocks = np.empty((3, 1, 2, 5))
-    fill_blocks(brain, How(stop, turns, likely=likely).settings(9), boards, items, first, blocks)
+    fill_blocks(chooser, RolloutSettings(stop, turns, likely=likely).for_kernels(9), boards, items, first, blocks)
     for board, item, number, found in zip(boards.tolist(), items.tolist(), first.tolist(), blocks[:, 0], strict=True):
         ends, lucks = twin.block(board, 9, item, number)
         assert found[0] == pytest.approx(np.mean(ends, axis=0), abs=1e-6)
@@ -190,15 +190,17 @@ def test_second_rolls_are_dealt_out_evenly() -> None:
     assert len(pairs) == SUPERBLOCK
 
 
-@pytest.mark.parametrize("how", [TO_THE_END, WITHOUT_LUCK])
-def test_perfect_play_gives_exact_chances(exact: BearoffArrays, distorted: BearoffArrays, how: How) -> None:
+@pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK])
+def test_perfect_play_gives_exact_chances(
+    exact: BearoffArrays, distorted: BearoffArrays, settings: RolloutSettings
+) -> None:
     """The player plays perfectly and judges badly: the mean is the exact chance, whatever luck he sees."""
     boards = bearoff_boards(300, 4, 1)
-    result = roll_out(boards, brain_of(0, distorted), 10 * BLOCK, 1, how)
+    result = roll_out(boards, brain_of(0, distorted), 10 * BLOCK, 1, settings)
     truth = evaluations(random_networks(0), exact, boards).chances.astype(np.float64)
-    check_scores(result, truth, how)
+    check_scores(result, truth, settings)
     reduction = np.median(result.reductions[result.equity_standard_errors > 1e-3])
-    assert reduction == 1 if how is WITHOUT_LUCK else reduction > 2
+    assert reduction == 1 if settings is WITHOUT_LUCK else reduction > 2
 
 
 def test_luck_seen_perfectly_leaves_nothing_to_chance(exact: BearoffArrays) -> None:
@@ -210,12 +212,12 @@ def test_luck_seen_perfectly_leaves_nothing_to_chance(exact: BearoffArrays) -> N
     assert result.plain_standard_errors.max() > 0.1
 
 
-@pytest.mark.parametrize("how", [TO_THE_END, WITHOUT_LUCK])
-def test_gammons_come_as_often_as_by_every_roll(how: How) -> None:
+@pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK])
+def test_gammons_come_as_often_as_by_every_roll(settings: RolloutSettings) -> None:
     """Networks that know nothing play both sides; what comes of it is found by going through all rolls."""
-    brain = brain_of(0)
+    chooser = brain_of(0)
     boards = gammon_boards(200, 3)
-    check_scores(roll_out(boards, brain, 10 * BLOCK, 1, how), values_by_policy(brain, boards), how)
+    check_scores(roll_out(boards, chooser, 10 * BLOCK, 1, settings), values_by_policy(chooser, boards), settings)
 
 
 def test_luck_of_gammons_is_seen(tables: dict[str, Table]) -> None:
@@ -223,9 +225,9 @@ def test_luck_of_gammons_is_seen(tables: dict[str, Table]) -> None:
     boards = np.zeros((2, 26), np.int8)
     boards[0, [1, 2]], boards[0, [19, 20]] = (2, 1), (-11, -4)
     boards[1] = flip_boards(boards[:1])[0]
-    brain = brain_of(0, map_tables(None, tables["one_sided"], tables["gammon"]))
-    plain = roll_out(boards, brain, 10 * BLOCK, 1, WITHOUT_LUCK)
-    hedged = roll_out(boards, brain, 10 * BLOCK, 1, TO_THE_END)
+    chooser = brain_of(0, map_tables(None, tables["one_sided"], tables["gammon"]))
+    plain = roll_out(boards, chooser, 10 * BLOCK, 1, WITHOUT_LUCK)
+    hedged = roll_out(boards, chooser, 10 * BLOCK, 1, TO_THE_END)
     assert plain.standard_errors[0, 1] > 0.005
     assert plain.standard_errors[1, 3] > 0.005
     assert (plain.standard_errors[[0, 1], [1, 3]] > 10 * hedged.standard_errors[[0, 1], [1, 3]]).all()
@@ -235,9 +237,11 @@ def test_luck_of_gammons_is_seen(tables: dict[str, Table]) -> None:
 
 def test_luck_does_not_change_the_games() -> None:
     board = np.array([START.board], np.int8)
-    brain = NetworkPlayer(pips_networks(), NO_TABLES).brain
-    how = How("end", 10)
-    hedged, plain = (roll_out(board, brain, 2 * BLOCK, 3, each) for each in (how, how._replace(with_luck=False)))
+    chooser = NetworkPlayer(pips_networks(), NO_TABLES).chooser
+    settings = RolloutSettings("end", 10)
+    hedged, plain = (
+        roll_out(board, chooser, 2 * BLOCK, 3, each) for each in (settings, settings._replace(with_luck=False))
+    )
     assert hedged.plain_standard_errors == plain.equity_standard_errors == plain.plain_standard_errors
     assert hedged.equity_standard_errors < plain.equity_standard_errors
 
@@ -245,12 +249,12 @@ def test_luck_does_not_change_the_games() -> None:
 def test_turns_end_with_the_static_evaluation() -> None:
     """After one roll the mean is that of all 36, and without luck nothing is left: looking one roll ahead."""
     boards = random_game_positions(2, 8).boards[10:40:10]
-    brain = brain_of(2)
-    result = roll_out(boards, brain, 2 * BLOCK, 1, How("end", 1))
+    chooser = brain_of(2)
+    result = roll_out(boards, chooser, 2 * BLOCK, 1, RolloutSettings("end", 1))
     dice = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
     weights = np.array([roll.weight for roll in ROLLS]) / 36
     for board, chances, error in zip(boards, result.chances, result.standard_errors, strict=True):
-        after = chosen_boards(brain, np.tile(board, (len(ROLLS), 1)), dice)
+        after = chosen_boards(chooser, np.tile(board, (len(ROLLS), 1)), dice)
         found = evaluations(random_networks(2), NO_TABLES, after)
         assert chances == pytest.approx(weights @ turned_chances(found.chances), abs=1e-6)
         assert error.max() < 1e-6
@@ -258,34 +262,34 @@ def test_turns_end_with_the_static_evaluation() -> None:
 
 def test_results_depend_on_the_item_alone() -> None:
     boards = random_game_positions(3, 5).boards[::20][:5]
-    brain = brain_of(0)
-    how = How("end", 4)
-    whole = roll_out(boards, brain, 3 * BLOCK, 4, how)
+    chooser = brain_of(0)
+    settings = RolloutSettings("end", 4)
+    whole = roll_out(boards, chooser, 3 * BLOCK, 4, settings)
     with threads(1):
-        single = roll_out(boards, brain, 3 * BLOCK, 4, how)
+        single = roll_out(boards, chooser, 3 * BLOCK, 4, settings)
     for values, others in zip(whole, single, strict=True):
         assert np.array_equal(values, others)
     for row in range(len(boards)):
-        alone = roll_out(boards[row : row + 1], brain, 3 * BLOCK, 4, how, items=np.array([row]))
+        alone = roll_out(boards[row : row + 1], chooser, 3 * BLOCK, 4, settings, items=np.array([row]))
         assert all(np.array_equal(values[row : row + 1], found) for values, found in zip(whole, alone, strict=True))
-    assert not np.array_equal(whole.chances, roll_out(boards, brain, 3 * BLOCK, 5, how).chances)
-    same = roll_out(boards[[0, 0]], brain, 3 * BLOCK, 4, how, items=np.array([6, 6]))
+    assert not np.array_equal(whole.chances, roll_out(boards, chooser, 3 * BLOCK, 5, settings).chances)
+    same = roll_out(boards[[0, 0]], chooser, 3 * BLOCK, 4, settings, items=np.array([6, 6]))
     assert np.array_equal(same.chances[0], same.chances[1])
 
 
 def test_rounds_until_a_standard_error() -> None:
     boards = random_game_positions(3, 5).boards[::20][:6]
-    brain, how = brain_of(0), How("end", 6)
-    first = roll_out(boards, brain, 2 * BLOCK, 4, how)
+    chooser, settings = brain_of(0), RolloutSettings("end", 6)
+    first = roll_out(boards, chooser, 2 * BLOCK, 4, settings)
     until = float(np.median(first.equity_standard_errors))
-    result = roll_out(boards, brain, 2 * BLOCK, 4, how, until=until, most_trials=6 * BLOCK)
+    result = roll_out(boards, chooser, 2 * BLOCK, 4, settings, until=until, most_trials=6 * BLOCK)
     assert set(result.trials.tolist()) >= {2 * BLOCK, 6 * BLOCK} - ({6 * BLOCK} if result.trials.max() < 200 else set())
     is_done = result.equity_standard_errors <= until
     assert (result.trials[~is_done] == 6 * BLOCK).all()
     for row, trials in enumerate(result.trials.tolist()):
-        alone = roll_out(boards[row : row + 1], brain, trials, 4, how, items=np.array([row]))
+        alone = roll_out(boards[row : row + 1], chooser, trials, 4, settings, items=np.array([row]))
         assert all(np.array_equal(values[row : row + 1], found) for values, found in zip(result, alone, strict=True))
-    never = roll_out(boards, brain, 2 * BLOCK, 4, how, until=1e-9, most_trials=4 * BLOCK)
+    never = roll_out(boards, chooser, 2 * BLOCK, 4, settings, until=1e-9, most_trials=4 * BLOCK)
     assert (never.trials == 4 * BLOCK).all()
     assert (never.equity_standard_errors > 1e-9).all()
 
@@ -293,8 +297,10 @@ def test_rounds_until_a_standard_error() -> None:
 def test_luck_by_likely_plays_is_as_good() -> None:
     """The games are the same; luck differs, and leaves as little to chance."""
     boards = random_game_positions(2, 5).boards[5:65:12]
-    brain = NetworkPlayer(pips_networks(), NO_TABLES).brain
-    every, likely, one = (roll_out(boards, brain, 4 * BLOCK, 1, How("end", 4, likely=most)) for most in (0, 5, 1))
+    chooser = NetworkPlayer(pips_networks(), NO_TABLES).chooser
+    every, likely, one = (
+        roll_out(boards, chooser, 4 * BLOCK, 1, RolloutSettings("end", 4, likely=most)) for most in (0, 5, 1)
+    )
     assert np.array_equal(every.plain_standard_errors, likely.plain_standard_errors)
     assert not np.array_equal(every.equities, likely.equities)
     errors = [result.equity_standard_errors.mean() for result in (every, likely, one)]
@@ -335,26 +341,26 @@ def test_wrong_trials(trials: int) -> None:
 
 
 def test_wrong_numbers() -> None:
-    board, brain = np.array([START.board], np.int8), brain_of(0)
+    board, chooser = np.array([START.board], np.int8), brain_of(0)
     with pytest.raises(UsageError, match="expected a seed"):
-        roll_out(board, brain, 72, -1)
+        roll_out(board, chooser, 72, -1)
     with pytest.raises(UsageError, match="expected 0 turns"):
-        roll_out(board, brain, 72, 0, How(turns=-1))
+        roll_out(board, chooser, 72, 0, RolloutSettings(turns=-1))
     for likely in (-1, 22):
         with pytest.raises(UsageError, match="expected luck by 1 to 21 plays of a roll, or 0 for all"):
-            roll_out(board, brain, 72, 0, How(likely=likely))
+            roll_out(board, chooser, 72, 0, RolloutSettings(likely=likely))
     with pytest.raises(UsageError, match="one of end, exact, tables, got 'soon'"):
-        roll_out(board, brain, 72, 0, How("soon"))
+        roll_out(board, chooser, 72, 0, RolloutSettings("soon"))
     with pytest.raises(UsageError, match="expected 1 items"):
-        roll_out(board, brain, 72, 0, items=np.array([1, 2]))
+        roll_out(board, chooser, 72, 0, items=np.array([1, 2]))
     with pytest.raises(UsageError, match="expected 1 items not below 0"):
-        roll_out(board, brain, 72, 0, items=np.array([-1]))
+        roll_out(board, chooser, 72, 0, items=np.array([-1]))
     for until in (0.0, -1.0, float("nan")):
         with pytest.raises(UsageError, match="expected a standard error above 0"):
-            roll_out(board, brain, 72, until=until, most_trials=72)
+            roll_out(board, chooser, 72, until=until, most_trials=72)
     for most in (-72, 36, 100):
         with pytest.raises(UsageError, match="expected most trials to be a multiple of 72"):
-            roll_out(board, brain, 72, until=0.1, most_trials=most)
+            roll_out(board, chooser, 72, until=0.1, most_trials=most)
 
 
 def test_wrong_boards_and_players() -> None:
@@ -363,4 +369,4 @@ def test_wrong_boards_and_players() -> None:
     with pytest.raises(InvalidPositionError, match="int8"):
         roll_out(np.zeros((1, 26), np.int64), brain_of(0), 72)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="expected a player with networks"):
-        roll_out(np.array([START.board], np.int8), Brain(0), 72)
+        roll_out(np.array([START.board], np.int8), Chooser(0), 72)

@@ -9,19 +9,19 @@ from bgdata.errors import InvalidRollError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.choices import Brain
+from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.play.random_games import random_game_positions
-from bgdata.play.rollout import How, Limits, equities_of, roll_out, rolled_blocks
+from bgdata.play.rollout import Limits, RolloutSettings, equities_of, roll_out, rolled_blocks
 from bgdata.play.rollout_decisions import Window, roll_out_decision, roll_out_decisions
 from bgdata.play.rollout_kernels import BLOCK
-from tests.evaluation.networks import pips_networks, random_networks
+from tests.evaluation.sample_networks import pips_networks, random_networks
 
-BRAIN = NetworkPlayer(pips_networks(), NO_TABLES).brain
-SHORT = How("end", 4)
+BRAIN = NetworkPlayer(pips_networks(), NO_TABLES).chooser
+SHORT = RolloutSettings("end", 4)
 FEW = Limits(2 * BLOCK)
 START_BOARD = np.array(START.board, np.int8)
 
@@ -29,9 +29,9 @@ START_BOARD = np.array(START.board, np.int8)
 def test_plays_are_those_of_the_window() -> None:
     positions = random_game_positions(2, 4)
     boards, rolls = positions.boards[::30], positions.rolls[::30]
-    brain = NetworkPlayer(random_networks(0, 30.0), NO_TABLES).brain
+    chooser = NetworkPlayer(random_networks(0, 30.0), NO_TABLES).chooser
     window = Window(0.05, 2, 4)
-    found = roll_out_decisions(boards, rolls, brain, 1, How("end", 1), window, FEW)
+    found = roll_out_decisions(boards, rolls, chooser, 1, RolloutSettings("end", 1), window, FEW)
     assert len(found) == len(boards)
     for board, roll, decision in zip(boards, rolls, found, strict=True):
         _, after_play = batch_plays(board[None], roll[None])
@@ -106,6 +106,6 @@ def test_wrong_rolls_and_players() -> None:
     with pytest.raises(InvalidRollError):
         roll_out_decision(START_BOARD, (7, 1), BRAIN)
     with pytest.raises(UsageError, match="expected a player with networks"):
-        roll_out_decision(START_BOARD, (3, 1), Brain(0))
+        roll_out_decision(START_BOARD, (3, 1), Chooser(0))
     with pytest.raises(UsageError, match="expected a multiple of 36"):
         roll_out_decision(START_BOARD, (3, 1), BRAIN, limits=Limits(50))

@@ -19,9 +19,9 @@ from bgdata.evaluation.gnubg_player import after_moves
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.position import Position
-from bgdata.play.rollout import How, RolloutResult, roll_out
-from bgdata.store.warehouse import Warehouse
-from tests.evaluation.networks import pips_networks
+from bgdata.play.rollout import RolloutResult, RolloutSettings, roll_out
+from bgdata.warehouse import Warehouse
+from tests.evaluation.sample_networks import pips_networks
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 
 SCRIPT = """
@@ -57,8 +57,8 @@ def test_rollouts_agree_with_those_of_gnubg(tmp_path: Path, own: tuple[int, ...]
     board[1 : len(own) + 1], board[24 : 24 - len(other) : -1] = own, [-count for count in other]
     position = Position(board)
     for after, expected, errors in rollouts_of_gnubg(position, "2 1", "2/off 1/off", 1296, tmp_path):
-        brain = NetworkPlayer(pips_networks(), tables).brain
-        result = roll_out(np.array([after.board], np.int8), brain, 720, 1, How("end"))
+        chooser = NetworkPlayer(pips_networks(), tables).chooser
+        result = roll_out(np.array([after.board], np.int8), chooser, 720, 1, RolloutSettings("end"))
         check_agreement(result, expected, errors, 0.002)
 
 
@@ -76,7 +76,7 @@ def test_rollouts_in_contact_are_near_those_of_gnubg(tmp_path: Path, position_id
     player = open_network_player("network", 0, Warehouse("nowhere", all_kinds()))
     assert isinstance(player, NetworkPlayer)
     for after, expected, errors in rollouts_of_gnubg(Position(position_id), dice, play, 216, tmp_path):
-        result = roll_out(np.array([after.board], np.int8), player.brain, 144, 1)
+        result = roll_out(np.array([after.board], np.int8), player.chooser, 144, 1)
         check_agreement(result, expected, errors, 0.02)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bgdata.game.dice import ROLLS, roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
-from tests.reference.games import Chooser, points_lost, stream_bits
+from tests.reference.games import PlayChooser, points_lost, stream_bits
 from tests.reference.self_play import flipped
 
 Board = list[int]
@@ -25,7 +25,7 @@ class SelfPlayed(NamedTuple):
     after_play: list[Board]  # seen by the player who moved
 
 
-def self_played(choose: Chooser, seed: int, game: int) -> SelfPlayed:
+def self_played(choose: PlayChooser, seed: int, game: int) -> SelfPlayed:
     """Game `game` of a seed; the higher die of the first roll says who begins, player 0 being the first die's."""
     board, boards, dice, after = list(START.board), [], [], []
     while True:
@@ -43,7 +43,7 @@ def self_played(choose: Chooser, seed: int, game: int) -> SelfPlayed:
             return SelfPlayed(points if player == 0 else -points, begins, boards, dice, after)
 
 
-def best_chooser(equities: Equities) -> Chooser:
+def best_chooser(equities: Equities) -> PlayChooser:
     """Who leaves the opponent least, the first of equals."""
 
     def choose(_before: Board, after: Sequence[Board], _game: int, _turn: int) -> Board:

@@ -12,7 +12,7 @@ from tests.reference.pubeval import best_plays
 MASK = (1 << 64) - 1
 Board = list[int]
 # (board before, boards after its plays, game, turn) -> the board after the chosen play
-Chooser = Callable[[Board, Sequence[Board], int, int], Board]
+PlayChooser = Callable[[Board, Sequence[Board], int, int], Board]
 
 
 def splitmix(seed: int, number: int) -> int:
@@ -35,7 +35,7 @@ def dice(seed: int, game: int, turn: int) -> tuple[int, int]:
     return rolls[upper * len(rolls) >> 32]
 
 
-def random_chooser(seed: int) -> Chooser:
+def random_chooser(seed: int) -> PlayChooser:
     """Who plays at random."""
 
     def choose(_before: Board, after: Sequence[Board], game: int, turn: int) -> Board:
@@ -45,12 +45,12 @@ def random_chooser(seed: int) -> Chooser:
     return choose
 
 
-def pubeval_chooser(contact: Sequence[int], race: Sequence[int]) -> Chooser:
+def pubeval_chooser(contact: Sequence[int], race: Sequence[int]) -> PlayChooser:
     """PubEval with integer weights: the first of the best."""
     return lambda before, after, _game, _turn: list(best_plays(before, after, contact, race)[0])
 
 
-def play_game(choosers: tuple[Chooser, Chooser], seed: int, game: int) -> tuple[int, int]:
+def play_game(choosers: tuple[PlayChooser, PlayChooser], seed: int, game: int) -> tuple[int, int]:
     """(points to the player named first, turns of both). He begins games with an even number."""
     turns = list(played_turns(choosers, seed, game))
     board, last = turns[-1][0], len(turns) - 1
@@ -58,7 +58,9 @@ def play_game(choosers: tuple[Chooser, Chooser], seed: int, game: int) -> tuple[
     return (points if (game + last) % 2 == 0 else -points), len(turns)
 
 
-def played_turns(choosers: tuple[Chooser, Chooser], seed: int, game: int) -> Iterator[tuple[Board, tuple[int, int]]]:
+def played_turns(
+    choosers: tuple[PlayChooser, PlayChooser], seed: int, game: int
+) -> Iterator[tuple[Board, tuple[int, int]]]:
     """(board before the roll, seen by the player on roll; dice) of every turn."""
     board, turn = list(START.board), 0
     while True:
@@ -70,7 +72,7 @@ def played_turns(choosers: tuple[Chooser, Chooser], seed: int, game: int) -> Ite
         board = [board[25], *(-count for count in board[24:0:-1]), board[0]]
 
 
-def chosen_board(choosers: tuple[Chooser, Chooser], board: Board, seed: int, game: int, turn: int) -> Board:
+def chosen_board(choosers: tuple[PlayChooser, PlayChooser], board: Board, seed: int, game: int, turn: int) -> Board:
     """The board after a turn, still seen by the player who moved."""
     plays = legal_plays(Position(board), roll_of(*dice(seed, game, turn)))
     return choosers[(game + turn) % 2](board, [list(play.after_play.board) for play in plays], game, turn)

@@ -45,7 +45,7 @@ def numbers(layers: Layers) -> list[list[float]]:
 def learned(layers: Layers, board: Sequence[int], target: Sequence[float], rate: float, squared: bool) -> Layers:
     """The network after one step of gradient descent."""
     after, probe = deepcopy(layers), deepcopy(layers)
-    values, allowed = [value / 64 for value in inputs(layers.encoder, board)], possible(board)
+    values, allowed = [value / 64 for value in inputs(layers.input_set, board)], possible(board)
     used = [value != 0 for value in values]
     used += [True] * (len(numbers(layers)) - len(used))  # a weight of an input of 0 has no say
     for row, changed, is_used in zip(numbers(probe), numbers(after), used, strict=True):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.cube_life import check_cube_life_index
+from bgdata.equity.cube_life_index import check_cube_life_index
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.game.match import Cube, CubeOwner, MatchScore
 

@@ -28,7 +28,7 @@ def values_of_turn(equities: Equities, board: Board, dice: tuple[int, int], afte
     return sum(rolls) / 36, best(*dice), -equities([seen_by_opponent(after)])[0]
 
 
-def truths(solve: Callable[[Board], Chances | None], boards: Sequence[Board], outcome: Chances) -> list[Chances]:
+def rescored(solve: Callable[[Board], Chances | None], boards: Sequence[Board], outcome: Chances) -> list[Chances]:
     """What each position of one game is labelled with: solved chances of the first solved one from there on, else the
     outcome, given as the player on roll in the last position sees it; each seen by the player on roll."""
     solved = [solve(board) for board in boards]

@@ -24,7 +24,7 @@ def base_inputs(board: Sequence[int]) -> list[int]:
     return values + [round(64 * (15 - sum(row)) / 15) for row in (own, other)]
 
 
-def inputs(encoder: str, board: Sequence[int]) -> list[int]:
+def inputs(input_set: str, board: Sequence[int]) -> list[int]:
     """All inputs of an encoder in units of 1/64."""
     more = {
         "tesauro-196": lambda _: [],
@@ -32,13 +32,13 @@ def inputs(encoder: str, board: Sequence[int]) -> list[int]:
         "race": race_inputs.inputs,
         "contact": contact_inputs.inputs,
     }
-    return base_inputs(board) + more[encoder](board)
+    return base_inputs(board) + more[input_set](board)
 
 
 class Layers(NamedTuple):
     """One network, unpacked; of whole numbers, or of floats while it learns."""
 
-    encoder: str
+    input_set: str
     first: list[list[Any]]  # [input][unit]
     later: list[list[list[Any]]]  # [layer][unit][unit below]
     biases: list[list[Any]]  # [layer][unit]
@@ -47,12 +47,12 @@ class Layers(NamedTuple):
 def unpacked(arrays: Sequence[Any], which: int) -> Layers:
     """One network of (shapes, weights, biases), as the dataset describes them."""
     shapes, weights, biases = (values.tolist() for values in arrays)
-    encoder, n_inputs, place, bias, n_layers, *sizes = shapes[which]
+    input_set, n_inputs, place, bias, n_layers, *sizes = shapes[which]
     packed, packed_biases = iter(weights[place:]), iter(biases[bias:])
     sizes = sizes[:n_layers]
     first = [[next(packed) for _ in range(sizes[0])] for _ in range(n_inputs)]
     later = [[[next(packed) for _ in range(below)] for _ in range(units)] for below, units in pairwise(sizes)]
-    return Layers(ENCODERS[encoder], first, later, [[next(packed_biases) for _ in range(units)] for units in sizes])
+    return Layers(ENCODERS[input_set], first, later, [[next(packed_biases) for _ in range(units)] for units in sizes])
 
 
 def tangent(y: float) -> float:

@@ -24,7 +24,7 @@ def matrices(layers: Layers) -> Numbers:
 def gradients(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squared: bool) -> Numbers:
     """Sum over positions of the downward slope of the loss, shaped as `matrices`."""
     numbers = matrices(layers)
-    values = [np.array([inputs(layers.encoder, board) for board in boards]) / 64]
+    values = [np.array([inputs(layers.input_set, board) for board in boards]) / 64]
     for place in range(0, len(numbers), 2):
         values.append(0.5 + 0.5 * np.tanh((values[-1] @ numbers[place] + numbers[place + 1]) / 2))
     allowed = np.array([possible(board) for board in boards])
@@ -48,7 +48,7 @@ def taught(
     for step, first in enumerate(range(0, len(boards), batch), start=1):
         chosen = slice(first, first + batch)
         later = [rows.T.tolist() for rows in numbers[2::2]]
-        now = Layers(layers.encoder, numbers[0].tolist(), later, [biases.tolist() for biases in numbers[1::2]])
+        now = Layers(layers.input_set, numbers[0].tolist(), later, [biases.tolist() for biases in numbers[1::2]])
         for place, slope in enumerate(gradients(now, boards[chosen], targets[chosen], squared)):
             if adam:
                 mean = slope / len(boards[chosen])
@@ -88,11 +88,11 @@ def cross_entropy(board: Sequence[int], chances: Sequence[float], target: Sequen
 def total_loss(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squared: bool) -> float:
     """Sum of the losses of positions, by the twin of learning by self-play."""
     return sum(
-        loss(layers, [value / 64 for value in inputs(layers.encoder, board)], possible(board), target, squared)
+        loss(layers, [value / 64 for value in inputs(layers.input_set, board)], possible(board), target, squared)
         for board, target in zip(boards, targets, strict=True)
     )
 
 
 def answers(layers: Layers, boards: Sequence[Sequence[int]]) -> list[list[float]]:
     """What a network of floats says, before the rules."""
-    return [outputs(layers, [value / 64 for value in inputs(layers.encoder, board)]) for board in boards]
+    return [outputs(layers, [value / 64 for value in inputs(layers.input_set, board)]) for board in boards]

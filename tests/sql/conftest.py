@@ -10,7 +10,6 @@ import duckdb
 import pytest
 
 import bgdata
-from bgdata.store.catalog import connect
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def plain(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture(scope="module")
 def fast(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """The catalog as bgdata opens it, with vectorised functions in place of some macros."""
-    with connect(bgdata.open_warehouse(small_root), allow_files=True) as connection:  # Parquet files by name too
+    with bgdata.open_warehouse(small_root).connect(allow_files=True) as connection:  # Parquet files by name too
         yield connection
 
 

@@ -10,7 +10,8 @@ import pytest
 
 import bgdata
 from bgdata.datasets import all_kinds
-from bgdata.store.checks import SQL, select_columns, sql_checks
+from bgdata.store.checks import select_columns
+from bgdata.store.scripts import SQL, sql_checks
 from tests.sql.spoilers import SPOILERS
 from tests.sql.spoilers.spoiler import Spoiler
 

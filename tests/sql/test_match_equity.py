@@ -13,7 +13,7 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import find_met
 from bgdata.errors import MissingTableError
 from bgdata.game.match import MatchScore
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run
 
 NAME = DATASET.slug(DATASET.smallest)

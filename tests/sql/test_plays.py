@@ -11,7 +11,7 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.play.random_games import random_game_positions
-from bgdata.store.catalog import run_scripts
+from bgdata.store.scripts import run_scripts
 from tests.reference.plays import boards_after
 
 Board = list[int]

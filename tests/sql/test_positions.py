@@ -12,12 +12,13 @@ import pytest
 
 import bgdata
 from bgdata.errors import InvalidPositionError
+from bgdata.game.board import BASE64_LETTERS
 from bgdata.game.classes import position_class
 from bgdata.game.dice import ORDERED_ROLLS, roll_of
 from bgdata.game.plays import legal_plays
-from bgdata.game.position import BASE64_LETTERS, START, Position, board_flaw, parse_key20
+from bgdata.game.position import START, Position, board_flaw, parse_key20
 from bgdata.play.random_games import random_game_positions
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 Connection = duckdb.DuckDBPyConnection
 Board = list[int | None]

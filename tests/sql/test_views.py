@@ -22,9 +22,9 @@ from bgdata.datasets.bearoff_gammon import BearoffGammon
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.store.catalog import write_catalog
-from bgdata.store.checks import SQL
 from bgdata.store.manifest import Manifest
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.scripts import SQL
+from bgdata.warehouse import Warehouse
 from tests.reference.bearoff import layouts
 
 # what the smallest network and the smallest matches with the cube are made from
@@ -248,15 +248,16 @@ def test_lineage_has_what_manifests_and_recipes_say(small_root: Path) -> None:
 
 def test_lineage_of_a_network_that_names_versions(warehouse: Warehouse) -> None:
     """Its start and labels are no inputs of the recipe, but they are of the lineage."""
-    kind = warehouse.kinds["taught_network"]
+    kind = warehouse.kinds["supervised_network"]
     start = warehouse.open("network", "tiny")
-    labels = warehouse.open("selfplay_labels", kind.smallest.labels.partition("/")[2])
+    labels = warehouse.open("selfplay_labels", kind.smallest.labels[0].versions[0].variant)
     gone = "lookahead_labels/of-another-machine/r1-01234567"
     table = warehouse.open(kind.name, kind.slug(kind.smallest))
-    parameters = {**table.manifest.parameters, "start": start.name, "labels": f"{labels.name}:2 {gone}:1"}
+    texts = {"start": start.name, "labels": f"{labels.name}:2 {gone}:1"}
+    parameters = kind.recorded(table.manifest).with_texts(texts).to_json()
     replace(table.manifest, parameters=parameters, inputs={}).save(table.folder)
     write_catalog(warehouse)
-    found = rows_of(warehouse.root, "from lineage where dataset = 'taught_network' order by role, input_dataset")
+    found = rows_of(warehouse.root, "from lineage where dataset = 'supervised_network' order by role, input_dataset")
     shown = [
         (row["role"], row["input_dataset"], row["input_version"], row["input_digest"], row["is_here"]) for row in found
     ]
@@ -267,7 +268,7 @@ def test_lineage_of_a_network_that_names_versions(warehouse: Warehouse) -> None:
     ]
     walk = """
         with recursive ancestors as (
-            select *, 1 as generation from lineage where dataset = 'taught_network'
+            select *, 1 as generation from lineage where dataset = 'supervised_network'
             union
             select input.*, generation + 1 from ancestors join lineage as input
             on (input.dataset, input.variant, input.version)

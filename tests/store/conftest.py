@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store.toy import toy_warehouse
 
 

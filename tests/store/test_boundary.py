@@ -16,7 +16,7 @@ from bgdata.store.locked_sql import Limits, reading_query
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify, verify_files
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, toy_warehouse
 
 TEN = Count(10)

@@ -18,10 +18,9 @@ from bgdata.errors import CheckFailedError, InvalidParameterError, StorageError,
 from bgdata.store import build as build_module
 from bgdata.store import storage
 from bgdata.store.build import COMPUTED, Plan, check_estimate, readable_bytes
-from bgdata.store.job import Job
+from bgdata.store.context import Build, Computed
 from bgdata.store.manifest import FILE_NAME, Manifest
-from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, toy_warehouse, whole_versions
 
@@ -68,8 +67,8 @@ class MoreSquares(Squares):
 
     revision = 2
 
-    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
-        job.save("square", np.arange(parameters.count) ** 2 + 1)
+    def compute(self, build: Build[Count]) -> None:
+        build.job.save("square", np.arange(build.parameters.count) ** 2 + 1)
 
 
 def test_a_new_revision_is_built_beside_the_old_one(toys: Warehouse) -> None:
@@ -121,14 +120,14 @@ class WrongSquares(Squares):
     is_wrong = True
     times = 0
 
-    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[Count]) -> None:
         self.times += 1
-        super().compute(parameters, inputs, job)
+        super().compute(build)
 
-    def statistics(self, parameters: Count, arrays: Mapping[str, Any]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[Count]) -> Mapping[str, float]:
         if self.is_wrong:
             raise CheckFailedError("expected other squares")
-        return super().statistics(parameters, arrays)
+        return super().statistics(computed)
 
 
 def test_a_failed_check_publishes_nothing_and_is_computed_anew(toys: Warehouse) -> None:
@@ -227,11 +226,11 @@ def test_a_warehouse_without_permission(toys: Warehouse) -> None:
 class SlowSquares(Squares):
     """Slow enough for others to come along meanwhile."""
 
-    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:
+    def compute(self, build: Build[Count]) -> None:
         import time
 
         time.sleep(0.2)
-        super().compute(parameters, inputs, job)
+        super().compute(build)
 
 
 def build_together(root: Path, together: Any, force: bool, told: Path) -> None:

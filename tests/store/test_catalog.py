@@ -19,14 +19,15 @@ from bgdata.cli import main
 from bgdata.errors import MissingWarehouseError, OlderTableError, StorageError
 from bgdata.store import catalog
 from bgdata.store.catalog import connect, write_catalog
-from bgdata.store.checks import SQL
-from bgdata.store.dataset import Column
+from bgdata.store.context import Computed
+from bgdata.store.declaration import Column
 from bgdata.store.diff import define_version
 from bgdata.store.locked_sql import Limits
 from bgdata.store.progress import Silence
 from bgdata.store.reading import connect_tables
+from bgdata.store.scripts import SQL
 from bgdata.store.verify import Status, verify
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.test_verify import reseal
 from tests.store.toy import Count, Squares, toy_warehouse
@@ -282,8 +283,8 @@ class Cubes(Squares):
     revision = 2
     columns = (*Squares.columns, Column("name", "VARCHAR", "", "In words"))
 
-    def batches(self, parameters: Count, arrays: Any) -> Any:
-        for batch in super().batches(parameters, arrays):
+    def batches(self, computed: Computed[Count]) -> Any:
+        for batch in super().batches(computed):
             yield pa.record_batch({**dict(zip(batch.schema.names, batch.columns, strict=True)),
                                    "name": pa.array(["a"] * len(batch))})  # fmt: skip
 

@@ -17,12 +17,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from bgdata.datasets.positions import DATASET as POSITIONS
 from bgdata.errors import CorruptFileError, MissingTableError, UsageError, VersionInUseError
 from bgdata.store import catalog, storage
-from bgdata.store.checks import SQL
+from bgdata.store.context import Build
 from bgdata.store.housekeeping import needed_by, remove, rubbish, sweep
-from bgdata.store.job import Job
+from bgdata.store.scripts import SQL
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
-from bgdata.store.warehouse import CURRENT, Warehouse
+from bgdata.store.versions import CURRENT
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares, SquareSums, toy_warehouse
 
 TEN = Count(10)
@@ -44,9 +45,10 @@ class Powers(Squares):
     defaults = (Seeded(10),)
     smallest = Seeded(10)
 
-    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+    def compute(self, build: Build[Count]) -> None:
+        parameters = build.parameters
         assert isinstance(parameters, Seeded)
-        job.save("square", np.arange(parameters.count, dtype=np.int64) ** 2 + parameters.seed)
+        build.job.save("square", np.arange(parameters.count, dtype=np.int64) ** 2 + parameters.seed)
 
 
 class PowerSums(SquareSums):

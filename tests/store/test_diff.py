@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from bgdata.store.dataset import Column
+from bgdata.store.declaration import Column
 from bgdata.store.diff import ColumnChange, column_changes, define_version
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares
 
 

@@ -17,9 +17,9 @@ import pytest
 import bgdata
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.store.dataset import Parameters
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, toy_warehouse, whole_versions
 

@@ -8,7 +8,7 @@ import pytest
 
 from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Count
 
 

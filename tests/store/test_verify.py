@@ -14,6 +14,7 @@ import pytest
 from bgdata.cli.verify import repair_version
 from bgdata.errors import CheckFailedError, ManifestFormatError
 from bgdata.store.arrays import save_array
+from bgdata.store.context import Build
 from bgdata.store.dataset import sampled
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
@@ -21,7 +22,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import Comparison, Finding, Status, verify
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
 
 TEN = Count(10)
@@ -224,15 +225,15 @@ def test_small_tables_are_computed_again_as_a_whole(toys: Warehouse, monkeypatch
 def test_rows_are_compared_as_they_are_written(toys: Warehouse) -> None:
     table = toys.build("square_sums", TEN)
     kind, inputs = toys.kind("square_sums"), {"terms": toys.open("squares", "10")}
-    kind.compute(TEN, inputs, Comparison(table, Silence(), toys))
+    kind.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
     wrong = table.array("total").copy()
     wrong[6] += 1
     table._arrays["total"] = wrong
     with pytest.raises(CheckFailedError, match=rf"expected total 91 at \[6\] in {table.name}, .* found 92"):
-        kind.compute(TEN, inputs, Comparison(table, Silence(), toys))
+        kind.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
     table._arrays["total"] = wrong.astype(np.int32)
     with pytest.raises(CheckFailedError, match="expected total of"):
-        kind.compute(TEN, inputs, Comparison(table, Silence(), toys))
+        kind.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ import pytest
 from bgdata.errors import MissingTableError, MissingWarehouseError, UnknownKindError
 from bgdata.store.storage import publish
 from bgdata.store.table import Table
-from bgdata.store.warehouse import CURRENT, Warehouse
+from bgdata.store.versions import CURRENT
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, toy_warehouse
 
 TEN = Count(10)

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from bgdata.datasets import all_kinds
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.arrays import Array
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
-from bgdata.store.job import Job
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
-from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Toy(Dataset[Count]):
     def estimate(self, parameters: Count) -> Estimate:
         return Estimate(parameters.count, 1000 * parameters.count, 10_000 * parameters.count)
 
-    def batches(self, parameters: Count, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-        for start in range(0, parameters.count, self.row_group_rows):
-            values = arrays[self.value][start : start + self.row_group_rows]
+    def batches(self, computed: Computed[Count]) -> Iterator[pa.RecordBatch]:
+        for start in range(0, computed.parameters.count, self.row_group_rows):
+            values = computed.arrays[self.value][start : start + self.row_group_rows]
             numbers = np.arange(start, start + len(values), dtype=np.int32)
             yield pa.record_batch({"number": numbers, self.value: np.ascontiguousarray(values)})
 
@@ -65,28 +65,22 @@ class Squares(Toy):
     columns = (Column("number", "INTEGER", "", "Number"), Column("square", "BIGINT", "units", "Its square"))
     arrays = (FlatArray("square", "int64", "number", "Squares"),)
 
-    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
-        count = parameters.count
+    def compute(self, build: Build[Count]) -> None:
+        count = build.parameters.count
         state = {"done": np.zeros(count, np.int64)}
-        for number in job.steps(f"squares/{count}", "numbers", range(count), [1] * count, state):
+        for number in build.job.steps(f"squares/{count}", "numbers", range(count), [1] * count, state):
             state["done"][number] = number**2
-        job.save("square", state["done"])
+        build.job.save("square", state["done"])
 
-    def statistics(self, parameters: Count, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        return {"largest": float(arrays["square"].max())}
+    def statistics(self, computed: Computed[Count]) -> Mapping[str, float]:
+        return {"largest": float(computed.arrays["square"].max())}
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],  # noqa: ARG002
-        rows: int,
-        generator: np.random.Generator,
-    ) -> str:
-        squares = table.array("square")
-        for number in generator.integers(0, len(squares), rows).tolist():
+    def check_sample(self, recheck: Recheck[Count]) -> str:
+        squares = recheck.table.array("square")
+        for number in recheck.generator.integers(0, len(squares), recheck.rows).tolist():
             if squares[number] != number**2:
                 raise CheckFailedError(f"expected {number**2} at {number}, found {squares[number]}")
-        return sampled(rows, len(squares))
+        return sampled(recheck.rows, len(squares))
 
 
 class SquareSums(Toy):
@@ -101,9 +95,9 @@ class SquareSums(Toy):
     def inputs(self, parameters: Count) -> Mapping[str, tuple[str, Parameters]]:
         return {"terms": ("squares", parameters)}
 
-    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:
-        totals = np.cumsum(inputs["terms"].array("square"))
-        with job.create("total", np.int64, (parameters.count,)) as writer:
+    def compute(self, build: Build[Count]) -> None:
+        totals = np.cumsum(build.inputs["terms"].array("square"))
+        with build.job.create("total", np.int64, (build.parameters.count,)) as writer:
             for number, total in enumerate(totals):
                 writer.write(number, total)
 

@@ -8,18 +8,18 @@ import pytest
 
 import bgdata
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.training.temporal_difference.recipe import Recipe
+from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 from bgdata.training.temporal_difference.run import Trainer
 from bgdata.warehouse import Warehouse
 from tests.training.labels import BOARDS, CONTACT, LABELS, sample_boards, write_labels
 
-TINY = Recipe(
-    games=2000, batch=20, inputs="tesauro-196", race_inputs="tesauro-196",
-    hidden="10", crashed_hidden="5", race_hidden="5", rate=0.3, tables=0,
+TINY = TemporalDifferenceRecipe(
+    games=2000, round_games=20, inputs="tesauro-196", race_inputs="tesauro-196",
+    hidden="10", crashed_hidden="5", race_hidden="5", learning_rate=0.3, tables=0,
 )  # fmt: skip
 
 
-def trained(recipe: Recipe, rounds: int | None = None) -> Trainer:
+def trained(recipe: TemporalDifferenceRecipe, rounds: int | None = None) -> Trainer:
     """A run without tables, or its first rounds."""
     trainer = Trainer(recipe, NO_TABLES)
     for number in range(recipe.rounds if rounds is None else rounds):

@@ -16,7 +16,8 @@ from bgdata.play.splits import splits_of_games
 from bgdata.store.arrays import Array, save_array, values_digest
 from bgdata.store.manifest import FileEntry, Manifest
 from bgdata.store.storage import sha256_file
-from bgdata.training.feed.feed import Batch, Feed
+from bgdata.training.feed.feed import Feed
+from bgdata.training.feed.rows import Batch
 from bgdata.warehouse import Warehouse
 
 CONTACT, LABELS = "gnubg_training/contact", "rollout_labels/some"

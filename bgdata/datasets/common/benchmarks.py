@@ -18,7 +18,7 @@ from bgdata.datasets.common.columns import (
     position_columns,
 )
 from bgdata.datasets.common.rollouts import NETWORK_COLUMN
-from bgdata.store.dataset import PARQUET, Column, TableShape
+from bgdata.store.declaration import PARQUET, Column, TableShape
 
 if TYPE_CHECKING:
     import pyarrow as pa

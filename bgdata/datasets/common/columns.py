@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgdata.store.dataset import Column, FlatArray
+from bgdata.store.declaration import Column, FlatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,14 +14,14 @@ from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import InvalidParameterError, UsageError, WorkerError
-from bgdata.store.dataset import Parameters
+from bgdata.store.context import Context
+from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.cubeful_series import CubefulRules, CubeSide
     from bgdata.store.shards import Settings
-    from bgdata.store.warehouse import Warehouse
 
     Sides = tuple[CubeSide, CubeSide]
 
@@ -63,15 +62,13 @@ def sides_of(text: str) -> Sides:
     return side_of(words[0]), side_of(words[-1])
 
 
-def check_rules(length: int, is_jacoby: int, sides: Sides) -> None:
+def check_rules(length: int, is_jacoby: bool, sides: Sides) -> None:
     """Raise InvalidParameterError for rules that cannot be; the table of a match comes with the inputs."""
     from bgdata.play.cubeful_series import CubefulRules
 
-    if is_jacoby not in (0, 1):
-        raise InvalidParameterError(f"expected jacoby 0 or 1, got {is_jacoby}")
     even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MOST_AWAY else np.full((1, 1), 0.5)
     try:
-        CubefulRules(length, bool(is_jacoby), MatchEquity.of("any", even, even[0])).check(sides)
+        CubefulRules(length, is_jacoby, MatchEquity.of("any", even, even[0])).check(sides)
     except UsageError as error:
         raise InvalidParameterError(str(error)) from None
 
@@ -86,17 +83,18 @@ def met_inputs(length: int, models: str) -> dict[str, tuple[str, Parameters]]:
     return {MET: (MATCH_EQUITY.name, PUBLISHED if length <= PUBLISHED.length else longer)}
 
 
-def folders_of(parameters: NetworkChoice, inputs: Mapping[str, Table], warehouse: Warehouse) -> dict[str, str]:
+def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
     """Where workers find the network and the tables, by role. Raises MissingTableError."""
     from bgdata.evaluation.networks.named import KIND, find_network
 
-    tables = dict(inputs)
+    parameters, tables = context.parameters, dict(context.inputs)
     if "network" not in tables:
-        tables["network"] = find_network(f"{KIND}/{parameters.network}", warehouse, parameters.network_version or None)
+        name, version = f"{KIND}/{parameters.network}", parameters.network_version or None
+        tables["network"] = find_network(name, context.warehouse, version)
     return {role: str(table.folder.resolve()) for role, table in tables.items()}
 
 
-def open_played(settings: Settings) -> tuple[Brain, CubefulRules]:
+def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
     """The network and the rules, in a worker: settings have folders by role, `length`, `jacoby` and `kernels`. Raises
     WorkerError where other kernels would play."""
     from bgdata.datasets.selfplay import opened

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bgdata.datasets.common.games import turn_places
-from bgdata.datasets.position_sample import file_classes, position_hashes
+from bgdata.datasets.position_sample import board_hashes, file_classes
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.choices import Brain
+    from bgdata.evaluation.choices import Chooser
     from bgdata.play.rollout_decisions import Window
     from bgdata.store.arrays import Array
     from bgdata.store.table import Table
@@ -34,7 +34,7 @@ class Turns(NamedTuple):
         return Turns(*(values[chosen] for values in self))
 
 
-def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, brain: Brain, window: Window) -> Turns:
+def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, brain: Chooser, window: Window) -> Turns:
     """The first `count` turns of a file class `wanted` on which a play within the window loses something.
 
     All of them where there are fewer. Of equal positions and rolls one is taken. More turns of the same corpus begin
@@ -73,11 +73,11 @@ def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> Turns:
 
 def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
     """uint64[n]: hashes of int8[n, 26] boards and int8[n, 2] dice that look random, others for every seed."""
-    from bgdata.play.splits import mixed
+    from bgdata.game.random import mixed
 
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
-        return np.asarray(mixed(position_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))
+        return np.asarray(mixed(board_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))
 
 
 def chunks(turns: Turns) -> Iterator[Turns]:
@@ -86,7 +86,7 @@ def chunks(turns: Turns) -> Iterator[Turns]:
         yield turns.rows(slice(start, start + CHUNK))
 
 
-def has_choice(turns: Turns, brain: Brain, window: Window) -> Array:
+def has_choice(turns: Turns, brain: Chooser, window: Window) -> Array:
     """bool[n]: whether some play loses at least LEAST_LOSS and is within the window, by static evaluation."""
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays

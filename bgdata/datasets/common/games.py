@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS, class_column, null_columns, position_columns
-from bgdata.store.dataset import Column, FlatArray, TableShape
+from bgdata.store.declaration import Column, FlatArray, TableShape
 
 if TYPE_CHECKING:
     import pyarrow as pa

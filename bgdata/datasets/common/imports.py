@@ -32,17 +32,18 @@ from bgdata.datasets.common.columns import (
 from bgdata.errors import CheckFailedError, InvalidParameterError, NoRowsError, UsageError
 from bgdata.formats.lines import Quarantined
 from bgdata.formats.unpacking import read_content
-from bgdata.store.dataset import Column, Estimate, FlatArray, ImportedDataset, Parameters, Source, TableShape
-from bgdata.store.manifest import RawFile, unpacked_name
+from bgdata.store.context import Build, Computed
+from bgdata.store.dataset import Estimate, ImportedDataset
+from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.manifest import RawFile, Source, unpacked_name
 from bgdata.store.names import is_name
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.formats.lines import Counts, Intake
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 MOST_FILES = 1 << 16  # as the arrays number them
 MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines
@@ -161,13 +162,13 @@ class FileImport(ImportedDataset[ImportParameters]):
         address = self.address if self.is_published(facts.content_sha256) else ""
         return Source(RawFile(path.name, **vars(facts), address=address, licence=self.licence), content)
 
-    def is_published(self, content_sha256: str) -> bool:  # noqa: ARG002
+    def is_published(self, _content_sha256: str) -> bool:
         """Whether a file with this content may be from `address`."""
         return True
 
     @abstractmethod
-    def parse(self, name: str, content: bytes) -> Intake:
-        """Read the content of the file with this name and apply the rules of this kind."""
+    def parse(self, source: Source) -> Intake:
+        """Read the content of a file and apply the rules of this kind."""
 
     def has_rows(self, intake: Any) -> bool:
         """Whether a file gave a row of a table."""
@@ -178,17 +179,18 @@ class FileImport(ImportedDataset[ImportParameters]):
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         """The arrays of all files together, `source` and `line` and the quarantine left out."""
 
-    def estimate(self, parameters: ImportParameters) -> Estimate:  # noqa: ARG002
+    def estimate(self, _parameters: ImportParameters) -> Estimate:
         """Unknown before the files are read."""
         return Estimate(0, 0, 0)
 
-    def compute(self, parameters: ImportParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+    def compute(self, build: Build[ImportParameters]) -> None:
         """Raises NoRowsError, and CheckFailedError if it is to be strict and a line breaks a rule."""
-        title = f"{self.name}/{self.slug(parameters)}"
+        job = build.job
+        title = f"{self.name}/{self.slug(build.parameters)}"
         job.progress.start(f"{title}: reading", len(job.files), "files")
         intakes = []
         for source in job.files:
-            intakes.append(self.parse(source.file.name, source.content))
+            intakes.append(self.parse(source))
             job.progress.advance(1)
         names = [unpacked_name(source.file.name) for source in job.files]
         arrays = text_arrays("sources", names) | self.arrays_of(intakes) | quarantine_arrays(intakes)
@@ -213,14 +215,10 @@ class FileImport(ImportedDataset[ImportParameters]):
                 "without --strict such lines are set aside"
             )
 
-    def side_batches(
-        self,
-        name: str,
-        parameters: ImportParameters,  # noqa: ARG002
-        arrays: Mapping[str, Array],
-    ) -> Iterator[pa.RecordBatch]:
+    def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        arrays = computed.arrays
         assert name == QUARANTINE.name
         yield pa.record_batch(
             {
@@ -231,12 +229,12 @@ class FileImport(ImportedDataset[ImportParameters]):
             }
         )
 
-    def statistics(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        totals = arrays["line_counts"].sum(axis=0).tolist()
+    def statistics(self, computed: Computed[ImportParameters]) -> Mapping[str, float]:
+        totals = computed.arrays["line_counts"].sum(axis=0).tolist()
         ends = dict(
             zip(("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined"), totals, strict=True)
         )
-        reasons = Counter(text_column(arrays, "quarantine_reason").to_pylist())
+        reasons = Counter(text_column(computed.arrays, "quarantine_reason").to_pylist())
         common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MOST_REASONS]
         others = reasons.total() - sum(count for _, count in common)
         common += [("other reasons", others)] if others else []
@@ -314,13 +312,13 @@ class PositionImport(FileImport):
             found["chances"] = np.concatenate([intake.chances for intake in intakes]).astype(np.float32)
         return found
 
-    def batches(self, parameters: ImportParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        count = len(arrays["boards"])
+        count = len(computed.arrays["boards"])
         for start in range(0, max(count, 1), self.row_group_rows):
             rows = slice(start, min(count, start + self.row_group_rows))
-            yield pa.record_batch(self.row_columns(arrays, rows))
+            yield pa.record_batch(self.row_columns(computed.arrays, rows))
 
     def row_columns(self, arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
         """The columns of some rows, in the order declared."""

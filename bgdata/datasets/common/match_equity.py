@@ -12,7 +12,7 @@ import numpy as np
 from bgdata.datasets.common.columns import chosen_texts, text_arrays, text_column, text_declarations
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import row_arrays
-from bgdata.store.dataset import PARQUET, Column, FlatArray, TableShape
+from bgdata.store.declaration import PARQUET, Column, FlatArray, TableShape
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -75,7 +75,15 @@ def share_error(share: float, games: int) -> float:
 
 def benchmark_measures(recipe: Texts, found: Figures) -> list[tuple[str, str, float, float]]:
     """The error rate, under the name of the set."""
-    return [("error_rate", recipe["benchmark"], found["error_rate"], found["standard_error"])]
+    benchmark = recipe["benchmark"]
+    return [
+        (
+            "error_rate",
+            f"{benchmark['kind']}/{benchmark['variant']}",
+            found["error_rate"],
+            found["standard_error"],
+        )
+    ]
 
 
 def referee_measures(recipe: Texts, found: Figures) -> list[tuple[str, str, float, float]]:

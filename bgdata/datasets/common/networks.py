@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS
+from bgdata.store.parameters import VersionRef
 
 if TYPE_CHECKING:
-    from bgdata.store.dataset import Parameters
+    from bgdata.store.parameters import Parameters
     from bgdata.store.table import Table
-    from bgdata.store.warehouse import Warehouse
-
-PLACE = re.compile(r"[a-z0-9_]+/[A-Za-z0-9-]+(/r\d+-[0-9a-f]{8})?")
+    from bgdata.store.versions import Versions
 
 
-def check_place(place: str) -> None:
-    """Raise InvalidParameterError unless it is `KIND/VARIANT` or `KIND/VARIANT/VERSION`."""
-    if not PLACE.fullmatch(place):
-        raise InvalidParameterError(f"expected KIND/VARIANT/VERSION, got {place!r}")
-
-
-def known_variant(place: str) -> tuple[str, Parameters]:
-    """(kind, parameters) of `KIND/VARIANT`: a default or smallest variant, or an imported one. Raises
+def known_variant(place: VersionRef) -> tuple[str, Parameters]:
+    """(kind, parameters) of a variant: a default or smallest variant, or an imported one. Raises
     InvalidParameterError."""
     from bgdata.datasets import all_kinds
 
-    name, _, variant = place.partition("/")
+    name, variant = place.kind, place.variant
     kind = all_kinds().get(name)
     if kind is not None and kind.takes_files:
         return name, kind.parameters(variant)
@@ -41,7 +33,7 @@ def known_network(name: str) -> tuple[str, Parameters] | None:
     """(kind, parameters) of a network that comes with bgdata, or of the smallest ones; None for any other name."""
     for kind in KINDS:
         try:
-            return known_variant(f"{kind}/{name}")
+            return known_variant(VersionRef(kind, name))
         except InvalidParameterError:
             continue
     return None
@@ -55,12 +47,12 @@ def default_network() -> tuple[str, Parameters]:
     return found
 
 
-def opened(place: str, table: Table | None, warehouse: Warehouse) -> Table:
-    """The input, or else the version that `KIND/VARIANT/VERSION` names. Raises MissingTableError."""
+def opened(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
+    """The input, or else the version that is named. Raises MissingTableError."""
     return table or warehouse.open_reference(place)
 
 
-def pinned(warehouse: Warehouse, table: Table) -> str:
-    """`KIND/NAME/VERSION` of a network, or `KIND/NAME` of one that only comes with the package."""
+def pinned(warehouse: Versions, table: Table) -> VersionRef:
+    """The version of a network, or its variant where it only comes with the package."""
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]
-    return f"{kind}/{variant}/{version}" if table.folder.is_relative_to(warehouse.root) else f"{kind}/{variant}"
+    return VersionRef(kind, variant, version if table.folder.is_relative_to(warehouse.root) else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bgdata.errors import InvalidParameterError
-from bgdata.store.warehouse import VERSION
+from bgdata.store.versions import VERSION
 
 
 def check_player_name(name: str) -> None:

@@ -13,14 +13,15 @@ import numpy as np
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
 from bgdata.datasets.common.columns import fixed_lists
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Parameters, sampled
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
-    from bgdata.store.table import Table
 
 STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # of a row in a checkpoint: see bearoff.race.Race
 CHANCE_ERROR = 6e-8  # rounding once a roll in units of 2^-30, and once to float32
@@ -71,23 +72,27 @@ class RaceDataset(Dataset[RaceParameters]):
             checkpoint_bytes=(rows + 1) * STATE_BYTES,
         )
 
-    def compute(self, parameters: RaceParameters, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+    def compute(self, build: Build[RaceParameters]) -> None:
         from bgdata.bearoff.race import distributions, solve_pips, start_race
 
+        parameters = build.parameters
         first = self.first_index(parameters.points)
         race = start_race(parameters.points, max(first, 1))
         state = {name: getattr(race, name) for name in ("key", "half", "first_roll", "length", "chances")}
         sizes = np.diff(race.layer_start).tolist()
-        for pips in job.steps(f"{self.name}/{self.slug(parameters)}", "positions", range(len(sizes)), sizes, state):
+        for pips in build.job.steps(
+            f"{self.name}/{self.slug(parameters)}", "positions", range(len(sizes)), sizes, state
+        ):
             solve_pips(race, pips)
         for name, values in distributions(race, first)._asdict().items():
-            job.save(name, values)
+            build.job.save(name, values)
 
-    def batches(self, parameters: RaceParameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[RaceParameters]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         from bgdata.bearoff.layouts import all_layouts
 
+        parameters, arrays = computed.parameters, computed.arrays
         first_index = self.first_index(parameters.points)
         layouts = all_layouts(parameters.points, MAX_CHECKERS)[first_index:]
         shown = {column.name for column in self.columns}
@@ -104,31 +109,25 @@ class RaceDataset(Dataset[RaceParameters]):
             }
             yield pa.record_batch({name: values for name, values in columns.items() if name in shown})
 
-    def statistics(self, parameters: RaceParameters, arrays: Mapping[str, Array]) -> Mapping[str, float]:  # noqa: ARG002
-        lengths = np.diff(arrays["offsets"])
+    def statistics(self, computed: Computed[RaceParameters]) -> Mapping[str, float]:
+        lengths = np.diff(computed.arrays["offsets"])
         return {
             "chance_error_bound": CHANCE_ERROR,
-            "largest_mean_rolls": float(arrays["mean_rolls"].max()),
+            "largest_mean_rolls": float(computed.arrays["mean_rolls"].max()),
             "average_chances_per_row": float(lengths.mean()),
             "most_chances_per_row": float(lengths.max()),
         }
 
-    def check_sample(
-        self,
-        table: Table,
-        inputs: Mapping[str, Table],  # noqa: ARG002
-        rows: int,
-        generator: np.random.Generator,
-    ) -> str:
+    def check_sample(self, recheck: Recheck[RaceParameters]) -> str:
         from bgdata.bearoff.layouts import all_layouts
         from bgdata.bearoff.tables import RaceTable
 
-        reader = RaceTable(table)
+        reader = RaceTable(recheck.table)
         layouts = all_layouts(reader.points, MAX_CHECKERS)
-        for index in generator.integers(max(reader.first_index, 1), len(layouts), rows).tolist():
+        for index in recheck.generator.integers(max(reader.first_index, 1), len(layouts), recheck.rows).tolist():
             check_row(reader, index, layouts)
             check_moments(reader, index)
-        return sampled(rows, len(layouts) - reader.first_index)
+        return sampled(recheck.rows, len(layouts) - reader.first_index)
 
 
 def check_row(reader: Any, index: int, layouts: Array) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,17 +13,18 @@ import numpy as np
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.networks import known_network
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.datasets.common.sources import source_input
+from bgdata.datasets.common.sources import UNNAMED, source_input
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
-from bgdata.store.dataset import Column, FlatArray, Input, Parameters
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.context import Context
+from bgdata.store.dataset import Input
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 if TYPE_CHECKING:
     from bgdata.evaluation.networks.player import NetworkPlayer
-    from bgdata.play.rollout import How, Limits
+    from bgdata.play.rollout import Limits, RolloutSettings
     from bgdata.store.arrays import Array
-    from bgdata.store.job import Job
     from bgdata.store.table import Table
 
 SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
@@ -74,33 +76,33 @@ class NetworkChoice(Parameters):
 class RollerParameters(NetworkChoice):
     """Who plays both sides, and how: see `play.rollout`.
 
-    `until` is the standard error in points that is wanted, as text, empty for none; `turns` 0 plays to the end.
+    `until` is the standard error in points that is wanted; `turns` 0 plays to the end.
     """
 
     trials: int = 1296
-    until: str = ""
+    until: float | None = None
     most_trials: int = 0
     stop: str = "exact"
     turns: int = 0
-    with_luck: int = 1
+    with_luck: bool = True
 
-    def how(self) -> How:
+    def how(self) -> RolloutSettings:
         """How to roll out."""
-        from bgdata.play.rollout import How
+        from bgdata.play.rollout import RolloutSettings
 
-        return How(self.stop, self.turns, bool(self.with_luck))
+        return RolloutSettings(self.stop, self.turns, self.with_luck)
 
     def limits(self) -> Limits:
-        """How many trials. Raises InvalidParameterError for an `until` that is no number."""
+        """How many trials."""
         from bgdata.play.rollout import Limits
 
-        return Limits(self.trials, number_of("until to be a standard error", self.until or "inf"), self.most_trials)
+        return Limits(self.trials, math.inf if self.until is None else self.until, self.most_trials)
 
     def check_roller(self, seed: int) -> None:
         """Raises InvalidParameterError where no rollout with dice of this seed could be made."""
         try:
             self.limits().check()
-            self.how().settings(seed)
+            self.how().for_kernels(seed)
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
         self.check_network()
@@ -109,16 +111,16 @@ class RollerParameters(NetworkChoice):
 @dataclass(frozen=True)
 class RolloutParameters(RollerParameters):
     """Whose positions are rolled out, by whom, how, and with which dice; `source_recipe` is what
-    `_sources.source_input` needs to know of the source."""
+    `sources.source_input` needs to know of the source."""
 
-    source: str = "positions/unnamed"
+    source: VersionRef = UNNAMED
     seed: int = 0
-    source_recipe: str = ""
+    source_recipe: Given = NONE_GIVEN
 
     @property
     def slug(self) -> str:
         """Name of the variant."""
-        source = re.sub(r"[^a-z0-9]+", "-", self.source)
+        source = re.sub(r"[^a-z0-9]+", "-", str(self.source))
         return f"{source}-by-{self.network}-{self.trials}-seed-{self.seed}"
 
     def check(self) -> None:
@@ -139,23 +141,18 @@ def number_of(expected: str, text: str) -> float:
         raise InvalidParameterError(f"expected {expected}, got {text!r}") from None
 
 
-def open_roller(parameters: NetworkChoice, inputs: Mapping[str, Table], warehouse: Warehouse) -> NetworkPlayer:
+def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
     """The network that is chosen, as a player. Raises MissingTableError for a version that is not there."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.evaluation.networks.named import KIND, find_network
     from bgdata.evaluation.networks.player import MappedNetwork
 
+    parameters, inputs = context.parameters, context.inputs
     table = inputs.get("network")
     if table is None:
-        table = find_network(f"{KIND}/{parameters.network}", warehouse, parameters.network_version or None)
+        table = find_network(f"{KIND}/{parameters.network}", context.warehouse, parameters.network_version or None)
     bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
     return MappedNetwork(table, bearoff)
-
-
-def warehouse_of(job: Job) -> Warehouse:
-    """Where a job runs."""
-    assert job.warehouse is not None  # every build has one
-    return job.warehouse
 
 
 def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:

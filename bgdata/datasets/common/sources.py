@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,18 +11,20 @@ import numpy as np
 from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_texts, class_column, position_columns
 from bgdata.datasets.common.games import turn_places
 from bgdata.datasets.common.imports import POSITION_ARRAYS
-from bgdata.errors import InvalidParameterError, MissingTableError
-from bgdata.store.dataset import Column, Dataset, FlatArray, Input, Parameters
-from bgdata.store.manifest import canonical_json
-from bgdata.store.warehouse import VERSION
+from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError
+from bgdata.store.dataset import Dataset, Input
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Given, Parameters, VersionRef, to_json
+from bgdata.store.versions import VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
     from bgdata.store.table import Table
-    from bgdata.store.warehouse import Warehouse
+    from bgdata.store.versions import Versions
 
+UNNAMED = VersionRef("positions", "unnamed")
 PLACE_COLUMNS = (
     Column("row", "INTEGER", "", "Row of the source, from 0: the first that has the position"),
     Column("game", "INTEGER", "", "Number of the game that this row is from, null where the source has no games"),
@@ -56,29 +57,26 @@ class Places(NamedTuple):
         return Places(*(values[which] for values in self))
 
 
-def source_input(source: str, recipe: str, *, turns: bool = True) -> Input:
-    """The input that `kind/variant/version` names, or `kind/variant`: then `recipe` holds the parameters, as JSON, of
+def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> Input:
+    """The version that is named, or else the variant: then `recipe` has the parameters of
     a variant that is neither imported nor a default. Raises InvalidParameterError for one that has no positions; those
     of the turns of games count unless `turns` is false."""
     from bgdata.datasets import all_kinds
 
-    name, _, variant = source.partition("/")
-    kind = all_kinds().get(name)
-    if kind is None or not variant or not has_positions([array.name for array in kind.arrays], turns=turns):
+    kind = all_kinds().get(source.kind)
+    if kind is None or not has_positions([array.name for array in kind.arrays], turns=turns):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
-    return source if "/" in variant else variant_input(kind, variant, recipe)
+    return source if source.version else variant_input(kind, source.variant, recipe)
 
 
-def variant_input(kind: Dataset[Any], variant: str, recipe: str) -> tuple[str, Parameters]:
-    """(kind, parameters) of a variant: `recipe` holds the parameters, as JSON, of one that is neither imported nor a
+def variant_input(kind: Dataset[Any], variant: str, recipe: Given) -> tuple[str, Parameters]:
+    """(kind, parameters) of a variant: `recipe` has the parameters of one that is neither imported nor a
     default. Raises InvalidParameterError."""
-    if recipe:
+    if recipe.values:
         try:
-            parameters: Parameters = kind.parameters(**json.loads(recipe))
-        except (TypeError, ValueError):
-            raise InvalidParameterError(
-                f"expected the parameters of {kind.name}/{variant} as JSON, got {recipe}"
-            ) from None
+            parameters: Parameters = kind.parameters.from_manifest(to_json(recipe))
+        except ManifestFormatError as error:
+            raise InvalidParameterError(f"{error} for {kind.name}/{variant}") from None
         if kind.slug(parameters) != variant:
             raise InvalidParameterError(
                 f"expected parameters of {kind.name}/{variant}, got those of {kind.slug(parameters)}"
@@ -97,7 +95,7 @@ def has_positions(arrays: list[str], *, turns: bool) -> bool:
     return "boards" in arrays or (turns and {"turn_boards", "first_turns"} <= set(arrays))
 
 
-def find_source(warehouse: Warehouse, source: str) -> tuple[str, str]:
+def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
     """What `source_input` takes for the version that `kind/variant/version` names, or the current one of
     `kind/variant`: the variant and its recipe, or the version itself where a recipe would lead to another one.
 
@@ -108,11 +106,11 @@ def find_source(warehouse: Warehouse, source: str) -> tuple[str, str]:
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
     table = warehouse.open_reference(source)
     if "/" in rest or not leads_to(warehouse, table):
-        return table.name, ""
-    return source, recipe_of(warehouse, table)
+        return VersionRef.parse(table.name), Given()
+    return VersionRef.parse(source), recipe_of(warehouse, table)
 
 
-def variant_recipe(warehouse: Warehouse, table: Table) -> str:
+def variant_recipe(warehouse: Versions, table: Table) -> Given:
     """What `variant_input` needs beside the name of a variant that is there. Raises MissingTableError for a version
     whose own inputs are there no more."""
     if not leads_to(warehouse, table):
@@ -124,21 +122,20 @@ def variant_recipe(warehouse: Warehouse, table: Table) -> str:
     return recipe_of(warehouse, table)
 
 
-def leads_to(warehouse: Warehouse, table: Table) -> bool:
+def leads_to(warehouse: Versions, table: Table) -> bool:
     """Whether the parameters of a version, with what is in the warehouse now, are those of this very version."""
     kind = warehouse.kind(table.manifest.dataset)
     found = warehouse.find(kind, kind.parameters.from_manifest(table.manifest.parameters))
     return found is not None and found.folder == table.folder
 
 
-def recipe_of(warehouse: Warehouse, table: Table) -> str:
-    """The parameters of a version as JSON, empty where the name of its variant says them."""
+def recipe_of(warehouse: Versions, table: Table) -> Given:
+    """The parameters of a version, none where the name of its variant says them."""
     kind = warehouse.kind(table.manifest.dataset)
     known = [kind.slug(each) for each in (*kind.defaults, kind.smallest)]
     if kind.takes_files or table.manifest.variant in known:
-        return ""
-    parameters = kind.parameters.from_manifest(table.manifest.parameters)
-    return canonical_json(vars(parameters)).decode().strip()
+        return Given()
+    return Given.of(kind.parameters.from_manifest(table.manifest.parameters))
 
 
 def places_of(source: Table) -> Places:
@@ -147,12 +144,12 @@ def places_of(source: Table) -> Places:
     Splits are those of the source where it has them, else by its games (of the seed that it names), else by the
     position.
     """
-    from bgdata.datasets.position_sample import position_hashes
+    from bgdata.datasets.position_sample import board_hashes
     from bgdata.game.board_kernels import position_classes
 
     has_turns = (source.folder / "turn_boards.npy").exists()
     boards = np.asarray(source.array("turn_boards" if has_turns else "boards"))
-    _, first = np.unique(position_hashes(boards), return_index=True)
+    _, first = np.unique(board_hashes(boards), return_index=True)
     rows = np.sort(first)
     chosen = np.ascontiguousarray(boards[rows])
     games, turns = games_of(source, rows, has_turns=has_turns)

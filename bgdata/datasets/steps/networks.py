@@ -6,14 +6,15 @@ from typing import Any
 
 from bgdata.datasets.common.networks import pinned
 from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.datasets.supervised_network import TaughtParameters
+from bgdata.datasets.supervised_network import SupervisedParameters, WeightedLabels
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import KIND, find_network
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
-from bgdata.store.warehouse import Warehouse
-from bgdata.training.feed.versions import benchmark_versions, labelled_versions
-from bgdata.training.supervised.start import feature_names
+from bgdata.store.parameters import VersionRef
+from bgdata.training.feed.rows import benchmark_versions, labelled_versions
+from bgdata.training.networks import feature_names
+from bgdata.warehouse import Warehouse
 
 
 def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
 
 def chosen_parameters(
     warehouse: Warehouse, name: str, labels: tuple[str, ...], start: str, guard: bool, recipe: dict[str, Any]
-) -> TaughtParameters:
+) -> SupervisedParameters:
     """The recipe with defaults for what it leaves out, and the versions that names stand for now.
 
     Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError where PyTorch is missing.
@@ -35,14 +36,16 @@ def chosen_parameters(
     if (SHIPPED / name).is_dir() or name in warehouse.variants(NETWORK.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {shown(name)}")
     table = find_network(start, warehouse)
-    return TaughtParameters(
+    return SupervisedParameters(
         **recipe,
         name=name,
         start=pinned(warehouse, table),
-        labels=" ".join(pinned_labels(warehouse, text) for text in labels),
-        guard=" ".join(benchmark_versions(warehouse)) if guard else "",
-        features=feature_names(open_networks(table)),
-        platform=found_platform(*(recipe.get(name, getattr(TaughtParameters, name)) for name in ("trainer", "device"))),
+        labels=tuple(pinned_labels(warehouse, text) for text in labels),
+        guard=tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else (),
+        features=tuple(feature_names(open_networks(table)).split()),
+        platform=found_platform(
+            *(recipe.get(name, getattr(SupervisedParameters, name)) for name in ("trainer", "device"))
+        ),
     )
 
 
@@ -56,11 +59,11 @@ def found_platform(trainer: str, device: str) -> str:
     return platform_name(device)
 
 
-def pinned_labels(warehouse: Warehouse, text: str) -> str:
-    """`KIND/VARIANT/VERSION:WEIGHT`, + between versions, that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for."""
+def pinned_labels(warehouse: Warehouse, text: str) -> WeightedLabels:
+    """The versions that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for, and their weight."""
     place, _, weight = text.partition(":")
     try:
         share = float(weight or 1)
     except ValueError:
         raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {shown(text)}") from None
-    return f"{'+'.join(labelled_versions(warehouse, place))}:{share:g}"
+    return WeightedLabels(tuple(map(VersionRef.parse, labelled_versions(warehouse, place))), share)

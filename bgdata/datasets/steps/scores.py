@@ -25,11 +25,11 @@ from bgdata.evaluation.bearoff import SIZE, sizes
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import network_name
 from bgdata.evaluation.player import open_player
-from bgdata.store.dataset import Parameters
 from bgdata.store.names import quoted
+from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 TWO_SIDED = "bearoff_two_sided"
 PUBEVAL = ("pubeval", 0)
@@ -83,7 +83,7 @@ def build_scores(
             found.append(warehouse.build(GAMES.name, series, progress=progress))
     for kind, parameters in other_recipes(warehouse, player, amount, left_out):
         found.append(warehouse.build(kind, parameters, progress=progress))
-    sources = " ".join(sorted(table.name for table in found))
+    sources = tuple(sorted((VersionRef.parse(table.name) for table in found), key=str))
     version = open_player(*player, warehouse).version
     return warehouse.build(SCORES.name, ScoresParameters(*player, version, sources), progress=progress), left_out
 
@@ -132,8 +132,8 @@ def other_recipes(
     except MissingTableError as error:
         left_out.append(f"bearoffs: {error}")
         return
-    for tables in (1, 0) if name.partition("/")[0] == NETWORK else (1,):
-        said = open_player(name, ply, warehouse, tables=bool(tables)).version
+    for tables in (True, False) if name.partition("/")[0] == NETWORK else (True,):
+        said = open_player(name, ply, warehouse, tables=tables).version
         yield REFEREE.name, RefereeParameters(name, ply, said, tables, *size, amount.decisions, SEEDS["decisions"])
 
 
@@ -151,14 +151,14 @@ def series_parameters(
     into its bearoff tables too. Raises UnknownPlayerError,
     InvalidParameterError, and MissingTableError for a network that is not there."""
     GAMES.check_parameters(GameParameters(games=games, seed=seed))
-    for kind, needed in GAMES.inputs(GameParameters(luck=int(with_luck))).values():
+    for kind, needed in GAMES.inputs(GameParameters(luck=with_luck)).values():
         warehouse.build(kind, needed, progress=progress)
     names = [full_name(name) for name, _ in (player, opponent)]
     versions = [
         open_player(name, ply, warehouse).version for name, (_, ply) in zip(names, (player, opponent), strict=True)
     ]
     first, second = (names[0], player[1], versions[0]), (names[1], opponent[1], versions[1])
-    return GameParameters(*first, *second, games, seed, int(with_luck))
+    return GameParameters(*first, *second, games, seed, with_luck)
 
 
 def full_name(name: str) -> str:

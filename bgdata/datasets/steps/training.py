@@ -14,18 +14,18 @@ from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.steps.networks import chosen_parameters, network_parameters
 from bgdata.datasets.steps.scores import PUBEVAL, Amount, build_scores, opponent_of, score_lines
 from bgdata.datasets.supervised_network import DATASET as NETWORKS
-from bgdata.datasets.supervised_network import TaughtParameters
+from bgdata.datasets.supervised_network import SupervisedParameters
 from bgdata.errors import UsageError
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import find_network, network_name
 from bgdata.evaluation.player import open_player
-from bgdata.store.dataset import Parameters
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 ALL = (1 << 31) - 1  # turns of each class
-TAUGHT = "contact crashed"  # classes: races are better learned from tables
+CLASSES = ("contact", "crashed")  # classes: races are better learned from tables
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Plan:
     start: str = NETWORK
     games: int = 10_000
     seed: int = 1  # of these games
-    epochs: int = TaughtParameters.epochs
-    rate: float = TaughtParameters.rate
+    epochs: int = SupervisedParameters.epochs
+    rate: float = SupervisedParameters.learning_rate
     hidden: str = ""  # units of the contact network, as many as at the start if empty
     score_games: int = Amount().games
     hedged_games: int = Amount().hedged_games
@@ -57,7 +57,7 @@ def build_plays(warehouse: Warehouse, plan: Plan, corpus: str) -> Table:
     apart."""
     games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     network = network_parameters(warehouse, plan.start.partition("/")[2])
-    return built(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=TAUGHT, **network))
+    return built(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=CLASSES, **network))
 
 
 def build_lookahead(warehouse: Warehouse, plan: Plan, plays: str) -> Table:
@@ -69,7 +69,7 @@ def build_lookahead(warehouse: Warehouse, plan: Plan, plays: str) -> Table:
 
 def build_network(warehouse: Warehouse, plan: Plan, labels: str) -> Table:
     """The network that learned from a version of labels; the feed works out its features."""
-    recipe = {"epochs": plan.epochs, "rate": plan.rate, "hidden": plan.hidden}
+    recipe = {"epochs": plan.epochs, "learning_rate": plan.rate, "hidden": plan.hidden}
     parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
     return built(warehouse, NETWORKS.name, parameters)
 

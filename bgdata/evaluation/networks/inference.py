@@ -32,7 +32,7 @@ _HALF, _HALF_UNIT, _TO_NEAREST = np.float32(0.5), np.float32(HIDDEN_UNIT / 2), n
 class NetworkArrays(NamedTuple):
     """One network as kernels take it."""
 
-    encoder: int  # of `encoders.Encoder`
+    input_set: int  # of `input_sets.InputSet`
     inputs: int
     sizes: NDArray[np.int64]  # [layers] units of each layer after the inputs; the last is 5
     weights: Units  # [input, unit] of the first layer in units of 2^-12, then [unit, unit below] of later ones in 2^-11
@@ -52,7 +52,7 @@ MOST_CHANGES = POINT_INPUTS + MOST_EXTRAS + 4  # all inputs, one that does not c
 class Networks(NamedTuple):
     """The networks of a player: flat arrays, since parallel kernels take no tuples of tuples."""
 
-    shapes: NDArray[np.int64]  # [network, column]: encoder, inputs, start of its weights, of its biases, layers, sizes
+    shapes: NDArray[np.int64]  # [network, column]: input set, inputs, first weight, first bias, layers, their sizes
     weights: Units  # of all networks, one after the other
     biases: Sums
 
@@ -65,7 +65,7 @@ SHAPE_COLUMNS = 5  # of a row of shapes before the sizes of the layers
 
 @kernel(borrows=True)
 def network_at(networks: Networks, which: int) -> NetworkArrays:
-    """One network."""
+    """The network at a place of NETWORK_CLASSES: views of its part of the arrays."""
     shape = networks.shapes[which]
     sizes = shape[SHAPE_COLUMNS : SHAPE_COLUMNS + shape[4]]
     return NetworkArrays(shape[0], shape[1], sizes, networks.weights[shape[2] :], networks.biases[shape[3] :])
@@ -89,7 +89,7 @@ def fill_sums(network: NetworkArrays, board: Boards, extras: Inputs, changes: Ch
         if board[point] != 0:
             for item in range(8):
                 n = note_change(changes, n, 8 * (point - 1) + item, OF_COUNT[board[point] + 15, item])
-    fill_extras(network.encoder, board, extras)
+    fill_extras(network.input_set, board, extras)
     for item in range(network.inputs - POINT_INPUTS):
         n = note_change(changes, n, POINT_INPUTS + item, extras[item])
     add_changes(network.weights, changes, n, sums)
@@ -113,7 +113,7 @@ def change_sums(
             old, new = before[point] + 15, board[point] + 15
             for item in range(8):
                 n = note_change(changes, n, 8 * (point - 1) + item, OF_COUNT[new, item] - OF_COUNT[old, item])
-    fill_extras(network.encoder, board, extras)
+    fill_extras(network.input_set, board, extras)
     for item in range(network.inputs - POINT_INPUTS):
         n = note_change(changes, n, POINT_INPUTS + item, extras[item] - extras_before[item])
     add_changes(network.weights, changes, n, sums)

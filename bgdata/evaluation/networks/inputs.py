@@ -1,6 +1,6 @@
 """What a network sees of a board: integers in units of 1/64, so that sums over them are exact in any order.
 
-Every encoder begins with Tesauro's 196 inputs (1992): for each point, seen by the player on roll, whether we have at
+Every input set begins with Tesauro's 196 inputs (1992): for each point, seen by the player on roll, whether we have at
 least 1, 2 and 3 checkers there and half of those beyond 3, and the same for the opponent; then half of the checkers on
 the bar, ours and the opponent's, and the share of 15 that is off, ours and the opponent's. What comes after the points
 is called the extras: they are computed anew for each board; the inputs of a point depend on its checkers alone.
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.networks.contact_inputs import CONTACT_INPUTS, fill_contact_inputs
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.race_inputs import RACE_INPUTS, fill_race_inputs
+from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards, check_boards
-from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
 
 UNIT = 64  # an input of 1.0
@@ -23,20 +23,20 @@ POINT_INPUTS = 24 * 8
 BASE_EXTRAS = 4
 Inputs = NDArray[np.int16]
 
-# inputs after those of the points, by encoder
+# inputs after those of the points, by input set
 EXTRAS = {
-    Encoder.TESAURO_196: BASE_EXTRAS,
-    Encoder.TESAURO_198: BASE_EXTRAS + 2,
-    Encoder.RACE: BASE_EXTRAS + len(RACE_INPUTS),
-    Encoder.CONTACT: BASE_EXTRAS + len(CONTACT_INPUTS),
+    InputSet.TESAURO_196: BASE_EXTRAS,
+    InputSet.TESAURO_198: BASE_EXTRAS + 2,
+    InputSet.RACE: BASE_EXTRAS + len(RACE_INPUTS),
+    InputSet.CONTACT: BASE_EXTRAS + len(CONTACT_INPUTS),
 }
 MOST_EXTRAS = max(EXTRAS.values())
-_TESAURO_198, _RACE, _CONTACT = int(Encoder.TESAURO_198), int(Encoder.RACE), int(Encoder.CONTACT)
+_TESAURO_198, _RACE, _CONTACT = int(InputSet.TESAURO_198), int(InputSet.RACE), int(InputSet.CONTACT)
 
 
-def input_count(encoder: Encoder) -> int:
-    """Inputs in all."""
-    return POINT_INPUTS + EXTRAS[encoder]
+def input_count(input_set: InputSet) -> int:
+    """How many inputs an input set has: those of the points, then the extras."""
+    return POINT_INPUTS + EXTRAS[input_set]
 
 
 def _side_inputs(count: int) -> list[int]:
@@ -50,34 +50,34 @@ OF_COUNT = np.array([_side_inputs(count) + _side_inputs(-count) for count in ran
 OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
 
-def encode(encoder: Encoder, boards: Boards) -> Inputs:
-    """int16[n, input_count(encoder)] in units of 1/64, of int8[n, 26] boards seen by the player on roll.
+def encode(input_set: InputSet, boards: Boards) -> Inputs:
+    """int16[n, input_count(input_set)] in units of 1/64, of int8[n, 26] boards seen by the player on roll.
 
     Raises InvalidPositionError unless boards are int8[n, 26]; that each is legal is not checked.
     """
-    inputs = np.empty((len(check_boards(boards)), input_count(encoder)), np.int16)
-    fill_encoded(int(encoder), boards, inputs)
+    inputs = np.empty((len(check_boards(boards)), input_count(input_set)), np.int16)
+    fill_encoded(int(input_set), boards, inputs)
     return inputs
 
 
 @kernel(parallel=True)
-def fill_encoded(encoder: int, boards: Boards, inputs: Inputs) -> None:
+def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
     """Fills inputs[row, input] from boards[row, slot]."""
     for row in prange(len(boards)):
-        fill_inputs(encoder, boards[row], inputs[row])
+        fill_inputs(input_set, boards[row], inputs[row])
 
 
 @kernel(borrows=True)
-def fill_inputs(encoder: int, board: Boards, inputs: Inputs) -> None:
+def fill_inputs(input_set: int, board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:n] with all inputs of board[slot]."""
     for point in range(1, 25):
         for item in range(8):
             inputs[8 * (point - 1) + item] = OF_COUNT[board[point] + 15, item]
-    fill_extras(encoder, board, inputs[POINT_INPUTS:])
+    fill_extras(input_set, board, inputs[POINT_INPUTS:])
 
 
 @kernel(borrows=True)
-def fill_extras(encoder: int, board: Boards, extras: Inputs) -> None:
+def fill_extras(input_set: int, board: Boards, extras: Inputs) -> None:
     """Fills extras[0:n] with the inputs of board[slot] that follow those of the points."""
     ours, theirs = int(board[25]), int(board[0])
     extras[0], extras[1] = UNIT // 2 * ours, UNIT // 2 * theirs
@@ -85,9 +85,9 @@ def fill_extras(encoder: int, board: Boards, extras: Inputs) -> None:
         ours += max(int(board[point]), 0)
         theirs += max(-int(board[point]), 0)
     extras[2], extras[3] = OF_OFF[CHECKERS - ours], OF_OFF[CHECKERS - theirs]
-    if encoder == _TESAURO_198:
+    if input_set == _TESAURO_198:
         extras[4], extras[5] = UNIT, 0
-    elif encoder == _RACE:
+    elif input_set == _RACE:
         fill_race_inputs(board, extras[BASE_EXTRAS:])
-    elif encoder == _CONTACT:
+    elif input_set == _CONTACT:
         fill_contact_inputs(board, extras[BASE_EXTRAS:])

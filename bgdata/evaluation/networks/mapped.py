@@ -8,8 +8,8 @@ import numpy as np
 
 from bgdata.errors import CorruptFileError
 from bgdata.evaluation.answers import NETWORK_CLASSES
-from bgdata.evaluation.networks.encoder import Encoder
 from bgdata.evaluation.networks.inference import OUTPUTS, SHAPE_COLUMNS, Networks
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import input_count
 from bgdata.store.table import Table
 
@@ -38,9 +38,9 @@ def find_flaw(networks: Networks) -> str:
         return f"shapes of {list(shapes.shape)}"
     first_weight = first_bias = 0
     for name, row in zip(NETWORK_CLASSES, shapes.tolist(), strict=True):
-        encoder, inputs = row[:2]
-        if encoder not in set(Encoder) or inputs != input_count(Encoder(encoder)):
-            return f"other inputs of the {name} network: {inputs} of encoder {encoder}"
+        input_set, inputs = row[:2]
+        if input_set not in set(InputSet) or inputs != input_count(InputSet(input_set)):
+            return f"other inputs of the {name} network: {inputs} of input set {input_set}"
         sizes = layer_sizes(row)
         if not sizes or row[2:4] != [first_weight, first_bias]:
             return f"the shape {row} of the {name} network"

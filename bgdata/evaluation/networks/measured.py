@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from bgdata.errors import BgdataError
 from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 FILE = "scores.json"  # beside the networks of the package; written by `python -m docs.ship`
 GAMES, DECISIONS = "game_scores", "benchmark_scores"  # kinds that measure
@@ -32,7 +32,7 @@ class Score(NamedTuple):
     source_version: str
 
 
-def best_scores(table: Table, player_version: str, warehouse: Warehouse | None) -> list[Score]:
+def best_scores(table: Table, player_version: str, warehouse: Versions | None) -> list[Score]:
     """The surest figure for each opponent and benchmark, of a network's version: as `player_version` played in the
     warehouse, or as it was shipped. `player_version` is the player's own, which follows its tables too."""
     found = shipped_scores(table)
@@ -46,7 +46,7 @@ def best_scores(table: Table, player_version: str, warehouse: Warehouse | None) 
     return list(surest.values())
 
 
-def scores_in(warehouse: Warehouse, network: str, player_version: str) -> list[Score]:
+def scores_in(warehouse: Versions, network: str, player_version: str) -> list[Score]:
     """The figures of `network/NAME` at 0-ply in a warehouse; what is damaged is passed over, as `verify` names it."""
     found: list[Score] = []
     for kind in (GAMES, DECISIONS):
@@ -63,7 +63,13 @@ def figures_of(
 ) -> Iterator[tuple[str, str, float, float]]:
     """(measure, against, value, standard error) of one version."""
     if kind == DECISIONS:
-        yield "error_rate", recipe["benchmark"], figures["error_rate"], figures["standard_error"]
+        benchmark = recipe["benchmark"]
+        yield (
+            "error_rate",
+            f"{benchmark['kind']}/{benchmark['variant']}",
+            figures["error_rate"],
+            figures["standard_error"],
+        )
     elif (recipe["opponent"], recipe["opponent_ply"]) == (PUBEVAL, 0) and not recipe["luck"]:
         yield "points_per_game", PUBEVAL, figures["points_per_game"], figures["standard_error"]
 

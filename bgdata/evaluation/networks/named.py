@@ -8,11 +8,11 @@ from bgdata.equity.cube import ExactCube
 from bgdata.errors import BgdataError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff
-from bgdata.evaluation.lookahead_player import MappedPlayer
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
 from bgdata.store.table import Table
-from bgdata.store.warehouse import VERSION, Warehouse
+from bgdata.store.versions import VERSION, Versions
 
 KIND = "network"  # as which all kinds of networks play
 MATCHES = "bearoff_match"  # of exact tables at match scores
@@ -26,7 +26,7 @@ def network_name(name: str) -> str:
     return f"{KIND}/{DEFAULT_NETWORK}" if name == KIND else name
 
 
-def find_network(name: str, warehouse: Warehouse, version: str | None = None) -> Table:
+def find_network(name: str, warehouse: Versions, version: str | None = None) -> Table:
     """The current version of `network/NAME` of any kind of network, or the one named, or where the warehouse has none
     the one that comes with bgdata.
 
@@ -57,8 +57,8 @@ def _created(table: Table) -> str:
 
 
 def open_network_player(
-    name: str, ply: int, warehouse: Warehouse, *, tables: bool = True
-) -> NetworkPlayer | MappedPlayer:
+    name: str, ply: int, warehouse: Versions, *, tables: bool = True
+) -> NetworkPlayer | LookaheadPlayer:
     """A network beside the best bearoff tables of the warehouse (alone unless `tables`), all mapped; at ply 0 one that
     kernels can play.
 
@@ -67,10 +67,10 @@ def open_network_player(
     table = find_network(name, warehouse)
     has_tables = tables and warehouse.root.is_dir()
     player = MappedNetwork(table, open_bearoff(warehouse) if has_tables else BearoffEvaluator(), warehouse)
-    return MappedPlayer(player, ply) if ply else player
+    return LookaheadPlayer(player, ply) if ply else player
 
 
-def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedPlayer:
+def map_player(warehouse: Versions, network: str = "", ply: int = 0) -> LookaheadPlayer:
     """A player with the best bearoff tables of a warehouse and one of its networks, or that which comes with bgdata.
 
     Nothing is read but what is asked for, nothing is copied. Raises MissingWarehouseError, MissingTableError for a
@@ -81,4 +81,4 @@ def map_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> MappedP
     bearoff = open_bearoff(warehouse)
     cubes: list[ExactCube] = [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
     cubes += [MatchBearoff(each) for each in warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
-    return MappedPlayer(MappedNetwork(table, bearoff, warehouse), ply, cubes=cubes)
+    return LookaheadPlayer(MappedNetwork(table, bearoff, warehouse), ply, cubes=cubes)

@@ -13,7 +13,7 @@ import numpy as np
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
-from bgdata.evaluation.choices import NETWORK, Brain, chosen_boards
+from bgdata.evaluation.choices import Chooser, chosen_boards, network_chooser
 from bgdata.evaluation.evaluator import Evaluations, Source
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.mapped import open_networks
@@ -21,7 +21,7 @@ from bgdata.evaluation.networks.measured import accuracy_text, best_scores
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 _NETWORKS = {Source.RACE_NETWORK: "race", Source.CRASHED_NETWORK: "crashed", Source.CONTACT_NETWORK: "contact"}
 
@@ -51,18 +51,18 @@ class NetworkPlayer:
         return digest.hexdigest()[:8]
 
     @cached_property
-    def brain(self) -> Brain:
+    def chooser(self) -> Chooser:
         """What kernels choose by: see `choices.KernelPlayer`."""
-        return Brain(NETWORK, **self.networks._asdict(), **self.tables._asdict())
+        return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """Chances of boards int8[n, 26] and who says so: see `evaluator.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """See player.Player."""
+        """The positions after the chosen plays: see `player.Player`."""
         legal = board_array(boards)
-        return chosen_boards(self.brain, legal, dice_array(rolls, len(legal)))
+        return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))
 
 
 def version_by(folders: Iterable[Path]) -> str:
@@ -81,7 +81,7 @@ class MappedNetwork(NetworkPlayer):
     Raises CorruptFileError.
     """
 
-    def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Warehouse | None = None) -> None:
+    def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Versions | None = None) -> None:
         used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
         version = version_by(used)
         accuracy = _Accuracy(table, bearoff, version, warehouse)
@@ -95,7 +95,7 @@ class MappedNetwork(NetworkPlayer):
 class _Accuracy(Mapping[Source, str]):
     """What the manifests of the tables, and measured scores of the networks, say; read when somebody asks for it."""
 
-    def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Warehouse | None) -> None:
+    def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
         tables = {Source.EXACT: bearoff.two_sided, Source.COMBINED: bearoff.one_sided}
         self.sources = (*(source for source, found in tables.items() if found), *_NETWORKS)

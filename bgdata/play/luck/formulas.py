@@ -1,7 +1,8 @@
-"""How much luck a series of games holds, and how much hedging takes out: the formulas behind published figures.
+"""How much luck a series of games holds, and how much of it luck adjustment takes out: the formulas behind published
+figures.
 
-Source: Douglas Zare, "Hedging toward skill" (GammonVillage, 2000), whose figures `tests/play/test_hedging.py` computes
-again; the rating formula is that of the First Internet Backgammon Server.
+Source: Douglas Zare, "Hedging toward skill" (GammonVillage, 2000), whose figures `tests/play/luck/test_formulas.py`
+computes again; the rating formula is that of the First Internet Backgammon Server.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ def win_share(gap: float, match_length: int = 1) -> float:
 def coins_within(coins: int, limit: float) -> float:
     """Chance that a sum of so many independent errors of +1 or -1 is from -limit to limit.
 
-    A hedged match in which skill varies by 10 % either way, and the estimate of luck errs by 10 % either way, has two
-    such errors of 0.1 wins: n matches differ from their mean by at most w wins with chance coins_within(2 n, 10 w).
+    A luck-adjusted match in which skill varies by 10 % either way, and the estimate of luck errs by 10 % either way,
+    has two such errors of 0.1 wins: n matches differ from their mean by at most w wins with chance coins_within(2 n,
+    10 w).
     """
     heads = [n for n in range(coins + 1) if abs(2 * n - coins) <= limit]
     return wins_chance(coins, 0.5, heads[0], heads[-1]) if heads else 0.0
 
 
-def games_factor(raw_variance: float, hedged_variance: float) -> float:
-    """How many times as many raw games as hedged ones it takes for the same standard error of the mean."""
-    return raw_variance / hedged_variance
+def games_factor(raw_variance: float, luck_adjusted_variance: float) -> float:
+    """How many times as many raw games as luck-adjusted ones it takes for the same standard error of the mean."""
+    return raw_variance / luck_adjusted_variance

@@ -1,19 +1,19 @@
 """Luck and skill of recorded games, turn by turn, and what is left of the result without the luck.
 
 The luck of a roll is the value after its best play less the mean of that over all rolls, found by the same evaluator at
-the same ply: it averages to zero exactly, however well he evaluates. The skill of a play is the value after it less
+the same ply: it averages to zero exactly, however well it evaluates. The skill of a play is the value after it less
 that after the best play of its roll, 0 at most. The first roll of a game decides who begins, so its mean is 0: what one
 side gains by it the other would have gained by the same dice.
 
 What a position is worth before the roll, the mean over the rolls, is not quite what it was said to be worth after the
-play before: the evaluator has looked one roll further and changes his mind, and at the end of the game he may have been
+play before: the evaluator has looked one roll further and changes its mind, and at the end of the game it may have been
 far from the result. That is `drift`. Then, seen by one player,
 
     final - initial = net luck + net skill + net drift        (exactly; no drift where values are exact)
 
-The hedged result, final - net luck, is an unbiased estimate of net skill, whatever the drift (Douglas Zare, "Hedging
-toward skill", GammonVillage 2000). Everything is cubeless money equity in points per unit cube: cube actions are not
-valued.
+The luck-adjusted (hedged) result, final - net luck, is an unbiased estimate of net skill, whatever the drift (Douglas
+Zare, "Hedging toward skill", GammonVillage 2000). Everything is cubeless money equity in points per unit cube: cube
+actions are not valued.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ class GameLuck(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """One game in points per unit cube. Pairs are (player 0, player 1), each seen by himself; the rest by player 0."""
+    """One game in points per unit cube. Pairs are (player 0, player 1), each seen by itself; the rest by player 0."""
 
-    result: float  # not a number in a game that was not finished, and then nor are net_drift and hedged
+    result: float  # not a number in a game that was not finished, and then nor are net_drift and luck_adjusted
     initial: float  # value before the first roll
     luck: tuple[float, float]
     skill: tuple[float, float]
     net_luck: float
     net_skill: float
     net_drift: float
-    hedged: float  # result less net luck
+    luck_adjusted: float  # result less net luck
 
 
 def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:

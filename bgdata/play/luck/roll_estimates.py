@@ -19,9 +19,9 @@ from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import fill_plays
 from bgdata.kernel import kernel
-from bgdata.play.luck.roll_values import RollRoom
+from bgdata.play.luck.roll_values import RollScratch
 
-MOST_LIKELY = len(ROLLS)  # rows of RollRoom.best
+MOST_LIKELY = len(ROLLS)  # rows of RollScratch.best
 _LOWEST = -(1 << 62)
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 _WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64) / 36.0
@@ -35,23 +35,23 @@ def fill_roll_estimates(
     likely: int,
     board: Boards,
     found: NDArray[np.int64],
-    room: RollRoom,
+    scratch: RollScratch,
 ) -> None:
     """Fills room.values[roll, 0:5] and room.mean[0:5] for board[slot], in contact, before the roll, from the `likely`
     plays of each roll with the highest scores. found[0:MOST_PLAYS] and room.best are scratch."""
     for item in range(5):
-        room.mean[item] = 0.0
-    start_plays(board, room.work)
+        scratch.mean[item] = 0.0
+    start_plays(board, scratch.evaluation)
     for roll in range(len(_DICE)):
-        n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], room.after, room.notes)
+        n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], scratch.after, scratch.notes)
         if n > likely:
-            fill_likely(scores, room.after, n, likely, found, room.best)
-            choose_started(networks, tables, room.best, likely, room.work)
+            fill_likely(scores, scratch.after, n, likely, found, scratch.best)
+            choose_started(networks, tables, scratch.best, likely, scratch.evaluation)
         else:
-            choose_started(networks, tables, room.after, n, room.work)
-        fill_turned(room.work.chances[0], room.values[roll])
+            choose_started(networks, tables, scratch.after, n, scratch.evaluation)
+        fill_turned(scratch.evaluation.chances[0], scratch.values[roll])
         for item in range(5):
-            room.mean[item] += _WEIGHTS[roll] * room.values[roll, item]
+            scratch.mean[item] += _WEIGHTS[roll] * scratch.values[roll, item]
 
 
 @kernel(borrows=True)

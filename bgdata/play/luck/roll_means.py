@@ -1,6 +1,6 @@
-"""What positions are worth a roll ahead: the mean over the 21 rolls of what follows the best play of each.
+"""What positions are worth at 1-ply: the mean over the 21 rolls of what follows the best play of each.
 
-A player who looks ahead sees what he misses at a glance, so the mean is a better label than his own static answer, and
+A player that looks ahead sees what its 0-ply evaluation misses, so the mean is a better label than that, and
 the difference says where thought is worth its time. Positions that the rules or a table answer are not looked into.
 """
 
@@ -18,7 +18,7 @@ from bgdata.evaluation.evaluator import Source
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import kernel, prange
-from bgdata.play.luck.roll_values import fill_roll_values, new_roll_room
+from bgdata.play.luck.roll_values import fill_roll_values, new_roll_scratch
 
 _LAST_FINAL = int(max(source for source in Source if source.is_final))
 
@@ -26,13 +26,13 @@ _LAST_FINAL = int(max(source for source in Source if source.is_final))
 class RollMeans(NamedTuple):
     """One row a position, seen by the player on roll, before the roll."""
 
-    chances: Chances  # [n, 5] a roll ahead
-    static_chances: Chances  # [n, 5] at a glance
-    sources: NDArray[np.int8]  # [n] who answers at a glance, a number of `Source`: both are the same of a final one
+    chances: Chances  # [n, 5] at 1-ply
+    static_chances: Chances  # [n, 5] at 0-ply
+    sources: NDArray[np.int8]  # [n] who answers at 0-ply, a number of `Source`: both are the same of a final one
 
 
 def roll_means(networks: Networks, tables: BearoffArrays, boards: Boards) -> RollMeans:
-    """Chances of int8[n, 26] boards looked into a roll ahead, and at a glance; the same on any number of threads.
+    """Chances of int8[n, 26] boards at 1-ply, and at 0-ply; the same on any number of threads.
 
     Raises InvalidPositionError for another shape or type, or an illegal board.
     """
@@ -56,14 +56,14 @@ def fill_roll_means(
     rules, which moves them by no more than rounding."""
     block = 8  # positions that share scratch arrays
     for part in prange((len(boards) + block - 1) // block):
-        room = new_roll_room(networks)
+        scratch = new_roll_scratch(networks)
         for row in range(part * block, min(len(boards), (part + 1) * block)):
-            sources[row] = fill_chances(networks, tables, boards[row], room.work, static_chances[row])
+            sources[row] = fill_chances(networks, tables, boards[row], scratch.evaluation, static_chances[row])
             if sources[row] <= _LAST_FINAL:
                 for item in range(5):
                     chances[row, item] = static_chances[row, item]
             else:
-                fill_roll_values(networks, tables, boards[row], room)
+                fill_roll_values(networks, tables, boards[row], scratch)
                 for item in range(5):
-                    chances[row, item] = room.mean[item]
+                    chances[row, item] = scratch.mean[item]
                 limit_chances(possible_outcomes(boards[row]), chances[row])

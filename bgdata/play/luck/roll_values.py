@@ -1,7 +1,7 @@
 """What each of the 21 rolls is worth: the base of luck, and of rollouts that subtract it.
 
 The luck of a roll is its value, that of the position after the best play, less the mean of the values of all 21 rolls,
-found by the same player at the same ply: so it averages to zero exactly, however well he plays (Zare, "A Measure of
+found by the same player at the same ply: so it averages to zero exactly, however well it plays (Zare, "A Measure of
 Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double: there the mean is
 that of the 15 rolls that can be.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.answers import Work, choose_started, new_work, start_plays
+from bgdata.evaluation.answers import Scratch, choose_started, new_scratch, start_plays
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.networks.inference import Networks
@@ -30,10 +30,10 @@ for _place, _roll in enumerate(ROLLS):
     _PLACES[_roll.high * 6 + _roll.low - 7] = _PLACES[_roll.low * 6 + _roll.high - 7] = _place
 
 
-class RollRoom(NamedTuple):
+class RollScratch(NamedTuple):
     """Scratch of one thread, and the answers for one position."""
 
-    work: Work
+    evaluation: Scratch
     after: Boards  # [MOST_PLAYS, 26] plays of one roll
     notes: Notes
     best: Boards  # [21, 26] after the best play of each roll, seen by the player who moved
@@ -42,10 +42,10 @@ class RollRoom(NamedTuple):
 
 
 @kernel()
-def new_roll_room(networks: Networks) -> RollRoom:
+def new_roll_scratch(networks: Networks) -> RollScratch:
     """Scratch for one thread."""
-    return RollRoom(
-        new_work(networks),
+    return RollScratch(
+        new_scratch(networks),
         np.empty((MOST_PLAYS, 26), np.int8),
         np.empty(MOST_NOTES, np.int64),
         np.empty((len(_DICE), 26), np.int8),
@@ -61,23 +61,23 @@ def roll_place(die: int, other_die: int) -> int:
 
 
 @kernel(borrows=True)
-def fill_roll_values(networks: Networks, tables: BearoffArrays, board: Boards, room: RollRoom) -> None:
+def fill_roll_values(networks: Networks, tables: BearoffArrays, board: Boards, scratch: RollScratch) -> None:
     """Fills room.best[roll, slot], room.values[roll, 0:5] and room.mean[0:5] for board[slot] before the roll."""
     for item in range(5):
-        room.mean[item] = 0.0
-    start_plays(board, room.work)
+        scratch.mean[item] = 0.0
+    start_plays(board, scratch.evaluation)
     for roll in range(len(_DICE)):
-        n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], room.after, room.notes)
-        best, _ = choose_started(networks, tables, room.after, n, room.work)
+        n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], scratch.after, scratch.notes)
+        best, _ = choose_started(networks, tables, scratch.after, n, scratch.evaluation)
         for slot in range(26):
-            room.best[roll, slot] = room.after[best, slot]
-        fill_turned(room.work.chances[0], room.values[roll])
+            scratch.best[roll, slot] = scratch.after[best, slot]
+        fill_turned(scratch.evaluation.chances[0], scratch.values[roll])
         for item in range(5):
-            room.mean[item] += _WEIGHTS[roll] * room.values[roll, item]
+            scratch.mean[item] += _WEIGHTS[roll] * scratch.values[roll, item]
 
 
 @kernel(borrows=True)
-def mean_equity(room: RollRoom, is_opening: bool) -> float:
+def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
     """Mean equity over all rolls that `fill_roll_values` has filled room.values for, without the doubles if this is
     the first roll of a game."""
     total, n = 0.0, 0
@@ -85,6 +85,6 @@ def mean_equity(room: RollRoom, is_opening: bool) -> float:
         is_double = _DICE[roll, 0] == _DICE[roll, 1]
         if not (is_double and is_opening):
             ways = 1 if is_double else 2
-            total += ways * equity_of(room.values[roll])
+            total += ways * equity_of(scratch.values[roll])
             n += ways
     return total / n

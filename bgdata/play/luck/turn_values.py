@@ -18,7 +18,7 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import kernel, prange
-from bgdata.play.luck.roll_values import fill_roll_values, new_roll_room, roll_place
+from bgdata.play.luck.roll_values import fill_roll_values, new_roll_scratch, roll_place
 
 Values = NDArray[np.float64]
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
@@ -77,15 +77,15 @@ def fill_turn_values(
     play of dice[turn, 0:2] leads to, values[2, turn] with what after_play[turn, slot] is worth."""
     block = 8  # turns that share scratch arrays
     for part in prange((len(boards) + block - 1) // block):
-        room = new_roll_room(networks)
-        opponent = room.work.chances[1]
+        scratch = new_roll_scratch(networks)
+        opponent = scratch.evaluation.chances[1]
         for turn in range(part * block, min(len(boards), (part + 1) * block)):
-            fill_roll_values(networks, tables, boards[turn], room)
-            mean = room.mean
+            fill_roll_values(networks, tables, boards[turn], scratch)
+            mean = scratch.mean
             values[0, turn] = 2.0 * mean[0] - 1.0 + mean[1] + mean[2] - mean[3] - mean[4]
             fill_play_chances(
-                networks, tables, room.best[roll_place(dice[turn, 0], dice[turn, 1])], room.work, opponent
+                networks, tables, scratch.best[roll_place(dice[turn, 0], dice[turn, 1])], scratch.evaluation, opponent
             )
             values[1, turn] = -equity_of(opponent)
-            fill_play_chances(networks, tables, after_play[turn], room.work, opponent)
+            fill_play_chances(networks, tables, after_play[turn], scratch.evaluation, opponent)
             values[2, turn] = -equity_of(opponent)

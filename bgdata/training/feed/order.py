@@ -17,8 +17,7 @@ from bgdata.evaluation.chances import Chances
 from bgdata.game.codec import Boards
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import kernel
-from bgdata.training.feed.guard import Guard
-from bgdata.training.feed.rows import FILE_CLASSES, LabelledRows
+from bgdata.training.feed.rows import FILE_CLASSES, Guard, LabelledRows
 
 Places = NDArray[np.int32]
 

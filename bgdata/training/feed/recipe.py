@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.networks.encoder import Encoder, encoder_named
+from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.game.classes import PositionClass
 from bgdata.play.splits import SPLITS
 
@@ -49,7 +49,7 @@ class FeedRecipe:
     format: int = FORMAT
 
     def check(self) -> None:
-        """Raise UsageError for a recipe that cannot be followed, UnknownEncoderError for unknown features."""
+        """Raise UsageError for a recipe that cannot be followed, UnknownInputSetError for unknown features."""
         if not self.sources:
             raise UsageError("expected a kind to read, got none")
         if self.split not in SPLITS:
@@ -65,25 +65,25 @@ class FeedRecipe:
         for name, weight in (*self.weights.items(), *self.strata.items()):
             if not 0 < weight < float("inf"):
                 raise UsageError(f"expected a weight above 0 for {name}, got {weight}")
-        self.encoder_of()
+        self.input_set_of()
 
     @property
     def weights(self) -> dict[str, float]:
         """Weight of each source."""
         return {name: source["weight"] for name, source in self.sources.items()}
 
-    def encoder_of(self) -> Encoder | None:
-        """Which features. Raises UnknownEncoderError, UsageError for a revision that is not the one known here."""
+    def input_set_of(self) -> InputSet | None:
+        """Which features. Raises UnknownInputSetError, UsageError for a revision that is not the one known here."""
         if not self.features:
             return None
         label, _, revision = self.features.partition("@")
-        encoder = encoder_named(label)
-        if revision != str(encoder.revision):
-            raise UsageError(f"expected features of revision {encoder.revision} of {label}, got {self.features}")
-        return encoder
+        input_set = input_set_named(label)
+        if revision != str(input_set.revision):
+            raise UsageError(f"expected features of revision {input_set.revision} of {label}, got {self.features}")
+        return input_set
 
     def record(self) -> dict[str, Any]:
-        """As JSON."""
+        """The fields as JSON, for states and manifests; `from_record` reads them back."""
         return asdict(self)
 
     @classmethod
@@ -99,8 +99,8 @@ class FeedRecipe:
 
 
 def feature_name(features: str) -> str:
-    """With its revision, the current one unless given. Raises UnknownEncoderError."""
-    return features if not features or "@" in features else f"{features}@{encoder_named(features).revision}"
+    """With its revision, the current one unless given. Raises UnknownInputSetError."""
+    return features if not features or "@" in features else f"{features}@{input_set_named(features).revision}"
 
 
 def state_of(recipe: FeedRecipe, place: Place) -> dict[str, Any]:

@@ -1,21 +1,118 @@
-"""The rows of a version that has labels: read in blocks, checked once, and those chosen that belong to a split."""
+"""Versions that have labels, and their rows: found by name, read in blocks, checked once, split, and guarded."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import CheckFailedError
+from bgdata.errors import CheckFailedError, MissingTableError, UsageError
 from bgdata.evaluation.chances import CHANCES, Chances
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
-from bgdata.game.position_hash import position_hashes
+from bgdata.game.position_hash import Hashes, position_hashes
+from bgdata.kernel import kernel
 from bgdata.play.splits import splits_of_hashes
 from bgdata.store.table import Table
-from bgdata.training.feed.guard import Guard
+from bgdata.store.versions import Versions
+
+
+def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
+    """Digests by `kind/variant/version` of a kind (the current versions of all its variants), a variant or a version.
+
+    Raises UnknownKindError, UsageError for a kind without labels, and MissingTableError.
+    """
+    name, _, variant = source.partition("/")
+    if not warehouse.kind(name).is_labelled:
+        labelled = ", ".join(kind.name for kind in warehouse.kinds.values() if kind.is_labelled)
+        raise UsageError(f"expected a kind that has positions with chances: {labelled}, got {name}")
+    variants = [variant] if variant else warehouse.variants(name) or ["any"]
+    tables = [warehouse.open(name, *variant.split("/", 1)) for variant in variants]
+    return {table.name: table.manifest.digest for table in tables}
+
+
+def benchmark_versions(warehouse: Versions) -> dict[str, str]:
+    """Digests by `kind/variant/version` of the current versions that players are scored on."""
+    kinds = [kind.name for kind in warehouse.kinds.values() if kind.is_benchmark]
+    tables = [warehouse.open(kind, variant) for kind in kinds for variant in warehouse.variants(kind)]
+    return {table.name: table.manifest.digest for table in tables}
+
+
+def open_version(warehouse: Versions, version: str, digest: str) -> Table:
+    """The version `kind/variant/version`. Raises MissingTableError, and UsageError where it has another digest."""
+    table = warehouse.open_reference(version)
+    if table.manifest.digest != digest:
+        raise UsageError(f"expected {version} with the digest {digest}, found {table.manifest.digest}")
+    return table
+
+
+def splits_of(warehouse: Versions, table: Table) -> NDArray[np.uint8] | None:
+    """uint8[rows]: places in `play.splits.SPLITS`, as the version says, or the positions that it labels; None where
+    neither does.
+
+    Raises MissingTableError when the version of these positions is gone: without it the split would be another.
+    """
+    if (table.folder / "splits.npy").exists():
+        return table.array("splits")
+    source = table.manifest.inputs.get("source", "")
+    name, _, digest = source.partition("@")
+    kind, _, variant = name.partition("/")
+    if not source or "splits" not in [array.name for array in warehouse.kind(kind).arrays]:
+        return None
+    for version in warehouse.versions(kind, variant):
+        if version.manifest.digest == digest:
+            return splits_of(warehouse, version)
+    raise MissingTableError(f"expected {source}, whose games split {table.name}, found no such version")
+
+
+def open_guard(warehouse: Versions, benchmarks: Mapping[str, str]) -> Guard:
+    """The guard for versions of benchmarks, by `kind/variant/version` and digest.
+
+    Raises MissingTableError, and UsageError where one has another digest.
+    """
+    return Guard(open_version(warehouse, name, digest) for name, digest in benchmarks.items())
+
+
+class Guard:
+    """Positions by hash: those before the rolls of benchmarks, and those after their plays."""
+
+    def __init__(self, tables: Iterable[Table]) -> None:
+        hashes = [
+            position_hashes(np.ascontiguousarray(boards))
+            for table in tables
+            for name, boards in table.arrays().items()
+            if name.endswith("boards")
+        ]
+        self.known = np.unique(np.concatenate([np.zeros(0, np.uint64), *hashes]))
+        bits = max(len(self.known).bit_length(), 1)
+        self.shift = np.uint64(64 - bits)
+        buckets = np.arange(1 << bits, dtype=np.uint64) << self.shift
+        self.starts = np.append(np.searchsorted(self.known, buckets), len(self.known))
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def contains(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """bool[n]: whether positions with these hashes are guarded."""
+        is_known = np.zeros(len(hashes), np.bool_)
+        fill_contained(hashes, self.known, self.starts, self.shift, is_known)
+        return is_known
+
+
+@kernel()
+def fill_contained(
+    hashes: Hashes, known: Hashes, starts: NDArray[np.int64], shift: np.uint64, is_known: NDArray[np.bool_]
+) -> None:
+    """Fills is_known[row], all False before, with whether hashes[row] is among the ascending `known`, of which those
+    with the upper bits b are known[starts[b]:starts[b + 1]]."""
+    for row in range(len(hashes)):
+        bucket = np.int64(hashes[row] >> shift)
+        for place in range(starts[bucket], starts[bucket + 1]):
+            is_known[row] |= known[place] == hashes[row]
+
 
 ORDER_TOLERANCE = 0.0501  # rollouts are noisy: as imports and checks allow them
 # by class as gnubg numbers them: as its files name them
@@ -36,6 +133,19 @@ class Chosen(NamedTuple):
 
     is_chosen: NDArray[np.bool_]  # [rows]
     guarded: int  # rows of the split that were left out for the guard
+
+
+class Batch(NamedTuple):
+    """Contiguous arrays of its own: `torch.from_numpy` takes them without a copy."""
+
+    boards: Boards  # int8[n, 26] of the player on roll
+    features: NDArray[np.float32] | None  # [n, inputs] where asked for
+    targets: Chances  # float32[n, 5]: win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
+    classes: NDArray[np.uint8]  # [n] as gnubg numbers them
+    versions: NDArray[np.uint16]  # [n] which of `Feed.versions` a row is from
+    rows: NDArray[np.int64]  # [n] and which row of it
+    epoch: int
+    number: int  # in the epoch, from 0
 
 
 class LabelledRows:

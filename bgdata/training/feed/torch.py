@@ -8,9 +8,10 @@ share the batches out and give them back in the order of the feed, whatever thei
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from bgdata.errors import MissingExtraError, UsageError
+from bgdata.training.feed.rows import Batch
 
 try:
     import torch
@@ -18,17 +19,21 @@ try:
 except ImportError as error:
     raise MissingExtraError("expected PyTorch for batches of tensors; try: pip install bgdata[torch]") from error
 
-if TYPE_CHECKING:
-    from bgdata.training.feed.feed import Batch, Feed
+
+class SharedFeed(Protocol):
+    """A feed whose batches processes can share out."""
+
+    def part(self, first: int, step: int) -> Iterator[Batch]:
+        """Every batch number first, first + step, ..."""
 
 
 class TorchBatches(IterableDataset):  # type: ignore[misc, type-arg, unused-ignore]
-    """Batches as in `feed.Batch` with tensors that share the memory of the arrays; `features` may be None.
+    """Batches as in `rows.Batch` with tensors that share the memory of the arrays; `features` may be None.
 
     `rank` of `ranks` training processes gets every so many'th batch.
     """
 
-    def __init__(self, feed: Feed, rank: int = 0, ranks: int = 1) -> None:
+    def __init__(self, feed: SharedFeed, rank: int = 0, ranks: int = 1) -> None:
         if not 0 <= rank < ranks:
             raise UsageError(f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}")
         self.feed, self.rank, self.ranks = feed, rank, ranks

@@ -1,4 +1,4 @@
-"""Labelled positions as networks learn them: each by the network of its class, and how far the answers are off."""
+"""Labelled positions as networks learn them: each by the network of its class, and the errors of its answers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import Chances, cubeless_equities
+from bgdata.evaluation.chances import Chances, cubeless_equities, possible_outcomes
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
-from bgdata.training.supervised.loss import cross_entropies
+from bgdata.kernel import kernel
 
 NETWORKS = 3
 # by class as gnubg numbers them: place in NETWORK_CLASSES, or NETWORKS for finished games, which nobody learns
@@ -21,7 +21,7 @@ _NETWORK_OF = np.full(max(PositionClass) + 1, 0)
 _NETWORK_OF[[PositionClass.OVER, PositionClass.CRASHED, PositionClass.CONTACT]] = NETWORKS, 1, 2
 
 
-class Lesson(Protocol):
+class LabelledBatch(Protocol):
     """A batch of a feed."""
 
     @property
@@ -32,13 +32,13 @@ class Lesson(Protocol):
     def classes(self) -> NDArray[np.uint8]: ...
 
 
-class Lessons(Protocol):
+class LabelledBatches(Protocol):
     """What a feed is to its learner."""
 
     @property
     def row_count(self) -> int: ...
     def __len__(self) -> int: ...
-    def batch(self, epoch: int, number: int) -> Lesson: ...
+    def batch(self, epoch: int, number: int) -> LabelledBatch: ...
 
 
 class Examples(NamedTuple):
@@ -58,22 +58,22 @@ class Error(NamedTuple):
 NO_ERROR = Error(np.nan, np.nan)
 
 
-def by_network(lesson: Lesson) -> list[Examples]:
+def by_network(batch: LabelledBatch) -> list[Examples]:
     """The examples of each network, in their order."""
-    networks = _NETWORK_OF[lesson.classes]
+    networks = _NETWORK_OF[batch.classes]
     places = [np.flatnonzero(networks == which) for which in range(NETWORKS)]
-    return [Examples(lesson.boards.take(rows, axis=0), lesson.targets.take(rows, axis=0)) for rows in places]
+    return [Examples(batch.boards.take(rows, axis=0), batch.targets.take(rows, axis=0)) for rows in places]
 
 
-def read_examples(lessons: Lessons, most: int) -> list[Examples]:
+def read_examples(batches: LabelledBatches, most: int) -> list[Examples]:
     """The first `most` positions of an epoch, or all, by network."""
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     rows = 0
-    for number in range(len(lessons)):
-        lesson = lessons.batch(0, number)
-        for part, found in zip(parts, by_network(lesson), strict=True):
+    for number in range(len(batches)):
+        batch = batches.batch(0, number)
+        for part, found in zip(parts, by_network(batch), strict=True):
             part.append(found)
-        rows += len(lesson.boards)
+        rows += len(batch.boards)
         if rows >= most:
             break
     return [Examples(*(np.concatenate(columns) for columns in zip(*part, strict=True))) for part in parts]
@@ -88,3 +88,42 @@ def error_of(networks: Networks, examples: Examples) -> Error:
     return Error(
         float(cross_entropies(examples.boards, chances, examples.targets).mean()), float((differences**2).mean())
     )
+
+
+LEAST_CHANCE = 1e-5  # what an answer of 0 counts as
+_LN_2 = 0.6931471805599453
+_TERMS = 17  # of the series: the rest is below 2^-53
+
+
+def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArray[np.float64]:
+    """float64[n]: of each position, the sum over the chances that its board allows of
+    -target log(chance) - (1 - target) log(1 - chance)."""
+    answers = np.clip(chances.astype(np.float64), LEAST_CHANCE, 1 - LEAST_CHANCE)
+    wanted = targets.astype(np.float64)
+    each = -wanted * natural_logarithms(answers) - (1 - wanted) * natural_logarithms(1 - answers)
+    is_possible = np.empty(chances.shape, np.bool_)
+    fill_possible(boards, is_possible)
+    each *= is_possible
+    total: NDArray[np.float64] = each[:, 0] + each[:, 1] + each[:, 2] + each[:, 3] + each[:, 4]
+    return total
+
+
+def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of values above 0, within 2^-50: a power of two apart, then the series of the inverse hyperbolic tangent."""
+    parts, powers = np.frexp(values)
+    is_small = parts < np.sqrt(0.5)
+    parts, powers = np.where(is_small, 2 * parts, parts), powers - is_small
+    ratio = (parts - 1) / (parts + 1)  # at most 0.172
+    square, series = ratio * ratio, np.zeros_like(ratio)
+    for term in range(2 * _TERMS - 1, 0, -2):
+        series = series * square + 1 / term
+    return np.asarray(2 * ratio * series + powers * _LN_2)
+
+
+@kernel()
+def fill_possible(boards: Boards, is_possible: NDArray[np.bool_]) -> None:
+    """Fills is_possible[row, chance] with whether chances[0:5] of boards[row, slot] may be above 0; a win always."""
+    for row in range(len(boards)):
+        possible = 2 * possible_outcomes(boards[row]) + 1
+        for chance in range(5):
+            is_possible[row, chance] = possible >> chance & 1

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from bgdata.evaluation.chances import Chances, possible_outcomes
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
-from bgdata.training.sparse_inputs import Sparse
-from bgdata.training.temporal_difference.learning import Floats, fill_errors, squash
+from bgdata.training.gradient import backward, fill_errors, squash
+from bgdata.training.inputs import Sparse
+from bgdata.training.networks import Floats
 
 BLOCK = 32  # units of a layer whose weights one item changes: any number gives the same
 _NONE, _ONE = np.float32(0), np.float32(1)
@@ -165,26 +166,6 @@ def product(values: Floats, row: Floats) -> np.float32:
     for unit in range(whole, len(values)):
         total += values[unit] * row[unit]
     return total
-
-
-@kernel(borrows=True)
-def backward(shape: NDArray[np.int64], weights: Floats, values: Floats, deltas: Floats, sample: int) -> None:
-    """Fills deltas[layer, sample, unit] of the layers before the last with how much more they should give."""
-    end = shape[1] * shape[5]
-    for layer in range(1, shape[4]):
-        end += shape[5 + layer] * shape[4 + layer]
-    for layer in range(shape[4] - 1, 0, -1):
-        units, below = shape[5 + layer], shape[4 + layer]
-        end -= units * below
-        lower, given = deltas[layer - 1, sample, :below], values[layer - 1, sample, :below]
-        for unit in range(below):
-            lower[unit] = _NONE
-        for unit in range(units):
-            delta, row = deltas[layer, sample, unit], weights[end + unit * below : end + (unit + 1) * below]
-            for item in range(below):
-                lower[item] += delta * row[item]
-        for unit in range(below):
-            lower[unit] *= given[unit] * (np.float32(1) - given[unit])
 
 
 @kernel(borrows=True)

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from bgdata.errors import InvalidParameterError
 from bgdata.training.temporal_difference.recipe import parse_layers
 
-METHODS = ("adam", "descent")
+OPTIMIZERS = ("adam", "sgd")
 LOSSES = ("cross-entropy", "squared")
 TRAINERS = ("kernels", "torch")
 DEVICES = ("cpu", "cuda")
-SCHEDULES = ("cosine", "one-cycle", "cycles", "constant")
-CHOICES = {"method": METHODS, "schedule": SCHEDULES, "loss": LOSSES, "trainer": TRAINERS, "device": DEVICES}
+SCHEDULES = ("smoothstep", "one-cycle", "cycles", "constant")
+CHOICES = {"optimizer": OPTIMIZERS, "schedule": SCHEDULES, "loss": LOSSES, "trainer": TRAINERS, "device": DEVICES}
 CYCLE = (1.0, 0.31622776601683794, 0.1, 0.031622776601683794)  # the rate falls by the root of 10
 RISES = 3  # epochs in a row with a larger error that make it fall
 WARM_SHARE = 0.1  # of a one-cycle run, in which the rate rises
 LAST_SHARE = 0.2  # of a run in cycles, at the lowest rate
-MOST_RATE = {"adam": 0.1, "descent": 10.0}
+MOST_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,18 @@ class SupervisedRecipe:
     starts from, and never fewer."""
 
     epochs: int = 20
-    rows: int = 0  # of an epoch; 0 for all that there are
-    batch: int = 256  # positions that are learned from at once
-    method: str = "adam"
-    rate: float = 0.0003  # of Adam's steps, or times the gradient of every single position for plain descent
-    schedule: str = "cosine"
+    epoch_rows: int = 0  # of an epoch; 0 for all that there are
+    batch_size: int = 256
+    optimizer: str = "adam"
+    learning_rate: float = 0.0003  # of steps of Adam; times the gradient of every single position for sgd
+    schedule: str = "smoothstep"
     loss: str = "cross-entropy"
     seed: int = 1
     hidden: str = ""  # layers of the contact network
     crashed_hidden: str = ""
     race_hidden: str = ""
     validation_rows: int = 100_000  # at most: to choose the best epoch by; and as many of those that were learned
-    average: float = 0.0  # share of the average of weights that is kept after each batch; 0 for weights as they are
+    average_decay: float = 0.0  # share of the moving average of weights that each batch keeps; 0 for no average
     trainer: str = "kernels"  # or PyTorch, whose sums have another order
     device: str = "cpu"  # of PyTorch
     platform: str = ""  # of PyTorch, see `supervised_torch.platform_name`; empty for any
@@ -50,13 +50,14 @@ class SupervisedRecipe:
         self.layers()
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
-                raise InvalidParameterError(f"expected a {name} among {', '.join(choices)}, got {getattr(self, name)}")
-        for name, least in (("epochs", 1), ("rows", 0), ("batch", 1), ("validation_rows", 1)):
+                raise InvalidParameterError(f"expected {name} among {', '.join(choices)}, got {getattr(self, name)}")
+        for name, least in (("epochs", 1), ("epoch_rows", 0), ("batch_size", 1), ("validation_rows", 1)):
             if not least <= getattr(self, name) < 1 << 31:
                 raise InvalidParameterError(f"expected {name} of at least {least}, got {getattr(self, name)}")
-        if not 0 < self.rate <= MOST_RATE[self.method]:
+        most = MOST_LEARNING_RATE[self.optimizer]
+        if not 0 < self.learning_rate <= most:
             raise InvalidParameterError(
-                f"expected a rate above 0, up to {MOST_RATE[self.method]} for {self.method}, got {self.rate}"
+                f"expected a learning_rate above 0, up to {most} for {self.optimizer}, got {self.learning_rate}"
             )
         if not 0 <= self.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {self.seed}")
@@ -65,8 +66,10 @@ class SupervisedRecipe:
 
     def _check_trainer(self) -> None:
         """Raise InvalidParameterError for what the trainer cannot do."""
-        if not 0 <= self.average < 1:
-            raise InvalidParameterError(f"expected an average of 0, or more and below 1, got {self.average}")
+        if not 0 <= self.average_decay < 1:
+            raise InvalidParameterError(
+                f"expected an average_decay of 0, or more and below 1, got {self.average_decay}"
+            )
         if self.trainer == "kernels" and self.device != "cpu":
             raise InvalidParameterError(
                 f"expected the trainer torch for the device {self.device}, got kernels; try: --trainer torch"
@@ -83,18 +86,19 @@ class SupervisedRecipe:
     def rate_after(self, share: float, level: int = 0) -> float:
         """Learning rate after such a share of the run; `level` is that of `Cycles`.
 
-        Half a wave of the cosine is 1 - x^2 (3 - 2x) here, which is the same within 0.01, and on any machine.
+        smoothstep falls from 1 to 0 as 1 - x^2 (3 - 2x): half a wave of the cosine within 0.01, but the same number on
+        every machine.
         """
         if self.schedule == "cycles":
-            return self.rate * CYCLE[level if share < 1 - LAST_SHARE else -1]
+            return self.learning_rate * CYCLE[level if share < 1 - LAST_SHARE else -1]
         if self.schedule == "constant":
-            return self.rate
+            return self.learning_rate
         if self.schedule == "one-cycle":
             if share < WARM_SHARE:
-                return self.rate * (0.04 + 0.96 * share / WARM_SHARE)
+                return self.learning_rate * (0.04 + 0.96 * share / WARM_SHARE)
             share = (share - WARM_SHARE) / (1 - WARM_SHARE)
         share = min(share, 1.0)
-        return self.rate * (1 - share * share * (3 - 2 * share))
+        return self.learning_rate * (1 - share * share * (3 - 2 * share))
 
 
 class Cycles:
@@ -109,11 +113,11 @@ class Cycles:
         self.state[:, 2] = np.inf
 
     def level(self, which: int) -> int:
-        """Index of CYCLE."""
+        """Place in CYCLE of the learning rate of a network, from 0."""
         return int(self.state[which, 0])
 
     def note(self, which: int, error: float) -> None:
-        """After an epoch."""
+        """Count the validation error of a network after an epoch, and move on in CYCLE where it rose RISES times."""
         level, rises, last = self.state[which].tolist()
         rises = rises + 1 if error > last else 0
         if rises == RISES:

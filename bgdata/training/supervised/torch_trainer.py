@@ -17,13 +17,18 @@ import numpy as np
 
 from bgdata.errors import MissingExtraError, UsageError
 from bgdata.evaluation.networks.inference import SHAPE_COLUMNS
-from bgdata.training.dense_inputs import fill_dense
-from bgdata.training.supervised.examples import Examples
+from bgdata.training.inputs import fill_dense
+from bgdata.training.networks import FloatNetworks
+from bgdata.training.supervised.examples import Examples, fill_possible
 from bgdata.training.supervised.kernels import BIAS_LIMIT, FIRST_LIMIT, LATER_LIMIT
-from bgdata.training.supervised.loss import fill_possible
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import FIRST_DECAY, LEAST, SECOND_DECAY, Homework, Pupil
-from bgdata.training.temporal_difference.learning import FloatNetworks
+from bgdata.training.supervised.trainer import (
+    FIRST_DECAY,
+    LEAST,
+    SECOND_DECAY,
+    NetworkTrainer,
+    PreparedBatch,
+)
 
 try:
     import torch
@@ -49,7 +54,7 @@ class Layer(NamedTuple):
     biases: Tensor  # [unit]
 
 
-class TorchPupil(Pupil):
+class TorchTrainer(NetworkTrainer):
     """Learns by PyTorch. Its numbers are its own: `load` and `store` copy them from the arrays and back."""
 
     shares_threads = False
@@ -105,19 +110,19 @@ class TorchPupil(Pupil):
             (self._means, [self.means]),
             (self._squares, [self.squares]),
         ]
-        return [*found, (self._averages, list(self.averages))] if self.recipe.average else found
+        return [*found, (self._averages, list(self.averages))] if self.recipe.average_decay else found
 
-    def prepared(self, examples: Examples, is_shared: bool) -> Homework:  # noqa: ARG002
+    def prepared(self, examples: Examples, is_shared: bool) -> PreparedBatch:  # noqa: ARG002
         count = len(examples.boards)
         inputs, is_possible = torch.empty(count, int(self.shape[1])), np.empty((count, 5), np.bool_)
         fill_dense(int(self.shape[0]), examples.boards, inputs.numpy())
         fill_possible(examples.boards, is_possible)
         host = inputs, torch.from_numpy(examples.targets), torch.from_numpy(is_possible.astype(np.float32))
-        return Homework(examples, Batches(*(tensor.to(self._device) for tensor in host)))
+        return PreparedBatch(examples, Batches(*(tensor.to(self._device) for tensor in host)))
 
-    def learn(self, homework: Homework, ends: list[float], is_shared: bool) -> None:  # noqa: ARG002
-        rates, takes = (values.tolist() for values in self.steps(len(homework.examples.boards), *ends))
-        batches = zip(*(values.split(self.recipe.batch) for values in homework.inputs), strict=True)
+    def learn(self, prepared_batch: PreparedBatch, ends: list[float], is_shared: bool) -> None:  # noqa: ARG002
+        rates, takes = (values.tolist() for values in self.steps(len(prepared_batch.examples.boards), *ends))
+        batches = zip(*(values.split(self.recipe.batch_size) for values in prepared_batch.inputs), strict=True)
         for batch, rate, take in zip(batches, rates, takes, strict=True):
             self._fill_gradient(Batches(*batch))
             self._change(len(batch[0]), rate)
@@ -143,7 +148,7 @@ class TorchPupil(Pupil):
 
     def _change(self, size: int, rate: float) -> None:
         """Go along the gradient of so many positions by the rule, within the limits."""
-        if self.recipe.method == "adam":
+        if self.recipe.optimizer == "adam":
             self._gradient.div_(size)
             self._means.lerp_(self._gradient, 1 - FIRST_DECAY)
             self._squares.mul_(SECOND_DECAY).addcmul_(self._gradient, self._gradient, value=1 - SECOND_DECAY)

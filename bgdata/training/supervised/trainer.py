@@ -1,4 +1,4 @@
-"""Pupils: one network each, with what its way of learning remembers. The kernels' way is here, PyTorch's beside it."""
+"""Trainers: one for each network, with the state of its optimizer. Those by kernels are here, by PyTorch beside."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.networks.encoder import Encoder
-from bgdata.training.sparse_inputs import fill_sparse, fill_sparse_alone, new_sparse
-from bgdata.training.supervised.examples import NETWORKS, Examples
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.training.inputs import fill_sparse, fill_sparse_alone, new_sparse
+from bgdata.training.networks import FloatNetworks, Floats, numbers_of
+from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.kernels import Learner, Rule, learn_batches, learn_batches_alone
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.temporal_difference.learning import FloatNetworks, Floats
 
 FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-8  # of Adam, as published
 
 
-class Homework(NamedTuple):
-    """What one network is to learn from a lesson."""
+class PreparedBatch(NamedTuple):
+    """What one network is to learn from a batch of the feed."""
 
     examples: Examples
     inputs: Any  # of the boards, as its way of learning wants them
@@ -33,10 +33,10 @@ class Steps(NamedTuple):
     takes: Floats  # share of the new weights in their average
 
 
-class Pupil(ABC):
+class NetworkTrainer(ABC):
     """One network that learns, in place. What changes is in arrays, which checkpoints save and load."""
 
-    shares_threads: ClassVar[bool]  # whether one pupil can keep more than two threads busy
+    shares_threads: ClassVar[bool]  # whether one trainer can keep more than two threads busy
 
     def __init__(
         self, networks: FloatNetworks, which: int, recipe: SupervisedRecipe, averages: FloatNetworks | None = None
@@ -50,7 +50,7 @@ class Pupil(ABC):
 
     @staticmethod
     def settings() -> AbstractContextManager[None]:
-        """What must hold while pupils of this kind learn."""
+        """What must hold while trainers of this kind learn."""
         return nullcontext()
 
     def state(self) -> dict[str, NDArray[np.generic]]:
@@ -58,36 +58,36 @@ class Pupil(ABC):
         return {"means": self.means, "squares": self.squares, "decays": self._decays, "steps": self._steps}
 
     def load(self) -> None:  # noqa: B027
-        """Read the arrays, before the first lesson of an epoch."""
+        """Read the arrays, before the first batch of an epoch."""
 
     def store(self) -> None:  # noqa: B027
         """Write the arrays, after the last one."""
 
     @abstractmethod
-    def prepared(self, examples: Examples, is_shared: bool) -> Homework:
+    def prepared(self, examples: Examples, is_shared: bool) -> PreparedBatch:
         """Examples with their inputs; `is_shared` among all threads."""
 
     @abstractmethod
-    def learn(self, homework: Homework, ends: list[float], is_shared: bool) -> None:
+    def learn(self, prepared_batch: PreparedBatch, ends: list[float], is_shared: bool) -> None:
         """Learn from examples in order, at rates that go from one end to the other; `is_shared` among all threads."""
 
     def steps(self, positions: int, first_rate: float, last_rate: float) -> Steps:
         """How far to go with each batch of so many positions; these count as learned."""
-        batches = -(-positions // self.recipe.batch)
+        batches = -(-positions // self.recipe.batch_size)
         found = Steps(np.empty(batches, np.float32), np.zeros(batches, np.float32))
         for number in range(batches):
             rate = first_rate + (last_rate - first_rate) * number / batches
-            if self.recipe.method == "adam":
+            if self.recipe.optimizer == "adam":
                 self._decays *= (FIRST_DECAY, SECOND_DECAY)
                 rate *= (1 - self._decays[1]) ** 0.5 / (1 - self._decays[0])
             found.rates[number] = rate
-            if self.recipe.average:
+            if self.recipe.average_decay:
                 self._steps += 1
-                found.takes[number] = max(1 - self.recipe.average, 1 / self._steps[0])
+                found.takes[number] = max(1 - self.recipe.average_decay, 1 / self._steps[0])
         return found
 
 
-class KernelPupil(Pupil):
+class KernelTrainer(NetworkTrainer):
     """Learns by our kernels: the same numbers on any machine and number of threads."""
 
     shares_threads = True
@@ -96,39 +96,21 @@ class KernelPupil(Pupil):
         self, networks: FloatNetworks, which: int, recipe: SupervisedRecipe, averages: FloatNetworks | None = None
     ) -> None:
         super().__init__(networks, which, recipe, averages)
-        values, deltas = np.zeros((2, self.shape[4], recipe.batch, self.shape[5:].max()), np.float32)
+        values, deltas = np.zeros((2, self.shape[4], recipe.batch_size, self.shape[5:].max()), np.float32)
         learned, remembered = (self.weights, self.biases), (self.means, self.squares)
         self._learner = Learner(self.shape, *learned, *remembered, values, deltas, *self.averages)
         decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, LEAST))
-        self._rule = Rule(recipe.method == "adam", recipe.loss == "squared", *decays)
+        self._rule = Rule(recipe.optimizer == "adam", recipe.loss == "squared", *decays)
 
-    def prepared(self, examples: Examples, is_shared: bool) -> Homework:
-        encoder, batch = Encoder(int(self.shape[0])), self.recipe.batch
-        sparse = new_sparse(encoder, int(self.shape[1]), len(examples.boards), batch)
+    def prepared(self, examples: Examples, is_shared: bool) -> PreparedBatch:
+        input_set, batch = InputSet(int(self.shape[0])), self.recipe.batch_size
+        sparse = new_sparse(input_set, int(self.shape[1]), len(examples.boards), batch)
         fill = fill_sparse if is_shared else fill_sparse_alone
-        fill(int(encoder), examples.boards, batch, sparse)
-        return Homework(examples, sparse)
+        fill(int(input_set), examples.boards, batch, sparse)
+        return PreparedBatch(examples, sparse)
 
-    def learn(self, homework: Homework, ends: list[float], is_shared: bool) -> None:
-        examples, sparse = homework
+    def learn(self, prepared_batch: PreparedBatch, ends: list[float], is_shared: bool) -> None:
+        examples, sparse = prepared_batch
         learn = learn_batches if is_shared else learn_batches_alone
         steps = self.steps(len(examples.boards), *ends)
-        learn(self._learner, *examples, sparse, self.recipe.batch, *steps, self._rule)
-
-
-def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
-    """The weights and biases of one network, in place."""
-    begin = networks.shapes[which, 2:4].tolist()
-    end = networks.shapes[which + 1, 2:4].tolist() if which + 1 < len(networks.shapes) else (None, None)
-    return networks.weights[begin[0] : end[0]], networks.biases[begin[1] : end[1]]
-
-
-def open_pupils(networks: FloatNetworks, recipe: SupervisedRecipe, averages: FloatNetworks | None) -> list[Pupil]:
-    """A pupil for each network, of the recipe's trainer. Raises MissingExtraError without PyTorch where that is the
-    trainer, and UsageError for a device that is not there."""
-    kind: type[Pupil] = KernelPupil
-    if recipe.trainer == "torch":
-        from bgdata.training.supervised.torch_trainer import TorchPupil
-
-        kind = TorchPupil
-    return [kind(networks, which, recipe, averages) for which in range(NETWORKS)]
+        learn(self._learner, *examples, sparse, self.recipe.batch_size, *steps, self._rule)

@@ -6,54 +6,57 @@ import re
 from dataclasses import dataclass
 
 from bgdata.errors import InvalidParameterError
-from bgdata.evaluation.networks.encoder import Encoder, encoder_named
+from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 
 MOST_UNITS = 2048  # of a hidden layer
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TemporalDifferenceRecipe:
     """A training run.
 
-    Layers are numbers of hidden units such as "120" or "120-60". The learning rate falls from `rate` to `last_rate`, as
-    1 / (1 + c x) of the share x of the games that were played.
+    Layers are numbers of hidden units such as "120" or "120-60". The learning rate falls from `learning_rate` to
+    `final_learning_rate`, as 1 / (1 + c x) of the share x of the games that were played.
     """
 
     games: int = 100_000
     seed: int = 1
-    inputs: str = "contact"  # of the contact and crashed networks: a label of `encoders.Encoder`
+    inputs: str = "contact"  # of the contact and crashed networks: a label of `input_sets.InputSet`
     race_inputs: str = "race"
     hidden: str = "120"  # layers of the contact network
     crashed_hidden: str = "120"
     race_hidden: str = "80"
-    trace: float = 0.5  # lambda: 0 learns from the next position (and its errors swing), 1 from the outcome
-    rate: float = 0.1
-    last_rate: float = 0.1
-    batch: int = 200  # games a round
+    td_lambda: float = 0.5  # 0 learns from the next position (and its errors swing), 1 from the outcome
+    learning_rate: float = 0.1
+    final_learning_rate: float = 0.1
+    round_games: int = 200  # that are played with the same weights
     tables: int = 1  # 1: positions of the 6-point bearoff tables are played and taught by them
 
     def check(self) -> None:
-        """Raise InvalidParameterError for a recipe that cannot be followed, UnknownEncoderError for unknown inputs."""
-        self.encoders()
+        """Raise InvalidParameterError for a recipe that cannot be followed, UnknownInputSetError for unknown inputs."""
+        self.input_sets()
         self.layers()
-        for name in ("games", "batch"):
+        for name in ("games", "round_games"):
             if getattr(self, name) < 1:
                 raise InvalidParameterError(f"expected {name} of at least 1, got {getattr(self, name)}")
-        if not 0 <= self.trace <= 1:
-            raise InvalidParameterError(f"expected a trace from 0 to 1, got {self.trace}")
-        if not 0 < self.last_rate <= self.rate <= 1:
-            raise InvalidParameterError(f"expected 0 < last rate <= rate <= 1, got {self.last_rate} and {self.rate}")
+        if not 0 <= self.td_lambda <= 1:
+            raise InvalidParameterError(f"expected a td_lambda from 0 to 1, got {self.td_lambda}")
+        if not 0 < self.final_learning_rate <= self.learning_rate <= 1:
+            raise InvalidParameterError(
+                "expected 0 < final_learning_rate <= learning_rate <= 1, "
+                f"got {self.final_learning_rate} and {self.learning_rate}"
+            )
         if not 0 <= self.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {self.seed}")
 
     @property
     def rounds(self) -> int:
         """Rounds of the whole run; the last one may play some games more than `games`."""
-        return -(-self.games // self.batch)
+        return -(-self.games // self.round_games)
 
-    def encoders(self) -> tuple[Encoder, ...]:
+    def input_sets(self) -> tuple[InputSet, ...]:
         """Inputs of the networks, in the order of `answers.NETWORK_CLASSES`."""
-        return encoder_named(self.race_inputs), encoder_named(self.inputs), encoder_named(self.inputs)
+        return input_set_named(self.race_inputs), input_set_named(self.inputs), input_set_named(self.inputs)
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
         """Hidden units of the networks, in the same order."""
@@ -62,7 +65,7 @@ class Recipe:
     def rate_after(self, games: int) -> float:
         """Learning rate once so many games were played."""
         share = games / self.games
-        return self.rate / (1.0 + (self.rate / self.last_rate - 1.0) * share)
+        return self.learning_rate / (1.0 + (self.learning_rate / self.final_learning_rate - 1.0) * share)
 
 
 def parse_layers(text: str) -> tuple[int, ...]:

@@ -18,8 +18,9 @@ from bgdata.game.board_kernels import class_of
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import kernel
-from bgdata.training.temporal_difference.learning import FloatNetworks, learn, new_networks, rounded_networks
-from bgdata.training.temporal_difference.recipe import Recipe
+from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
+from bgdata.training.temporal_difference.learning import learn
+from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 from bgdata.training.temporal_difference.self_play import MOST_TURNS, Record, new_record, play_record, targets_of
 
 NETWORKS = 3
@@ -28,14 +29,16 @@ NETWORKS = 3
 class Trainer:
     """A run of a recipe: networks that `play_round` after round makes better, in place."""
 
-    def __init__(self, recipe: Recipe, tables: BearoffArrays, networks: FloatNetworks | None = None) -> None:
+    def __init__(
+        self, recipe: TemporalDifferenceRecipe, tables: BearoffArrays, networks: FloatNetworks | None = None
+    ) -> None:
         """From networks that are given, or else from new ones."""
         recipe.check()
         self.recipe = recipe
         self.tables = tables
-        self.networks = networks or new_networks(recipe.encoders(), recipe.layers(), recipe.seed)
-        self.record: Record = new_record(recipe.batch)
-        self._targets: Chances = np.zeros((recipe.batch, MOST_TURNS, 5), np.float32)
+        self.networks = networks or new_networks(recipe.input_sets(), recipe.layers(), recipe.seed)
+        self.record: Record = new_record(recipe.round_games)
+        self._targets: Chances = np.zeros((recipe.round_games, MOST_TURNS, 5), np.float32)
 
     def play_round(self, number: int) -> None:
         """Play the games of a round with the present weights, and learn from them; `record` then holds them.
@@ -43,16 +46,17 @@ class Trainer:
         Raises CheckFailedError when weights have become infinite or no numbers.
         """
         recipe, record = self.recipe, self.record
-        first = number * recipe.batch
+        first = number * recipe.round_games
         play_record(rounded_networks(self.networks), self.tables, recipe.seed, first, record)
-        targets_of(record, recipe.trace, self._targets)
+        targets_of(record, recipe.td_lambda, self._targets)
         boards = record.boards.reshape(-1, 26)
         order, ends = learning_order(boards, record.turns, recipe.seed, number)
         rate = np.float32(recipe.rate_after(first))
         learn(*self.networks, boards, self._targets.reshape(-1, 5), order, ends, rate, False)
         if not (np.isfinite(self.networks.weights).all() and np.isfinite(self.networks.biases).all()):
             raise CheckFailedError(
-                f"expected finite weights after {first} games, found others; try a learning rate below {recipe.rate}"
+                f"expected finite weights after {first} games, found others; "
+                f"try a learning rate below {recipe.learning_rate}"
             )
 
 

@@ -9,7 +9,6 @@ from math import tanh
 import numpy as np
 import pytest
 
-from bgdata.evaluation.networks.encoder import Encoder
 from bgdata.evaluation.networks.inference import (
     FIRST_SUM,
     HIDDEN_UNIT,
@@ -27,10 +26,11 @@ from bgdata.evaluation.networks.inference import (
     network_at,
     weigh,
 )
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import MOST_EXTRAS, encode
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
-from tests.evaluation.networks import SHAPES, pips_networks, random_networks
+from tests.evaluation.sample_networks import SHAPES, pips_networks, random_networks
 from tests.reference.networks import answer, first_sums, logistic, tangent, unpacked
 
 GAMES = random_game_positions(20, seed=71)
@@ -64,9 +64,9 @@ def test_twin(number: int, which: int) -> None:
     """A hidden unit that is next to a half may be rounded the other way in single precision: such boards do not count,
     and are few."""
     networks = random_networks(number)
-    layers, encoder = unpacked(networks, which), SHAPES[number][0][which]
+    layers, input_set = unpacked(networks, which), SHAPES[number][0][which]
     certain = 0
-    for board, values in zip(BOARDS, encode(encoder, BOARDS).tolist(), strict=True):
+    for board, values in zip(BOARDS, encode(input_set, BOARDS).tolist(), strict=True):
         sums, chances = kernel_answer(networks, which, board)
         assert sums.tolist() == first_sums(layers, values)
         expected = answer(layers, values)
@@ -165,11 +165,11 @@ def test_largest_weights_fit_into_sums(sign: int) -> None:
     """With every weight and bias at the end of its range the sums of the first layer are those of Python's integers."""
     shapes, weights, biases = random_networks(0)
     networks = Networks(shapes, np.full_like(weights, sign * 32767), np.full_like(biases, sign * 2**30))
-    for which, encoder in enumerate(SHAPES[0][0]):
+    for which, input_set in enumerate(SHAPES[0][0]):
         layers = unpacked(networks, which)
-        for board, values in zip(BOARDS[::10], encode(encoder, BOARDS[::10]).tolist(), strict=True):
+        for board, values in zip(BOARDS[::10], encode(input_set, BOARDS[::10]).tolist(), strict=True):
             assert kernel_answer(networks, which, board)[0].tolist() == first_sums(layers, values)
 
 
 def test_encoders_are_all_tested() -> None:
-    assert {encoder for encoders, _ in SHAPES for encoder in encoders} == set(Encoder)
+    assert {input_set for input_sets, _ in SHAPES for input_set in input_sets} == set(InputSet)

@@ -7,8 +7,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from bgdata.errors import InvalidPositionError, UnknownEncoderError
-from bgdata.evaluation.networks.encoder import Encoder, encoder_named
+from bgdata.errors import InvalidPositionError, UnknownInputSetError
+from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.inputs import (
     BASE_EXTRAS,
     EXTRAS,
@@ -29,34 +29,36 @@ from tests.reference.networks import ENCODERS, base_inputs, inputs
 BOARDS = random_game_positions(60, seed=61).boards
 # by encoder: its revision, and the beginning of the SHA-256 of what it says of BOARDS
 VALUES = {
-    Encoder.TESAURO_196: (1, "e3c747499e6ab129"),
-    Encoder.TESAURO_198: (1, "4974f6cd77ab24bc"),
-    Encoder.RACE: (1, "fa090ed6770ffe25"),
-    Encoder.CONTACT: (1, "d63977f23b7177a6"),
+    InputSet.TESAURO_196: (1, "e3c747499e6ab129"),
+    InputSet.TESAURO_198: (1, "4974f6cd77ab24bc"),
+    InputSet.RACE: (1, "fa090ed6770ffe25"),
+    InputSet.CONTACT: (1, "d63977f23b7177a6"),
 }
-each_encoder = pytest.mark.parametrize("encoder", Encoder)
+each_encoder = pytest.mark.parametrize("input_set", InputSet)
 
 
 def test_labels_and_numbers_are_frozen() -> None:
     """Networks are stored with the number; recipes with the label."""
-    assert [(encoder.label, int(encoder)) for encoder in Encoder] == [(label, n) for n, label in enumerate(ENCODERS)]
-    assert [encoder_named(label) for label in ENCODERS] == list(Encoder)
-    assert [input_count(encoder) for encoder in Encoder] == [196, 198, 256, 260]
+    assert [(input_set.label, int(input_set)) for input_set in InputSet] == [
+        (label, n) for n, label in enumerate(ENCODERS)
+    ]
+    assert [input_set_named(label) for label in ENCODERS] == list(InputSet)
+    assert [input_count(input_set) for input_set in InputSet] == [196, 198, 256, 260]
     assert max(EXTRAS.values()) == MOST_EXTRAS == 68
 
 
 @each_encoder
-def test_values_change_with_the_revision_alone(encoder: Encoder) -> None:
-    digest = hashlib.sha256(encode(encoder, BOARDS).astype("<i2").tobytes()).hexdigest()
-    assert (encoder.revision, digest[:16]) == VALUES[encoder]
+def test_values_change_with_the_revision_alone(input_set: InputSet) -> None:
+    digest = hashlib.sha256(encode(input_set, BOARDS).astype("<i2").tobytes()).hexdigest()
+    assert (input_set.revision, digest[:16]) == VALUES[input_set]
 
 
 @each_encoder
-def test_twin(encoder: Encoder) -> None:
-    boards = BOARDS[:: 40 if encoder == Encoder.CONTACT else 3]  # the twin moves checkers for its shots: slow
-    found = encode(encoder, boards)
+def test_twin(input_set: InputSet) -> None:
+    boards = BOARDS[:: 40 if input_set == InputSet.CONTACT else 3]  # the twin moves checkers for its shots: slow
+    found = encode(input_set, boards)
     assert found.dtype == np.int16
-    assert found.tolist() == [inputs(encoder.label, board) for board in boards.tolist()]
+    assert found.tolist() == [inputs(input_set.label, board) for board in boards.tolist()]
     assert len(set(position_classes(boards).tolist())) >= 3
 
 
@@ -68,13 +70,13 @@ def test_every_count_on_every_point() -> None:
     cells += [(point, sign * count) for point, sign in ((6, 1), (19, -1)) for count in range(16)]
     for board, (slot, count) in zip(boards, cells, strict=True):
         board[slot] = count
-    found = encode(Encoder.TESAURO_196, boards)
+    found = encode(InputSet.TESAURO_196, boards)
     assert found.tolist() == [base_inputs(board) for board in boards.tolist()]
     assert found.max() == 15 * UNIT // 2  # 15 on the bar
 
 
 def test_start_position_by_hand() -> None:
-    found = encode(Encoder.TESAURO_198, np.array([START.board], np.int8))[0] / UNIT
+    found = encode(InputSet.TESAURO_198, np.array([START.board], np.int8))[0] / UNIT
     expected = np.zeros(198)
     expected[197 - 1] = 1  # it is our turn
     for point, count in ((6, 5), (8, 3), (13, 5), (24, 2)):
@@ -85,7 +87,7 @@ def test_start_position_by_hand() -> None:
 
 def test_sides_change_places() -> None:
     """The points from 24 down with both halves exchanged, and both extras of a kind."""
-    own, flipped = (encode(Encoder.TESAURO_196, boards) for boards in (BOARDS, flip(BOARDS)))
+    own, flipped = (encode(InputSet.TESAURO_196, boards) for boards in (BOARDS, flip(BOARDS)))
     points = own[:, :POINT_INPUTS].reshape(-1, 24, 2, 4)[:, ::-1, ::-1].reshape(-1, POINT_INPUTS)
     assert np.array_equal(flipped, np.hstack([points, own[:, [193, 192, 195, 194]]]))
 
@@ -97,27 +99,27 @@ def flip(boards: np.ndarray) -> np.ndarray:
 
 
 @each_encoder
-def test_one_board_as_many_and_any_threads(encoder: Encoder) -> None:
-    expected, row = encode(encoder, BOARDS), np.full(300, -7, np.int16)
+def test_one_board_as_many_and_any_threads(input_set: InputSet) -> None:
+    expected, row = encode(input_set, BOARDS), np.full(300, -7, np.int16)
     with threads(1):
-        assert np.array_equal(encode(encoder, BOARDS), expected)
-    count = input_count(encoder)
-    fill_inputs(int(encoder), BOARDS[5], row[:count])
+        assert np.array_equal(encode(input_set, BOARDS), expected)
+    count = input_count(input_set)
+    fill_inputs(int(input_set), BOARDS[5], row[:count])
     assert row.tolist() == [*expected[5].tolist(), *[-7] * (300 - count)]
     extras = np.full(MOST_EXTRAS, -7, np.int16)
-    fill_extras(int(encoder), BOARDS[5], extras)
-    assert extras.tolist() == [*expected[5, POINT_INPUTS:].tolist(), *[-7] * (MOST_EXTRAS - EXTRAS[encoder])]
-    assert encode(encoder, BOARDS[:0]).shape == (0, count)
-    assert EXTRAS[encoder] >= BASE_EXTRAS
+    fill_extras(int(input_set), BOARDS[5], extras)
+    assert extras.tolist() == [*expected[5, POINT_INPUTS:].tolist(), *[-7] * (MOST_EXTRAS - EXTRAS[input_set])]
+    assert encode(input_set, BOARDS[:0]).shape == (0, count)
+    assert EXTRAS[input_set] >= BASE_EXTRAS
 
 
 @pytest.mark.parametrize("label", ["", "tesauro", "Contact", "tesauro_196"])
 def test_unknown_labels(label: str) -> None:
-    with pytest.raises(UnknownEncoderError, match=f"expected inputs among tesauro-196, .*, contact, got {label}$"):
-        encoder_named(label)
+    with pytest.raises(UnknownInputSetError, match=f"expected inputs among tesauro-196, .*, contact, got {label}$"):
+        input_set_named(label)
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
 def test_wrong_boards(wrong: np.ndarray) -> None:
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
-        encode(Encoder.RACE, wrong)
+        encode(InputSet.RACE, wrong)

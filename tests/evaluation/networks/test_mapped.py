@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from bgdata.errors import CorruptFileError, MissingTableError
-from bgdata.evaluation.networks.encoder import Encoder
 from bgdata.evaluation.networks.inference import NO_NETWORKS, Networks
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.mapped import find_flaw, layer_sizes, open_networks
 from bgdata.store.arrays import save_array
 from bgdata.store.table import Table
@@ -59,7 +59,7 @@ def spoiled_shapes(row: int, column: int, value: int) -> Callable[[Networks], Ne
 FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
     "no encoder": (spoiled_shapes(0, 0, 4), r"other inputs of the race network: \d+ of encoder 4"),
     "no encoder below 0": (spoiled_shapes(1, 0, -1), r"other inputs of the crashed network: 198 of encoder -1"),
-    "other features": (spoiled_shapes(2, 0, int(Encoder.TESAURO_196)), r"other inputs of the contact network: \d+ of"),
+    "other features": (spoiled_shapes(2, 0, int(InputSet.TESAURO_196)), r"other inputs of the contact network: \d+ of"),
     "other inputs": (spoiled_shapes(1, 1, 199), "other inputs of the crashed network: 199 of encoder 1"),
     "first weight": (spoiled_shapes(1, 2, 0), r"the shape \[1, 198, 0, .* of the crashed network"),
     "first weight below 0": (spoiled_shapes(0, 2, -1), r"the shape \[2, \d+, -1, .* of the race network"),

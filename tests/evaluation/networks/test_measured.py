@@ -26,7 +26,7 @@ from bgdata.evaluation.networks.measured import (
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.evaluation.player import open_player
 from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 START_ID = "4HPwATDgc/ABMA"
 

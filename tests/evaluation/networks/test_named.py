@@ -21,7 +21,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 
 TINY = DATASET.smallest
 
@@ -80,7 +80,7 @@ def test_wrong_names(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ):
             open_player(name, 0, warehouse)
     with pytest.raises(
-        MissingTableError, match=r"no network/x in .* \(have: tiny, tiny-taught\); try: bgdata train td x"
+        MissingTableError, match=r"no network/x in .* \(have: tiny, tiny-supervised\); try: bgdata train td x"
     ):
         open_player("network/x", 0, warehouse)
     with pytest.raises(UnknownPlayerError, match="expected a player among random, pubeval, gnubg, bgsage, got network"):

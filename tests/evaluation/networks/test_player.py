@@ -19,7 +19,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
 from bgdata.play.random_games import random_game_positions
-from tests.evaluation.networks import random_networks
+from tests.evaluation.sample_networks import random_networks
 
 GAMES = random_game_positions(10, seed=95)
 

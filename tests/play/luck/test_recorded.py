@@ -19,7 +19,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.play.corpus import Corpus, self_play
 from bgdata.play.luck.recorded import RecordedGame, game_luck, totals
-from tests.evaluation.networks import pips_networks, random_networks
+from tests.evaluation.sample_networks import pips_networks, random_networks
 
 PLAYER = NetworkPlayer(pips_networks(), NO_TABLES)
 OTHER = NetworkPlayer(random_networks(0), NO_TABLES)
@@ -37,7 +37,7 @@ def game_of(corpus: Corpus, game: int, first: int = 0) -> RecordedGame:
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    return self_play(PubEval().brain, 8, 4)
+    return self_play(PubEval().chooser, 8, 4)
 
 
 @pytest.mark.parametrize("evaluator", [PLAYER, OTHER])
@@ -49,7 +49,7 @@ def test_the_fundamental_equation(corpus: Corpus, evaluator: NetworkPlayer) -> N
         sums = totals(game, found)
         assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
         assert sums.initial == found.values.before[0] == 0  # who begins is for the dice to say
-        assert sums.hedged == pytest.approx(sums.result - sums.net_luck)
+        assert sums.luck_adjusted == pytest.approx(sums.result - sums.net_luck)
         assert sums.net_skill == pytest.approx(sums.skill[0] - sums.skill[1])
         assert max(sums.skill) <= 0
         assert found.drift[0] == 0
@@ -117,12 +117,12 @@ def test_games_that_were_not_finished(corpus: Corpus) -> None:
     assert np.array_equal(found.luck, expected.luck[:5])
     sums = totals(part, found)
     assert isnan(sums.result)
-    assert isnan(sums.hedged)
+    assert isnan(sums.luck_adjusted)
     assert isnan(sums.net_drift)
     assert not isnan(sums.net_luck)
     nothing = RecordedGame(*(values[:0] for values in whole[:4]), 1.0)  # passed before any roll
     sums = totals(nothing, game_luck(PLAYER, nothing))
-    assert (sums.initial, sums.net_luck, sums.net_drift, sums.hedged) == (0, 0, 1, 1)
+    assert (sums.initial, sums.net_luck, sums.net_drift, sums.luck_adjusted) == (0, 0, 1, 1)
 
 
 def test_a_game_from_another_position_begins_with_its_value(corpus: Corpus) -> None:

@@ -19,7 +19,7 @@ from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play.luck.roll_means import RollMeans, roll_means
 from bgdata.play.random_games import random_game_positions
-from tests.evaluation.networks import random_networks
+from tests.evaluation.sample_networks import random_networks
 from tests.reference.lookahead import Board, Chances, chances_ahead
 
 GAMES = random_game_positions(25, seed=31).boards

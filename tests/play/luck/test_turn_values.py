@@ -18,7 +18,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
 from bgdata.play.luck.turn_values import turn_values
 from bgdata.play.random_games import random_game_positions
-from tests.evaluation.networks import random_networks
+from tests.evaluation.sample_networks import random_networks
 from tests.reference.luck import values_of_turn
 
 PLAYER = NetworkPlayer(random_networks(0), NO_TABLES)

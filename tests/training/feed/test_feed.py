@@ -15,13 +15,14 @@ import pytest
 
 import bgdata
 from bgdata.errors import MissingTableError, UsageError
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.position_hash import position_hashes
 from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS, splits_of_hashes
-from bgdata.training.feed.feed import Batch, Feed, listed_rows
+from bgdata.training.feed.feed import Feed, listed_rows
 from bgdata.training.feed.recipe import FeedRecipe
+from bgdata.training.feed.rows import Batch
 from bgdata.warehouse import Warehouse
 from tests.training.labels import (
     BOARDS,
@@ -70,7 +71,7 @@ def test_batches_hold_what_their_rows_say(labels: Warehouse) -> None:
             assert np.array_equal(batch.targets[n], table.array("chances")[row])
             assert batch.classes[n] == table.array("classes")[row]
         assert batch.features is not None
-        assert np.array_equal(batch.features * 64, encode(Encoder.TESAURO_196, batch.boards))
+        assert np.array_equal(batch.features * 64, encode(InputSet.TESAURO_196, batch.boards))
         for array in (batch.boards, batch.features, batch.targets, batch.classes):
             assert array.flags.c_contiguous
             assert array.flags.writeable

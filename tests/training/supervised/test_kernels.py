@@ -9,19 +9,19 @@ import pytest
 
 from bgdata.evaluation.answers import network_of
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.sparse_inputs import Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
+from bgdata.training.inputs import Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
+from bgdata.training.networks import FloatNetworks
 from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import KernelPupil
-from bgdata.training.temporal_difference.learning import FloatNetworks
-from tests.evaluation.networks import random_floats
+from bgdata.training.supervised.trainer import KernelTrainer
+from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
 from tests.reference.supervised import gradients, matrices, taught, taught_averages, total_loss
 
@@ -41,27 +41,27 @@ def examples(which: int, count: int, seed: int = 4) -> Examples:
 
 def teach(
     networks: FloatNetworks, which: int, given: Examples, recipe: SupervisedRecipe, shared: bool = False
-) -> KernelPupil:
+) -> KernelTrainer:
     """Let one network learn the examples once, at the rate of the recipe."""
-    pupil = KernelPupil(networks, which, recipe)
-    pupil.learn(pupil.prepared(given, shared), [recipe.rate, recipe.rate], shared)
-    return pupil
+    trainer = KernelTrainer(networks, which, recipe)
+    trainer.learn(trainer.prepared(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
+    return trainer
 
 
-@pytest.mark.parametrize("encoder", list(Encoder))
+@pytest.mark.parametrize("input_set", list(InputSet))
 @pytest.mark.parametrize("batch", [7, 64])
-def test_sparse_inputs(encoder: Encoder, batch: int) -> None:
+def test_sparse_inputs(input_set: InputSet, batch: int) -> None:
     """Put back together, by position and by input, they are what the encoder says, to the last bit."""
     boards = np.ascontiguousarray(BOARDS[:200])
-    expected = encode(encoder, boards) / np.float32(64)
+    expected = encode(input_set, boards) / np.float32(64)
     found = []
     for fill in (fill_sparse, fill_sparse_alone):
-        sparse = new_sparse(encoder, input_count(encoder), len(boards), batch)
-        fill(int(encoder), boards, batch, sparse)
+        sparse = new_sparse(input_set, input_count(input_set), len(boards), batch)
+        fill(int(input_set), boards, batch, sparse)
         by_row, by_input = np.zeros_like(expected), np.zeros_like(expected)
         for row, count in enumerate(sparse.counts.tolist()):
             assert count % 4 == 0
-            assert count <= most_used(encoder)
+            assert count <= most_used(input_set)
             np.add.at(by_row[row], sparse.columns[row, :count], sparse.values[row, :count])
         for number, starts in enumerate(sparse.starts):
             for item in range(len(starts) - 1):
@@ -81,10 +81,10 @@ def full_house() -> Boards:
     return board
 
 
-@pytest.mark.parametrize("encoder", list(Encoder))
-def test_there_is_room_for_the_fullest_board(encoder: Encoder) -> None:
+@pytest.mark.parametrize("input_set", list(InputSet))
+def test_there_is_room_for_the_fullest_board(input_set: InputSet) -> None:
     boards = np.concatenate([full_house(), BOARDS])
-    assert (encode(encoder, boards) != 0).sum(axis=1).max() <= most_used(encoder)
+    assert (encode(input_set, boards) != 0).sum(axis=1).max() <= most_used(input_set)
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -113,19 +113,19 @@ def test_the_slopes_of_the_twin_are_those_of_finite_differences(number: int, squ
             assert slope[index] == pytest.approx(expected, rel=5e-3, abs=2e-4)  # squashing is a fraction there
 
 
-@pytest.mark.parametrize("method", ["descent", "adam"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("loss", ["cross-entropy", "squared"])
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
-def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, method: str) -> None:
-    rate = 0.001 if method == "adam" else 0.05
-    recipe = SupervisedRecipe(batch=9, method=method, loss=loss, rate=rate)
+def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimizer: str) -> None:
+    rate = 0.001 if optimizer == "adam" else 0.05
+    recipe = SupervisedRecipe(batch_size=9, optimizer=optimizer, loss=loss, learning_rate=rate)
     for which in range(3):
         before, networks = random_floats(number, size=3), random_floats(number, size=3)
         given = examples(which, 40)  # the last batch is shorter
         teach(networks, which, given, recipe)
         wanted = taught(
             unpacked(before, which), given.boards.tolist(), given.targets.tolist(), 9, rate,
-            adam=method == "adam", squared=loss == "squared",
+            adam=optimizer == "adam", squared=loss == "squared",
         )  # fmt: skip
         found, old = matrices(unpacked(networks, which)), matrices(unpacked(before, which))
         for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
@@ -133,7 +133,7 @@ def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, method: 
             assert largest > 1e-5
             # Adam divides by the root of a mean square, which is steep where slopes are next to nothing
             is_steep = np.abs(number_found - number_wanted) > 0.02 * largest + 1e-6
-            assert is_steep.mean() <= (0.01 if method == "adam" else 0)
+            assert is_steep.mean() <= (0.01 if optimizer == "adam" else 0)
         for other in {0, 1, 2} - {which}:
             assert unpacked(networks, other) == unpacked(before, other)
 
@@ -141,36 +141,36 @@ def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, method: 
 @pytest.mark.parametrize("keep", [0.5, 0.9])
 def test_averages_of_weights(keep: float) -> None:
     """Six batches: the plain mean of the first two or all of them, and no other weights than without averages."""
-    recipe = SupervisedRecipe(batch=7, method="descent", rate=0.05, average=keep)
+    recipe = SupervisedRecipe(batch_size=7, optimizer="sgd", learning_rate=0.05, average_decay=keep)
     for which in range(3):
         before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
         given = examples(which, 40)
-        pupil = KernelPupil(networks, which, recipe, averages)
+        trainer = KernelTrainer(networks, which, recipe, averages)
         for shared, part in ((False, slice(0, 14)), (True, slice(14, 40))):
             some = Examples(given.boards[part], given.targets[part])
-            pupil.learn(pupil.prepared(some, shared), [0.05, 0.05], shared)
+            trainer.learn(trainer.prepared(some, shared), [0.05, 0.05], shared)
         boards, targets = given.boards.tolist(), given.targets.tolist()
         wanted = taught_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
         old = matrices(unpacked(before, which))
         for start, found, expected in zip(old, matrices(unpacked(averages, which)), wanted, strict=True):
             assert np.abs(found - expected).max() <= 0.02 * np.abs(expected - start).max() + 1e-6
-        teach(plain, which, given, recipe=SupervisedRecipe(batch=7, method="descent", rate=0.05))
+        teach(plain, which, given, recipe=SupervisedRecipe(batch_size=7, optimizer="sgd", learning_rate=0.05))
         assert np.array_equal(plain.weights, networks.weights)
         assert not np.array_equal(averages.weights, networks.weights)
         for other in {0, 1, 2} - {which}:
             assert unpacked(averages, other) == unpacked(before, other)
 
 
-@pytest.mark.parametrize("method", ["descent", "adam"])
-def test_any_number_of_threads(method: str) -> None:
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_any_number_of_threads(optimizer: str) -> None:
     """Shared among all threads or on one, the same to the last bit, what Adam remembers too; units beyond a block."""
-    recipe = SupervisedRecipe(batch=16, method=method, rate=0.01)
+    recipe = SupervisedRecipe(batch_size=16, optimizer=optimizer, learning_rate=0.01)
     results = []
     for shared, count in ((True, 1), (True, 2), (False, 1)):
         networks = random_floats(2)  # 33 units
         with threads(count):
-            pupil = teach(networks, 2, examples(2, 100), recipe, shared)
-        results.append([values.tobytes() for values in (*networks, pupil.means, pupil.squares)])
+            trainer = teach(networks, 2, examples(2, 100), recipe, shared)
+        results.append([values.tobytes() for values in (*networks, trainer.means, trainer.squares)])
     assert results[0] == results[1] == results[2]
     assert results[0][1] != random_floats(2).weights.tobytes()
 
@@ -180,7 +180,7 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
     given = examples(2, 40)
     for _ in range(30):
         teach(networks, 2, Examples(given.boards, (given.targets > 0.5).astype(np.float32)), SupervisedRecipe(
-            batch=4, method="descent", rate=10.0))  # fmt: skip
+            batch_size=4, optimizer="sgd", learning_rate=10.0))  # fmt: skip
     first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
     assert first <= FIRST_LIMIT
     assert later <= LATER_LIMIT
@@ -189,6 +189,6 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
 
 
 def test_sparse_is_room_for_the_batches() -> None:
-    sparse: Sparse = new_sparse(Encoder.CONTACT, 260, 10, 4)
+    sparse: Sparse = new_sparse(InputSet.CONTACT, 260, 10, 4)
     assert sparse.starts.shape == (3, 261)
-    assert sparse.samples.shape == sparse.factors.shape == (3, 4 * most_used(Encoder.CONTACT))
+    assert sparse.samples.shape == sparse.factors.shape == (3, 4 * most_used(InputSet.CONTACT))

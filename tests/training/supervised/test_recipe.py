@@ -14,15 +14,15 @@ SHARES = [step / 50 for step in range(51)]
 
 
 def rates(schedule: str) -> list[float]:
-    recipe = SupervisedRecipe(schedule=schedule, rate=0.01)
+    recipe = SupervisedRecipe(schedule=schedule, learning_rate=0.01)
     return [recipe.rate_after(share) / 0.01 for share in SHARES]
 
 
 def test_schedules() -> None:
     assert rates("constant") == pytest.approx([1.0] * 51)
-    assert rates("cosine") == pytest.approx([(1 + cos(pi * share)) / 2 for share in SHARES], abs=0.0101)
-    assert rates("cosine")[0] == pytest.approx(1)
-    assert rates("cosine")[-1] == 0
+    assert rates("smoothstep") == pytest.approx([(1 + cos(pi * share)) / 2 for share in SHARES], abs=0.0101)
+    assert rates("smoothstep")[0] == pytest.approx(1)
+    assert rates("smoothstep")[-1] == 0
     cycle = rates("one-cycle")
     assert cycle[0] == pytest.approx(0.04)
     assert cycle[:6] == sorted(cycle[:6])
@@ -33,7 +33,7 @@ def test_schedules() -> None:
 
 def test_cycles_as_they_were_done_in_2012() -> None:
     """Three epochs in a row with a larger error: the root of 10 less; below a thirtieth: from the beginning."""
-    recipe, cycles = SupervisedRecipe(schedule="cycles", rate=1.0, method="descent"), Cycles(2)
+    recipe, cycles = SupervisedRecipe(schedule="cycles", learning_rate=1.0, optimizer="sgd"), Cycles(2)
     for level, rate in enumerate((1, 10**-0.5, 0.1, 10**-1.5)):
         assert cycles.level(0) == level
         assert recipe.rate_after(0.5, level) == pytest.approx(rate)
@@ -50,20 +50,20 @@ def test_cycles_as_they_were_done_in_2012() -> None:
     ("change", "message"),
     [
         ({"epochs": 0}, "expected epochs of at least 1, got 0"),
-        ({"batch": 0}, "expected batch of at least 1, got 0"),
-        ({"rows": -1}, "expected rows of at least 0, got -1"),
+        ({"batch_size": 0}, "expected batch_size of at least 1, got 0"),
+        ({"epoch_rows": -1}, "expected epoch_rows of at least 0, got -1"),
         ({"validation_rows": 0}, "expected validation_rows of at least 1, got 0"),
-        ({"method": "newton"}, "expected a method among adam, descent, got newton"),
-        ({"schedule": "steps"}, "expected a schedule among cosine, one-cycle, cycles, constant, got steps"),
-        ({"loss": "hinge"}, "expected a loss among cross-entropy, squared, got hinge"),
-        ({"rate": 0.0}, "expected a rate above 0, up to 0.1 for adam, got 0.0"),
-        ({"rate": float("nan")}, "expected a rate above 0, up to 0.1 for adam, got nan"),
-        ({"rate": 11.0, "method": "descent"}, "expected a rate above 0, up to 10.0 for descent, got 11.0"),
+        ({"optimizer": "newton"}, "expected optimizer among adam, sgd, got newton"),
+        ({"schedule": "steps"}, "expected schedule among smoothstep, one-cycle, cycles, constant, got steps"),
+        ({"loss": "hinge"}, "expected loss among cross-entropy, squared, got hinge"),
+        ({"learning_rate": 0.0}, "expected a learning_rate above 0, up to 0.1 for adam, got 0.0"),
+        ({"learning_rate": float("nan")}, "expected a learning_rate above 0, up to 0.1 for adam, got nan"),
+        ({"learning_rate": 11.0, "optimizer": "sgd"}, "expected a learning_rate above 0, up to 10.0 for sgd, got 11.0"),
         ({"seed": -1}, "expected a seed from 0 to 2^63 - 1, got -1"),
-        ({"average": 1.0}, "expected an average of 0, or more and below 1, got 1.0"),
-        ({"average": float("nan")}, "expected an average of 0, or more and below 1, got nan"),
-        ({"trainer": "jax"}, "expected a trainer among kernels, torch, got jax"),
-        ({"trainer": "torch", "device": "tpu"}, "expected a device among cpu, cuda, got tpu"),
+        ({"average_decay": 1.0}, "expected an average_decay of 0, or more and below 1, got 1.0"),
+        ({"average_decay": float("nan")}, "expected an average_decay of 0, or more and below 1, got nan"),
+        ({"trainer": "jax"}, "expected trainer among kernels, torch, got jax"),
+        ({"trainer": "torch", "device": "tpu"}, "expected device among cpu, cuda, got tpu"),
         ({"device": "cuda"}, "expected the trainer torch for the device cuda, got kernels; try: --trainer torch"),
         ({"platform": "2.6.0 AVX2"}, "expected no platform for the trainer kernels, got '2.6.0 AVX2'"),
         ({"hidden": "many"}, "expected units such as 120 or 120-60, each from 1 to 2048, got 'many'"),

@@ -12,65 +12,66 @@ from bgdata.kernel import threads
 from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import Pupil, open_pupils
-from tests.evaluation.networks import random_floats
+from bgdata.training.supervised.run import open_trainers
+from bgdata.training.supervised.trainer import NetworkTrainer
+from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
 from tests.reference.supervised import matrices, taught, taught_averages
-from tests.training.test_supervised_kernels import examples
+from tests.training.supervised.test_kernels import examples
 
-RECIPE = SupervisedRecipe(trainer="torch", batch=16, rate=0.01)
+RECIPE = SupervisedRecipe(trainer="torch", batch_size=16, learning_rate=0.01)
 
 
 def test_without_pytorch_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
     with pytest.raises(MissingExtraError) as error:
-        open_pupils(random_floats(0), RECIPE, None)
+        open_trainers(random_floats(0), RECIPE, None)
     assert str(error.value) == "expected PyTorch for the trainer torch; try: pip install bgdata[torch]"
 
 
 torch = pytest.importorskip("torch", reason="PyTorch is an extra")
 
 
-def learn(pupil: Pupil, *parts: Examples) -> None:
+def learn(trainer: NetworkTrainer, *parts: Examples) -> None:
     """Learn some examples after others, at the rate of the recipe."""
-    rate = pupil.recipe.rate
-    pupil.load()
-    with pupil.settings():
+    rate = trainer.recipe.learning_rate
+    trainer.load()
+    with trainer.settings():
         for part in parts:
-            pupil.learn(pupil.prepared(part, False), [rate, rate], False)
-    pupil.store()
+            trainer.learn(trainer.prepared(part, False), [rate, rate], False)
+    trainer.store()
 
 
-@pytest.mark.parametrize("method", ["descent", "adam"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("loss", ["cross-entropy", "squared"])
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
-def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, method: str) -> None:
-    rate = 0.001 if method == "adam" else 0.05
-    recipe = SupervisedRecipe(trainer="torch", batch=9, method=method, loss=loss, rate=rate)
+def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimizer: str) -> None:
+    rate = 0.001 if optimizer == "adam" else 0.05
+    recipe = SupervisedRecipe(trainer="torch", batch_size=9, optimizer=optimizer, loss=loss, learning_rate=rate)
     for which in range(3):
         before, networks = random_floats(number, size=3), random_floats(number, size=3)
         given = examples(which, 40)  # the last batch is shorter
-        learn(open_pupils(networks, recipe, None)[which], given)
+        learn(open_trainers(networks, recipe, None)[which], given)
         wanted = taught(
             unpacked(before, which), given.boards.tolist(), given.targets.tolist(), 9, rate,
-            adam=method == "adam", squared=loss == "squared",
+            adam=optimizer == "adam", squared=loss == "squared",
         )  # fmt: skip
         found, old = matrices(unpacked(networks, which)), matrices(unpacked(before, which))
         for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
             largest = np.abs(number_wanted - start).max()
             assert largest > 1e-5
             is_off = np.abs(number_found - number_wanted) > 0.001 * largest + 1e-6
-            assert is_off.mean() <= (0.01 if method == "adam" else 0)  # steep where slopes are next to nothing
+            assert is_off.mean() <= (0.01 if optimizer == "adam" else 0)  # steep where slopes are next to nothing
         for other in {0, 1, 2} - {which}:
             assert unpacked(networks, other) == unpacked(before, other)
 
 
 def test_averages_of_weights() -> None:
-    recipe = SupervisedRecipe(trainer="torch", batch=7, method="descent", rate=0.05, average=0.7)
+    recipe = SupervisedRecipe(trainer="torch", batch_size=7, optimizer="sgd", learning_rate=0.05, average_decay=0.7)
     before, networks, averages = (random_floats(1, size=3) for _ in range(3))
     given = examples(2, 40)
-    learn(open_pupils(networks, recipe, averages)[2], given)
+    learn(open_trainers(networks, recipe, averages)[2], given)
     wanted = taught_averages(unpacked(before, 2), given.boards.tolist(), given.targets, 7, 0.05, 0.7)
     for start, found, expected in zip(
         *(matrices(unpacked(each, 2)) for each in (before, averages)), wanted, strict=True
@@ -80,15 +81,15 @@ def test_averages_of_weights() -> None:
 
 def results(device: str, counts: tuple[int, ...]) -> list[list[bytes]]:
     """All numbers after a run on each number of threads, of kernels and of PyTorch."""
-    recipe = SupervisedRecipe(trainer="torch", batch=64, rate=0.01, average=0.9, device=device)
+    recipe = SupervisedRecipe(trainer="torch", batch_size=64, learning_rate=0.01, average_decay=0.9, device=device)
     found, before = [], torch.get_num_threads()
     for count in counts:
         torch.set_num_threads(count)
         networks, averages = random_floats(2), random_floats(2)
         with threads(count):
-            pupil = open_pupils(networks, recipe, averages)[2]
-            learn(pupil, examples(2, 300), examples(2, 150))
-        numbers = (*networks[1:], *averages[1:], *pupil.state().values())
+            trainer = open_trainers(networks, recipe, averages)[2]
+            learn(trainer, examples(2, 300), examples(2, 150))
+        numbers = (*networks[1:], *averages[1:], *trainer.state().values())
         found.append([values.tobytes() for values in numbers])
     torch.set_num_threads(before)
     return found
@@ -115,23 +116,23 @@ def test_a_pupil_goes_on_from_its_arrays() -> None:
     numbers = []
     for is_killed in (False, True):
         networks, averages = random_floats(1), random_floats(1)
-        recipe = SupervisedRecipe(trainer="torch", batch=16, rate=0.01, average=0.9)
-        pupil = open_pupils(networks, recipe, averages)[2]
-        learn(pupil, parts[0])
+        recipe = SupervisedRecipe(trainer="torch", batch_size=16, learning_rate=0.01, average_decay=0.9)
+        trainer = open_trainers(networks, recipe, averages)[2]
+        learn(trainer, parts[0])
         if is_killed:
-            state, pupil = pupil.state(), open_pupils(networks, recipe, averages)[2]
-            for name, values in pupil.state().items():
+            state, trainer = trainer.state(), open_trainers(networks, recipe, averages)[2]
+            for name, values in trainer.state().items():
                 values[...] = state[name]
-        learn(pupil, parts[1])
-        numbers.append([values.tobytes() for values in (*networks, *averages, *pupil.state().values())])
+        learn(trainer, parts[1])
+        numbers.append([values.tobytes() for values in (*networks, *averages, *trainer.state().values())])
     assert numbers[0] == numbers[1]
 
 
 def test_weights_stay_in_the_range_of_a_player() -> None:
     networks, given = random_floats(0), examples(2, 40)
-    recipe = SupervisedRecipe(trainer="torch", batch=4, method="descent", rate=10.0)
+    recipe = SupervisedRecipe(trainer="torch", batch_size=4, optimizer="sgd", learning_rate=10.0)
     certain = Examples(given.boards, (given.targets > 0.5).astype(np.float32))
-    learn(open_pupils(networks, recipe, None)[2], *[certain] * 30)
+    learn(open_trainers(networks, recipe, None)[2], *[certain] * 30)
     first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
     assert first <= FIRST_LIMIT
     assert later <= LATER_LIMIT
@@ -140,7 +141,7 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
 
 
 def test_settings_hold_while_learning_alone() -> None:
-    from bgdata.training.supervised.torch_trainer import TorchPupil
+    from bgdata.training.supervised.torch_trainer import TorchTrainer
 
     def now() -> tuple[object, ...]:
         return (
@@ -150,7 +151,7 @@ def test_settings_hold_while_learning_alone() -> None:
         )
 
     before = now()
-    with TorchPupil.settings():
+    with TorchTrainer.settings():
         assert now() == (1, True, "highest")
     assert now() == before
 
@@ -161,14 +162,14 @@ def test_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
     name = platform_name("cpu")
     assert name.startswith(f"{torch.__version__} ")
     for platform in ("", name):
-        open_pupils(random_floats(0), SupervisedRecipe(trainer="torch", platform=platform), None)
+        open_trainers(random_floats(0), SupervisedRecipe(trainer="torch", platform=platform), None)
     with pytest.raises(UsageError) as error:
-        open_pupils(random_floats(0), SupervisedRecipe(trainer="torch", platform="1.0 AVX"), None)
+        open_trainers(random_floats(0), SupervisedRecipe(trainer="torch", platform="1.0 AVX"), None)
     assert str(error.value) == f"expected PyTorch 1.0 AVX, as the recipe says, found {name}; train under another name"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     message = r"^expected a GPU for the device cuda, PyTorch .* finds none; try: --device cpu$"
     with pytest.raises(UsageError, match=message):
-        open_pupils(random_floats(0), SupervisedRecipe(trainer="torch", device="cuda"), None)
+        open_trainers(random_floats(0), SupervisedRecipe(trainer="torch", device="cuda"), None)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Imaginary 1")
     assert platform_name("cuda") == f"{torch.__version__} Imaginary 1"

@@ -8,21 +8,16 @@ import pytest
 from bgdata.evaluation.answers import evaluations, network_of
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
-from bgdata.evaluation.networks.encoder import Encoder
 from bgdata.evaluation.networks.inference import FIRST_SUM, FIRST_WEIGHT, LATER_SUM, LATER_WEIGHT
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.temporal_difference.learning import (
-    FloatNetworks,
-    learn,
-    new_networks,
-    rounded_networks,
-    weigh_floats,
-)
-from tests.evaluation.networks import SHAPES, random_floats
+from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
+from bgdata.training.temporal_difference.learning import learn, weigh_floats
+from tests.evaluation.sample_networks import SHAPES, random_floats
 from tests.reference.games import stream_bits
 from tests.reference.learning import learned, numbers, outputs
 from tests.reference.networks import unpacked
@@ -80,7 +75,7 @@ def test_what_the_rules_forbid_is_not_learned() -> None:
     networks = random_floats(0)
     board = np.zeros((1, 26), np.int8)
     board[0, [3, 22]] = 5, -5  # both have checkers off: no gammons
-    said = np.array([outputs(unpacked(networks, 0), encode(Encoder.RACE, board)[0] / 64)], np.float32)
+    said = np.array([outputs(unpacked(networks, 0), encode(InputSet.RACE, board)[0] / 64)], np.float32)
     before, wanted = copied(networks), said.copy()
     wanted[0, 1:] = 1
     teach(networks, board, wanted, rate=1.0)
@@ -152,8 +147,8 @@ def test_sums_by_halving() -> None:
 
 
 def test_new_networks() -> None:
-    encoders, hidden = SHAPES[1]
-    networks = new_networks(encoders, hidden, seed=9)
+    input_sets, hidden = SHAPES[1]
+    networks = new_networks(input_sets, hidden, seed=9)
     sizes = [[256, 6, 4, 5], [196, 16, 5], [260, 5, 3, 4, 5]]
     assert networks.shapes.tolist() == [
         [2, 256, 0, 0, 3, 6, 4, 5, 0],
@@ -166,8 +161,8 @@ def test_new_networks() -> None:
         assert not any(any(row) for row in layers.biases)
     shares = [(stream_bits(9, 0, item) >> 40) / 2**24 for item in range(len(networks.weights))]
     assert networks.weights.tolist() == pytest.approx([0.2 * share - 0.1 for share in shares], abs=1e-8)
-    assert np.array_equal(new_networks(encoders, hidden, 9).weights, networks.weights)
-    assert not np.array_equal(new_networks(encoders, hidden, 10).weights, networks.weights)
+    assert np.array_equal(new_networks(input_sets, hidden, 9).weights, networks.weights)
+    assert not np.array_equal(new_networks(input_sets, hidden, 10).weights, networks.weights)
 
 
 def test_rounding() -> None:

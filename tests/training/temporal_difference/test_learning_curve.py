@@ -15,7 +15,7 @@ from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import check_legal_boards
 from bgdata.play.games import play_games
 from bgdata.play.series import result_of
-from bgdata.training.temporal_difference.learning import rounded_networks
+from bgdata.training.networks import rounded_networks
 from bgdata.training.temporal_difference.learning_curve import (
     COLUMNS,
     SAMPLE,
@@ -27,7 +27,7 @@ from bgdata.training.temporal_difference.learning_curve import (
 )
 from bgdata.training.temporal_difference.run import Trainer
 from bgdata.training.temporal_difference.self_play import new_record
-from tests.evaluation.networks import random_networks
+from tests.evaluation.sample_networks import random_networks
 from tests.reference.bearoff import layouts
 from tests.reference.games import stream_bits
 from tests.reference.networks import equity

@@ -7,28 +7,28 @@ from typing import Any
 
 import pytest
 
-from bgdata.errors import InvalidParameterError, UnknownEncoderError
-from bgdata.evaluation.networks.encoder import Encoder
-from bgdata.training.temporal_difference.recipe import Recipe, parse_layers
+from bgdata.errors import InvalidParameterError, UnknownInputSetError
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe, parse_layers
 
-RECIPE = Recipe()
+RECIPE = TemporalDifferenceRecipe()
 
 
 def test_defaults_can_be_followed() -> None:
     RECIPE.check()
-    assert RECIPE.encoders() == (Encoder.RACE, Encoder.CONTACT, Encoder.CONTACT)
+    assert RECIPE.input_sets() == (InputSet.RACE, InputSet.CONTACT, InputSet.CONTACT)
     assert RECIPE.layers() == ((80,), (120,), (120,))
     assert (RECIPE.rounds, replace(RECIPE, games=201).rounds, replace(RECIPE, games=1).rounds) == (500, 2, 1)
 
 
 def test_networks_are_named_race_crashed_contact() -> None:
     recipe = replace(RECIPE, inputs="tesauro-198", race_inputs="tesauro-196", race_hidden="3", crashed_hidden="4-5")
-    assert recipe.encoders() == (Encoder.TESAURO_196, Encoder.TESAURO_198, Encoder.TESAURO_198)
+    assert recipe.input_sets() == (InputSet.TESAURO_196, InputSet.TESAURO_198, InputSet.TESAURO_198)
     assert recipe.layers() == ((3,), (4, 5), (120,))
 
 
 def test_rates() -> None:
-    recipe = Recipe(games=1000, rate=0.5, last_rate=0.1)
+    recipe = TemporalDifferenceRecipe(games=1000, learning_rate=0.5, final_learning_rate=0.1)
     found = [recipe.rate_after(games) for games in range(0, 1001, 100)]
     assert found[0] == 0.5
     assert found[-1] == pytest.approx(0.1)
@@ -62,15 +62,15 @@ def test_wrong_layers(text: str) -> None:
     ("change", "message"),
     [
         ({"games": 0}, r"expected games of at least 1, got 0"),
-        ({"batch": -1}, r"expected batch of at least 1, got -1"),
-        ({"trace": 1.01}, r"expected a trace from 0 to 1, got 1.01"),
-        ({"trace": -0.01}, r"expected a trace from 0 to 1, got -0.01"),
-        ({"trace": float("nan")}, r"expected a trace from 0 to 1, got nan"),
-        ({"rate": 0.05}, r"expected 0 < last rate <= rate <= 1, got 0.1 and 0.05"),
-        ({"rate": 1.5}, r"expected 0 < last rate <= rate <= 1, got 0.1 and 1.5"),
-        ({"last_rate": 0.0}, r"expected 0 < last rate <= rate <= 1, got 0.0 and 0.1"),
-        ({"last_rate": 0.2}, r"expected 0 < last rate <= rate <= 1, got 0.2 and 0.1"),
-        ({"rate": float("nan")}, r"expected 0 < last rate <= rate <= 1, got 0.1 and nan"),
+        ({"round_games": -1}, r"expected round_games of at least 1, got -1"),
+        ({"td_lambda": 1.01}, r"expected a td_lambda from 0 to 1, got 1.01"),
+        ({"td_lambda": -0.01}, r"expected a td_lambda from 0 to 1, got -0.01"),
+        ({"td_lambda": float("nan")}, r"expected a td_lambda from 0 to 1, got nan"),
+        ({"learning_rate": 0.05}, r"expected 0 < final_learning_rate <= learning_rate <= 1, got 0.1 and 0.05"),
+        ({"learning_rate": 1.5}, r"expected 0 < final_learning_rate <= learning_rate <= 1, got 0.1 and 1.5"),
+        ({"final_learning_rate": 0.0}, r"expected 0 < final_learning_rate <= learning_rate <= 1, got 0.0 and 0.1"),
+        ({"final_learning_rate": 0.2}, r"expected 0 < final_learning_rate <= learning_rate <= 1, got 0.2 and 0.1"),
+        ({"learning_rate": float("nan")}, r"expected 0 < final_learning_rate <= learning_rate <= 1, got 0.1 and nan"),
         ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),
         ({"seed": 2**63}, r"expected a seed from 0 to 2\^63 - 1, got 9223372036854775808"),
     ],
@@ -82,5 +82,5 @@ def test_wrong_numbers(change: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("name", ["inputs", "race_inputs"])
 def test_unknown_inputs(name: str) -> None:
-    with pytest.raises(UnknownEncoderError, match=r"expected inputs among .*, got nothing"):
+    with pytest.raises(UnknownInputSetError, match=r"expected inputs among .*, got nothing"):
         replace(RECIPE, **{name: "nothing"}).check()

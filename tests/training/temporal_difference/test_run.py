@@ -18,7 +18,7 @@ from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
 from bgdata.play.series import result_of
-from bgdata.training.temporal_difference.learning import rounded_networks
+from bgdata.training.networks import rounded_networks
 from bgdata.training.temporal_difference.run import Trainer, learning_order
 from bgdata.training.temporal_difference.self_play import MOST_TURNS, new_record, play_record
 from tests.reference.games import stream_bits
@@ -60,7 +60,7 @@ def test_it_beats_random_play(tiny: Trainer) -> None:
 
 @pytest.mark.parametrize("trace", [0.0, 0.7])
 def test_same_networks_on_any_number_of_threads(trace: float) -> None:
-    recipe, found = replace(TINY, batch=20, trace=trace, hidden="4-3"), []
+    recipe, found = replace(TINY, round_games=20, td_lambda=trace, hidden="4-3"), []
     for count in (1, 2):
         with threads(count):
             trainer = trained(recipe, rounds=2)
@@ -70,7 +70,7 @@ def test_same_networks_on_any_number_of_threads(trace: float) -> None:
 
 def test_a_run_goes_on_where_it_stopped() -> None:
     """The weights and the number of the round are all that it needs."""
-    recipe = replace(TINY, batch=10, rate=0.3)
+    recipe = replace(TINY, round_games=10, learning_rate=0.3)
     whole, second = trained(recipe, rounds=3), Trainer(recipe, NO_TABLES)
     first = trained(recipe, rounds=2)
     second.networks.weights[:], second.networks.biases[:] = first.networks.weights, first.networks.biases
@@ -80,15 +80,15 @@ def test_a_run_goes_on_where_it_stopped() -> None:
 
 
 def test_every_number_of_the_recipe_matters() -> None:
-    base = replace(TINY, batch=10)
-    changes = [{"seed": 2}, {"trace": 0.4}, {"rate": 0.2}, {"batch": 11}]
+    base = replace(TINY, round_games=10)
+    changes = [{"seed": 2}, {"td_lambda": 0.4}, {"learning_rate": 0.2}, {"round_games": 11}]
     weights = {trained(replace(base, **change), rounds=2).networks.weights.tobytes() for change in [{}, *changes]}
     assert len(weights) == 1 + len(changes)
 
 
 def test_learning_order() -> None:
     """Every turn of every game once, those of a network together, sorted by 62 random bits of their place."""
-    trainer = Trainer(replace(TINY, batch=20), NO_TABLES)
+    trainer = Trainer(replace(TINY, round_games=20), NO_TABLES)
     trainer.play_round(0)
     boards, turns = trainer.record.boards.reshape(-1, 26), trainer.record.turns.copy()
     turns[3] = 0
@@ -103,8 +103,10 @@ def test_learning_order() -> None:
 
 
 def test_rates_that_are_too_high_end_in_one_clear_line() -> None:
-    trainer = Trainer(replace(TINY, batch=20), NO_TABLES)
-    trainer.recipe = replace(trainer.recipe, rate=1e38, last_rate=1e38)  # `check` allows no more than 1
+    trainer = Trainer(replace(TINY, round_games=20), NO_TABLES)
+    trainer.recipe = replace(
+        trainer.recipe, learning_rate=1e38, final_learning_rate=1e38
+    )  # `check` allows no more than 1
     message = r"^expected finite weights after 0 games, found others; try a learning rate below 1e\+38$"
     with pytest.raises(CheckFailedError, match=message):
         trainer.play_round(0)
@@ -112,12 +114,12 @@ def test_rates_that_are_too_high_end_in_one_clear_line() -> None:
 
 @pytest.mark.parametrize("place", ["weights", "biases"])
 def test_infinite_weights_are_noticed(place: str) -> None:
-    trainer = Trainer(replace(TINY, batch=2), NO_TABLES)
+    trainer = Trainer(replace(TINY, round_games=2), NO_TABLES)
     getattr(trainer.networks, place)[0] = np.inf
     with pytest.raises(CheckFailedError, match="expected finite weights after 0 games"):
         trainer.play_round(0)
 
 
 def test_a_recipe_that_cannot_be_followed_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="expected batch of at least 1, got 0"):
-        Trainer(replace(TINY, batch=0), NO_TABLES)
+    with pytest.raises(InvalidParameterError, match="expected round_games of at least 1, got 0"):
+        Trainer(replace(TINY, round_games=0), NO_TABLES)

@@ -12,10 +12,10 @@ from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import check_legal_boards, flip_boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.training.temporal_difference.learning import rounded_networks
+from bgdata.training.networks import rounded_networks
 from bgdata.training.temporal_difference.run import Trainer
 from bgdata.training.temporal_difference.self_play import MOST_TURNS, Record, new_record, play_record, targets_of
-from tests.evaluation.networks import random_networks
+from tests.evaluation.sample_networks import random_networks
 from tests.reference.networks import Chances, turned
 from tests.reference.self_play import Board, Evaluator, lambda_returns, replay
 

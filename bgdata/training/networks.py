@@ -1,26 +1,87 @@
-"""Networks to start from: those of a version as floats again, made wider where that is asked for."""
+"""Networks in float32, as they learn: new ones, those of a version as floats again, and back as players have them."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import NETWORK_CLASSES
-from bgdata.evaluation.networks.encoder import Encoder
 from bgdata.evaluation.networks.inference import (
     FIRST_SUM,
     FIRST_WEIGHT,
     LATER_SUM,
     LATER_WEIGHT,
+    OUTPUTS,
     SHAPE_COLUMNS,
     Networks,
 )
-from bgdata.training.temporal_difference.learning import FloatNetworks, new_networks
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import input_count
+from bgdata.game.random import random_bits, random_stream
+from bgdata.kernel import kernel, read_only
 
+Floats = NDArray[np.float32]
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weights [below, unit], biases [unit]
+
+
+class FloatNetworks(NamedTuple):
+    """Networks that learn: laid out as in `Networks`, in float32."""
+
+    shapes: NDArray[np.int64]
+    weights: Floats
+    biases: Floats
+
+
+def new_networks(input_sets: tuple[InputSet, ...], hidden: tuple[tuple[int, ...], ...], seed: int) -> FloatNetworks:
+    """Networks with small random weights, even in -0.1 to 0.1, and no biases; one for each of NETWORK_CLASSES."""
+    layers = max(map(len, hidden)) + 1
+    shapes = np.zeros((len(input_sets), SHAPE_COLUMNS + layers), np.int64)
+    weights = biases = 0
+    for row, input_set, units in zip(shapes, input_sets, hidden, strict=True):
+        sizes = (*units, OUTPUTS)
+        row[: SHAPE_COLUMNS + len(sizes)] = [input_set, input_count(input_set), weights, biases, len(sizes), *sizes]
+        weights += sum(above * below for below, above in zip((input_count(input_set), *units), sizes, strict=True))
+        biases += sum(sizes)
+    random = np.empty(weights, np.float32)
+    fill_uniform(seed, random)
+    return FloatNetworks(shapes, random, np.zeros(biases, np.float32))
+
+
+@kernel()
+def fill_uniform(seed: int, values: Floats) -> None:
+    """Fills values[item] with random numbers from -0.1 to 0.1."""
+    stream = random_stream(seed, 0)
+    for item in range(len(values)):
+        share = np.float32(np.int64(random_bits(stream, item) >> np.uint64(40))) / np.float32(1 << 24)
+        values[item] = np.float32(0.2) * share - np.float32(0.1)
+
+
+def rounded_networks(networks: FloatNetworks) -> Networks:
+    """The same networks in the integers that a player uses; weights beyond the range of int16 are cut off."""
+    weight_units = np.full(len(networks.weights), LATER_WEIGHT, np.float32)
+    bias_units = np.full(len(networks.biases), LATER_SUM, np.float32)
+    for _, inputs, weights, biases, _, hidden, *_ in networks.shapes.tolist():
+        weight_units[weights : weights + inputs * hidden] = FIRST_WEIGHT
+        bias_units[biases : biases + hidden] = FIRST_SUM
+    weights = np.clip(np.rint(networks.weights * weight_units), -32767, 32767).astype(np.int16)
+    biases = np.clip(np.rint(networks.biases * bias_units), -(2.0**30), 2.0**30).astype(np.int32)
+    return Networks(*map(read_only, (networks.shapes.copy(), weights, biases)))
+
+
+def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
+    """The weights and biases of one network, in place."""
+    begin = networks.shapes[which, 2:4].tolist()
+    end = networks.shapes[which + 1, 2:4].tolist() if which + 1 < len(networks.shapes) else (None, None)
+    return networks.weights[begin[0] : end[0]], networks.biases[begin[1] : end[1]]
+
+
+def copied(networks: FloatNetworks) -> FloatNetworks:
+    """The same numbers in other arrays."""
+    return FloatNetworks(networks.shapes, networks.weights.copy(), networks.biases.copy())
 
 
 def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], seed: int) -> FloatNetworks:
@@ -38,20 +99,20 @@ def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], se
                 f"expected at least the {have} hidden units of the {name} network to start from, "
                 f"got {'-'.join(map(str, wanted))}"
             )
-    started = new_networks(encoders_of(networks), chosen(hidden, sizes), seed)
+    started = new_networks(input_sets_of(networks), chosen(hidden, sizes), seed)
     for which, layers in enumerate(found):
         copy_layers(layers, started, which)
     return started
 
 
-def encoders_of(networks: Networks) -> tuple[Encoder, ...]:
+def input_sets_of(networks: Networks) -> tuple[InputSet, ...]:
     """The inputs of each network."""
-    return tuple(Encoder(row[0]) for row in networks.shapes.tolist())
+    return tuple(InputSet(row[0]) for row in networks.shapes.tolist())
 
 
 def feature_names(networks: Networks) -> str:
     """The inputs of each network with their revisions, such as "race@1 contact@1 contact@1"."""
-    return " ".join(f"{encoder.label}@{encoder.revision}" for encoder in encoders_of(networks))
+    return " ".join(f"{input_set.label}@{input_set.revision}" for input_set in input_sets_of(networks))
 
 
 def check_features(networks: Networks, features: str) -> None:

@@ -1,9 +1,9 @@
-"""Games between two players less the luck of the dice, judged by somebody who knows what rolls are worth.
+"""Games between two players and the luck of the dice in them, estimated by networks.
 
 That both sides get the same dice in a pair of `games` takes away little of their luck once the two games differ. What
-is left of a result without the luck of every roll (`roll_values`) is the hedged result: its mean is that of the
-results, whoever judges, as each roll's luck is 0 on average, and it varies the less the better he judges (Zare,
-"Hedging toward skill", GammonVillage 2000).
+is left of a result without the luck of every roll (`roll_values`) is the luck-adjusted (hedged) result. Its mean is
+that of the results, whatever estimates luck, as each roll's luck is 0 on average; and it varies the less the better the
+estimates are (Zare, "Hedging toward skill", GammonVillage 2000).
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.choices import NETWORK, Brain
+from bgdata.evaluation.choices import NETWORK, Chooser
 from bgdata.evaluation.player import Player
 from bgdata.play.corpus import fill_values, net_lucks
 from bgdata.play.games import LOCKSTEP, Games, LockstepTurn, check_numbers, fill_results, turns_in_lockstep
 
 
-def play_judged_games(
-    first_player: Player, second_player: Player, judge: Brain, count: int, seed: int, first: int = 0
+def play_games_with_luck(
+    first_player: Player, second_player: Player, estimator: Chooser, count: int, seed: int, first: int = 0
 ) -> tuple[Games, NDArray[np.float64]]:
     """The games that `games.play_games` plays, and float64[count] points that the dice gave to the player named first:
-    his luck less that of the other one.
+    the luck of that player less that of the other one.
 
-    The same on any number of threads and in any batch. Judging takes most of the time, about 20 times that of playing
-    for players that kernels play. Raises UsageError for a judge without networks, and as `play_games` does.
+    The same on any number of threads and in any batch. Estimating luck takes most of the time, about 20 times that of
+    playing for players that kernels play. Raises UsageError for an estimator without networks, and as `play_games`.
     """
     check_numbers(count, seed, first)
-    if judge.kind != NETWORK:
-        raise UsageError("expected a judge with networks to say how lucky a roll is, got one that only chooses plays")
+    if estimator.kind != NETWORK:
+        raise UsageError("expected a player with networks to estimate luck, got one that only chooses plays")
     numbers = np.arange(first, first + count, dtype=np.int64)
     games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
     lucks = np.empty(count)
@@ -37,19 +37,19 @@ def play_judged_games(
         rows = slice(start, start + LOCKSTEP)
         turns = list(turns_in_lockstep((first_player, second_player), seed, numbers[rows]))
         fill_results(turns, games.outcomes[rows], games.turns[rows])
-        lucks[rows] = _net_lucks(judge, numbers[rows], games.turns[rows], turns)
+        lucks[rows] = _net_lucks(estimator, numbers[rows], games.turns[rows], turns)
     return games, lucks
 
 
 def _net_lucks(
-    judge: Brain, numbers: NDArray[np.int64], n_turns: NDArray[np.int32], turns: list[LockstepTurn]
+    estimator: Chooser, numbers: NDArray[np.int64], n_turns: NDArray[np.int32], turns: list[LockstepTurn]
 ) -> NDArray[np.float64]:
-    """float64[games] from their turns, put in order of games first, as the judge takes them."""
+    """float64[games] from their turns, put in order of games first, as `fill_values` takes them."""
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns, dtype=np.int64)])
     boards, dice = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
     for number, turn in enumerate(turns):
         places = offsets[turn.rows] + number
         boards[places], dice[places] = turn.boards, turn.rolls
     values = np.empty((2, len(boards)), np.float32)
-    fill_values(judge, True, offsets, boards, dice, values)
+    fill_values(estimator, True, offsets, boards, dice, values)
     return net_lucks(numbers % 2, offsets, values[1])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.supervised.loss import cross_entropies, natural_logarithms
+from bgdata.training.supervised.examples import cross_entropies, natural_logarithms
 from tests.reference.supervised import cross_entropy
 
 

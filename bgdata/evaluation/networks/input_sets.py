@@ -1,13 +1,13 @@
-"""The names of what a network sees of a board; `encoders` computes them."""
+"""The sets of inputs that a network may have, by name; `inputs` computes them."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from bgdata.errors import UnknownEncoderError
+from bgdata.errors import UnknownInputSetError
 
 
-class Encoder(IntEnum):
+class InputSet(IntEnum):
     """Which inputs a network has; the numbers are stored with it."""
 
     TESAURO_196 = 0
@@ -26,12 +26,12 @@ class Encoder(IntEnum):
         return _REVISIONS[self]
 
 
-_REVISIONS = {Encoder.TESAURO_196: 1, Encoder.TESAURO_198: 1, Encoder.RACE: 1, Encoder.CONTACT: 1}
+_REVISIONS = {InputSet.TESAURO_196: 1, InputSet.TESAURO_198: 1, InputSet.RACE: 1, InputSet.CONTACT: 1}
 
 
-def encoder_named(label: str) -> Encoder:
-    """The encoder of a label. Raises UnknownEncoderError."""
-    for encoder in Encoder:
-        if encoder.label == label:
-            return encoder
-    raise UnknownEncoderError(f"expected inputs among {', '.join(e.label for e in Encoder)}, got {label}")
+def input_set_named(label: str) -> InputSet:
+    """The input set of a label. Raises UnknownInputSetError."""
+    for input_set in InputSet:
+        if input_set.label == label:
+            return input_set
+    raise UnknownInputSetError(f"expected inputs among {', '.join(e.label for e in InputSet)}, got {label}")

@@ -11,7 +11,7 @@ import bgdata
 from bgdata.game.codec import flip_boards
 from bgdata.game.position_hash import position_hashes
 from bgdata.play.splits import SPLITS
-from bgdata.training.feed.guard import Guard
+from bgdata.training.feed.rows import Guard
 from tests.training.labels import sample_boards, write_benchmark, write_labels
 
 BOARDS = sample_boards(40)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,20 +27,18 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
-from bgdata.store.dataset import Dataset, Input, Parameters
+from bgdata.store.dataset import Dataset, Input
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
 from bgdata.store.names import VERSION as VERSION_NAME
 from bgdata.store.names import is_name
-from bgdata.store.progress import Progress, Silence
+from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.storage import open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    import duckdb
+    pass
 
 VERSION = VERSION_NAME  # other folders, such as copies made by hand, are none
 CATALOG = "catalog.duckdb"
@@ -51,7 +48,7 @@ STAGING = ".staging"
 CURRENT = "current"  # in a variant's folder: the name of a version
 
 
-class Warehouse:
+class Versions:
     """The versions below one folder, of the dataset kinds that it is given."""
 
     def __init__(self, root: str | os.PathLike[str], kinds: Mapping[str, Dataset[Any]]) -> None:
@@ -59,7 +56,7 @@ class Warehouse:
         self.kinds = kinds
 
     def __repr__(self) -> str:
-        return f"Warehouse({str(self.root)!r})"
+        return f"{type(self).__name__}({str(self.root)!r})"
 
     @property
     def catalog(self) -> Path:
@@ -91,14 +88,6 @@ class Warehouse:
             return place != str(self.root.resolve()) and not Path(place).samefile(self.root)
         except (OSError, ValueError):
             return True
-
-    def mend_catalog(self) -> None:
-        """Write catalog.duckdb anew where the warehouse was moved or copied; nothing where that cannot be written."""
-        if self.is_moved():
-            from bgdata.store.catalog import write_catalog
-
-            with suppress(BgdataError):
-                write_catalog(self)
 
     def kind(self, name: str) -> Dataset[Any]:
         """The declaration of a dataset kind. Raises UnknownKindError."""
@@ -152,9 +141,9 @@ class Warehouse:
         name = f"{kind}/{variant}" + (f"/{version}" if version else "")
         raise MissingTableError(f"no {name} in {self.root} (have: {have}); try: bgdata {step}")
 
-    def open_reference(self, reference: str) -> Table:
+    def open_reference(self, reference: VersionRef | str) -> Table:
         """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError, and as `open`."""
-        parts = reference.split("/")
+        parts = str(reference).split("/")
         if len(parts) not in (2, 3) or not all(parts):
             raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {shown(reference)}")
         return self.open(*parts)
@@ -226,7 +215,7 @@ class Warehouse:
         inputs = self.find_inputs(kind, parameters)
         if inputs is None:
             return None
-        return recipe_key(kind.name, kind.revision, vars(parameters), input_digests(inputs), raw_files)
+        return recipe_key(kind.name, kind.revision, parameters.to_json(), input_digests(inputs), raw_files)
 
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
         """The tables that a variant is computed from, by role, or None while one is missing."""
@@ -240,8 +229,10 @@ class Warehouse:
 
     def find_input(self, wanted: Input) -> Table | None:
         """The table of an input, or None where it is not built."""
-        if isinstance(wanted, str):
-            return next((table for table in self.versions(*wanted.split("/")[:2]) if table.name == wanted), None)
+        if isinstance(wanted, VersionRef):
+            return next(
+                (table for table in self.versions(wanted.kind, wanted.variant) if table.name == str(wanted)), None
+            )
         return self.find(self.kind(wanted[0]), wanted[1])
 
     def made_from(self, table: Table) -> dict[str, Table]:
@@ -254,46 +245,6 @@ class Warehouse:
                 raise MissingTableError(f"expected {name} in {self.root}, which {table.name} was computed from")
             found[role] = candidates[0]
         return found
-
-    def build(
-        self,
-        kind: str,
-        parameters: Parameters,
-        *,
-        files: Iterable[Path] = (),
-        progress: Progress | None = None,
-        strict: bool = False,
-        force: bool = False,
-        executor: Executor | None = None,
-        inputs: Mapping[str, Table] | None = None,
-    ) -> Table:
-        """The version with this recipe, built first where it is missing or damaged, its inputs too; it is the current
-        one of its variant from then on.
-
-        `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
-        `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
-        builds even when it is there; `executor` computes the shards of kinds that have them, this process if there is
-        none: see executors.open_executor. Raises InvalidParameterError, UsageError, TooLargeError, StorageError or
-        CheckFailedError; whatever happens, published versions stay whole.
-        """
-        from bgdata.store.build import build
-
-        declared, paths = self.kind(kind), tuple(files)
-        if declared.takes_files and not paths and not force:
-            found = self.find(declared, parameters)  # imported before, and now the input of something else
-            if found is not None:
-                return found
-        return build(
-            self, declared, parameters, progress or Silence(), files=paths, strict=strict, force=force,
-            executor=executor, inputs=inputs,
-        )  # fmt: skip
-
-    def connect(self, *, allow_files: bool = False) -> duckdb.DuckDBPyConnection:
-        """A DuckDB connection to the catalog, in memory, which opens the tables of the warehouse and, unless
-        `allow_files`, no other files. Raises MissingWarehouseError."""
-        from bgdata.store.catalog import connect
-
-        return connect(self, allow_files=allow_files)
 
 
 def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:

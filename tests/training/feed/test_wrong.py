@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import CheckFailedError, MissingTableError, UnknownEncoderError, UnknownKindError, UsageError
+from bgdata.errors import CheckFailedError, MissingTableError, UnknownInputSetError, UnknownKindError, UsageError
 from bgdata.game.position_hash import position_hashes
 from bgdata.play.splits import splits_of_hashes
 from bgdata.store.arrays import save_array
@@ -51,7 +51,7 @@ def test_what_is_not_there_is_named(labels: Warehouse) -> None:
         labels.batches("wildbg_training")
     with pytest.raises(MissingTableError, match="gnubg_training/race"):
         labels.batches("gnubg_training/race")
-    with pytest.raises(UnknownEncoderError, match="got pixels"):
+    with pytest.raises(UnknownInputSetError, match="got pixels"):
         labels.batches(CONTACT, features="pixels")
     with pytest.raises(UsageError, match="expected a weight above 0 for gnubg_training/contact, got nan"):
         labels.batches({CONTACT: float("nan")})

@@ -15,10 +15,10 @@ from bgdata.evaluation.player import Player, RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
-from bgdata.play.luck.judged_games import play_judged_games
+from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.luck.recorded import judged_games
 from bgdata.play.series import pair_error
-from bgdata.store.warehouse import Warehouse
+from bgdata.warehouse import Warehouse
 from tests.evaluation.test_pubeval import CONTACT, RACE
 from tests.play.test_corpus import brain_of, equities_of
 from tests.play.test_games import Plain, Turned, assert_same
@@ -32,7 +32,7 @@ SEED = 4
 
 def test_luck_is_that_of_every_turn() -> None:
     """Each pair has one game that either player begins."""
-    games, lucks = play_judged_games(Turned(), PubEval(), JUDGE, 2, SEED, first=6)
+    games, lucks = play_games_with_luck(Turned(), PubEval(), JUDGE, 2, SEED, first=6)
     choosers = pubeval_chooser(RACE, RACE), pubeval_chooser(CONTACT, RACE)
     equities = equities_of(SHIPPED)
     for game, found in zip((6, 7), lucks.tolist(), strict=True):
@@ -47,7 +47,7 @@ def test_luck_is_that_of_every_turn() -> None:
 
 @pytest.mark.parametrize("players", [(PubEval(), RandomPlayer(3)), (Plain(PubEval()), Turned())])
 def test_the_games_are_those_without_luck(players: tuple[Player, Player]) -> None:
-    games, lucks = play_judged_games(*players, JUDGE, 6, SEED, 3)
+    games, lucks = play_games_with_luck(*players, JUDGE, 6, SEED, 3)
     assert_same(games, play_games(*players, 6, SEED, 3))
     assert lucks.dtype == np.float64
     assert lucks.shape == (6,)
@@ -55,17 +55,17 @@ def test_the_games_are_those_without_luck(players: tuple[Player, Player]) -> Non
 
 
 def test_luck_depends_on_neither_threads_nor_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, expected = play_judged_games(PubEval(), Turned(), JUDGE, 12, SEED)
+    _, expected = play_games_with_luck(PubEval(), Turned(), JUDGE, 12, SEED)
     for count in (1, 2):
         with threads(count):
-            assert np.array_equal(play_judged_games(PubEval(), Turned(), JUDGE, 5, SEED, 7)[1], expected[7:])
+            assert np.array_equal(play_games_with_luck(PubEval(), Turned(), JUDGE, 5, SEED, 7)[1], expected[7:])
     monkeypatch.setattr(judged_games, "LOCKSTEP", 5)
-    assert np.array_equal(play_judged_games(PubEval(), Turned(), JUDGE, 12, SEED)[1], expected)
+    assert np.array_equal(play_games_with_luck(PubEval(), Turned(), JUDGE, 12, SEED)[1], expected)
 
 
 def test_dice_give_to_one_what_they_give_to_the_other() -> None:
     """PubEval against himself plays the same game twice, seen from both sides."""
-    games, lucks = play_judged_games(PubEval(), PubEval(), JUDGE, 20, SEED)
+    games, lucks = play_games_with_luck(PubEval(), PubEval(), JUDGE, 20, SEED)
     assert np.array_equal(lucks[::2], -lucks[1::2])
     assert pair_error(games.numbers, games.outcomes - lucks) == 0
 
@@ -73,7 +73,7 @@ def test_dice_give_to_one_what_they_give_to_the_other() -> None:
 def test_hedged_results_have_the_same_mean_and_less_noise() -> None:
     """Of players who play much as the judge does: what others do varies more than what he calls luck."""
     players = NetworkPlayer(SHIPPED, NO_TABLES), PubEval()
-    games, lucks = play_judged_games(*players, JUDGE, 120, SEED)
+    games, lucks = play_games_with_luck(*players, JUDGE, 120, SEED)
     hedged = games.outcomes - lucks
     error, raw_error = (pair_error(games.numbers, points) for points in (hedged, games.outcomes))
     assert 2 * error < raw_error
@@ -84,14 +84,14 @@ def test_hedged_results_have_the_same_mean_and_less_noise() -> None:
 
 
 def test_no_games() -> None:
-    games, lucks = play_judged_games(PubEval(), Turned(), JUDGE, 0, SEED)
+    games, lucks = play_games_with_luck(PubEval(), Turned(), JUDGE, 0, SEED)
     assert [len(array) for array in (*games, lucks)] == [0] * 5
 
 
-def test_wrong_judges_and_numbers() -> None:
+def test_wrong_estimators_and_numbers() -> None:
     for player in (PubEval(), RandomPlayer()):
-        with pytest.raises(UsageError, match="expected a judge with networks to say how lucky a roll is"):
-            play_judged_games(player, player, player.brain, 1, SEED)
+        with pytest.raises(UsageError, match="expected a player with networks to estimate luck"):
+            play_games_with_luck(player, player, player.chooser, 1, SEED)
     for numbers in ((-1, 0, 0), (1, -1, 0), (1, 0, -1), (2, 0, (1 << 63) - 2)):
         with pytest.raises(UsageError, match="expected numbers from 0 to"):
-            play_judged_games(PubEval(), PubEval(), JUDGE, *numbers)
+            play_games_with_luck(PubEval(), PubEval(), JUDGE, *numbers)

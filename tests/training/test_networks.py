@@ -8,11 +8,10 @@ import pytest
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.supervised.start import check_features, feature_names, started_networks
-from bgdata.training.temporal_difference.learning import rounded_networks
-from tests.evaluation.networks import random_networks
+from bgdata.training.networks import check_features, feature_names, rounded_networks, started_networks
+from tests.evaluation.sample_networks import random_networks
 
 SAME: tuple[tuple[int, ...], ...] = ((), (), ())
 
@@ -56,7 +55,7 @@ def test_features_of_another_revision(monkeypatch: pytest.MonkeyPatch) -> None:
     assert feature_names(networks) == "race@1 contact@1 contact@1"
     check_features(networks, "")
     check_features(networks, "race@1 contact@1 contact@1")
-    monkeypatch.setattr(Encoder, "revision", 2)
+    monkeypatch.setattr(InputSet, "revision", 2)
     with pytest.raises(
         UsageError,
         match=r"^expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2$",

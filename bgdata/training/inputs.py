@@ -1,4 +1,4 @@
-"""Inputs of positions that are not 0, by position and by input: few are, so learning looks at those alone."""
+"""Inputs of positions for learning: dense rows of floats for matrix products, or the few that are not 0."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.networks.encoder import Encoder
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import EXTRAS, UNIT, fill_inputs
+from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards
-from bgdata.game.position import CHECKERS
 from bgdata.kernel import kernel, prange
-from bgdata.training.temporal_difference.learning import Floats
+from bgdata.training.networks import Floats
 
 _UNIT, _NONE = np.float32(1 / UNIT), np.float32(0)
 
@@ -28,14 +28,14 @@ class Sparse(NamedTuple):
     factors: Floats  # [batch, item] what the input is there
 
 
-def most_used(encoder: Encoder) -> int:
+def most_used(input_set: InputSet) -> int:
     """Room for the inputs that are not 0: at most one for each checker, and the extras; a multiple of four."""
-    return -(-(2 * CHECKERS + EXTRAS[encoder]) // 4) * 4
+    return -(-(2 * CHECKERS + EXTRAS[input_set]) // 4) * 4
 
 
-def new_sparse(encoder: Encoder, inputs: int, rows: int, batch: int) -> Sparse:
+def new_sparse(input_set: InputSet, inputs: int, rows: int, batch: int) -> Sparse:
     """Room for the inputs of so many positions."""
-    most, batches = most_used(encoder), -(-rows // batch)
+    most, batches = most_used(input_set), -(-rows // batch)
     return Sparse(
         np.empty(rows, np.int64),
         np.empty((rows, most), np.int32),
@@ -47,26 +47,26 @@ def new_sparse(encoder: Encoder, inputs: int, rows: int, batch: int) -> Sparse:
 
 
 @kernel(parallel=True)
-def fill_sparse(encoder: int, boards: Boards, batch: int, sparse: Sparse) -> None:
+def fill_sparse(input_set: int, boards: Boards, batch: int, sparse: Sparse) -> None:
     """Fills a Sparse from boards[row, slot], `batch` rows at a time, on all threads."""
     for number in prange(len(sparse.starts)):
-        fill_batch(encoder, boards, batch, number, sparse)
+        fill_batch(input_set, boards, batch, number, sparse)
 
 
 @kernel()
-def fill_sparse_alone(encoder: int, boards: Boards, batch: int, sparse: Sparse) -> None:
+def fill_sparse_alone(input_set: int, boards: Boards, batch: int, sparse: Sparse) -> None:
     """Fills the same on the thread that calls, so that others can do something else."""
     for number in range(len(sparse.starts)):
-        fill_batch(encoder, boards, batch, number, sparse)
+        fill_batch(input_set, boards, batch, number, sparse)
 
 
 @kernel()
-def fill_batch(encoder: int, boards: Boards, batch: int, number: int, sparse: Sparse) -> None:
+def fill_batch(input_set: int, boards: Boards, batch: int, number: int, sparse: Sparse) -> None:
     """Fills one batch of a Sparse."""
     inputs = np.zeros(sparse.starts.shape[1] - 1, np.int16)
     first, last = number * batch, min((number + 1) * batch, len(boards))
     for row in range(first, last):
-        fill_inputs(encoder, boards[row], inputs)
+        fill_inputs(input_set, boards[row], inputs)
         sparse.counts[row] = fill_row(inputs, sparse.columns[row], sparse.values[row])
     fill_by_input(
         sparse.counts[first:last],
@@ -119,3 +119,13 @@ def fill_by_input(
     for item in range(len(starts) - 1, 0, -1):
         starts[item] = starts[item - 1]
     starts[0] = 0
+
+
+@kernel()
+def fill_dense(input_set: int, boards: Boards, inputs: Floats) -> None:
+    """Fills inputs[row, input] from boards[row, slot] on the thread that calls, so that others can learn."""
+    row_inputs = np.empty(inputs.shape[1], np.int16)
+    for row in range(len(boards)):
+        fill_inputs(input_set, boards[row], row_inputs)
+        for item in range(len(row_inputs)):
+            inputs[row, item] = np.float32(row_inputs[item]) * _UNIT

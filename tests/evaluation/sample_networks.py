@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgdata.evaluation.networks.encoder import Encoder
 from bgdata.evaluation.networks.inference import LATER_SUM, LATER_WEIGHT, Networks
+from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.kernel import read_only
-from bgdata.training.temporal_difference.learning import FloatNetworks, new_networks, rounded_networks
+from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
 
 # encoders and layers of the networks for race, crashed and contact
-SHAPES: tuple[tuple[tuple[Encoder, ...], tuple[tuple[int, ...], ...]], ...] = (
-    ((Encoder.RACE, Encoder.CONTACT, Encoder.CONTACT), ((8,), (7,), (9,))),
-    ((Encoder.RACE, Encoder.TESAURO_196, Encoder.CONTACT), ((6, 4), (16,), (5, 3, 4))),
-    ((Encoder.TESAURO_198, Encoder.RACE, Encoder.TESAURO_196), ((1,), (20, 20), (33,))),
-    ((Encoder.CONTACT, Encoder.TESAURO_198, Encoder.TESAURO_198), ((3, 1), (4,), (2, 7))),
+SHAPES: tuple[tuple[tuple[InputSet, ...], tuple[tuple[int, ...], ...]], ...] = (
+    ((InputSet.RACE, InputSet.CONTACT, InputSet.CONTACT), ((8,), (7,), (9,))),
+    ((InputSet.RACE, InputSet.TESAURO_196, InputSet.CONTACT), ((6, 4), (16,), (5, 3, 4))),
+    ((InputSet.TESAURO_198, InputSet.RACE, InputSet.TESAURO_196), ((1,), (20, 20), (33,))),
+    ((InputSet.CONTACT, InputSet.TESAURO_198, InputSet.TESAURO_198), ((3, 1), (4,), (2, 7))),
 )
 PIPS_PER_UNIT = 16
 
@@ -34,7 +34,7 @@ def random_networks(number: int, size: float = 10.0, seed: int = 1) -> Networks:
 def pips_networks(sign: int = 1) -> Networks:
     """Networks that know the race alone: the hidden unit is the logistic function of the pips that the player on roll
     is ahead by (behind, for a sign of -1), over PIPS_PER_UNIT, and his win chance that of 4 unit - 2; no gammons."""
-    shapes = np.array([[Encoder.TESAURO_196, 196, 201 * which, 6 * which, 2, 1, 5] for which in range(3)], np.int64)
+    shapes = np.array([[InputSet.TESAURO_196, 196, 201 * which, 6 * which, 2, 1, 5] for which in range(3)], np.int64)
     weights, biases = np.zeros((3, 201), np.int16), np.zeros((3, 6), np.int32)
     pip = sign * (1 << 12) // PIPS_PER_UNIT
     for point in range(1, 25):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,11 @@ from bgdata.datasets.gnubg_benchmark import GnubgBenchmark
 from bgdata.game.position import START, Position, format_key20
 from bgdata.game.position_hash import position_hashes
 from bgdata.play.splits import SPLITS
-from bgdata.store.arrays import Array
-from bgdata.store.dataset import Column, FlatArray, Parameters
-from bgdata.store.job import Job
-from bgdata.store.table import Table
-from bgdata.store.warehouse import Warehouse
-from bgdata.training.feed.guard import open_guard
-from bgdata.training.feed.rows import LabelledRows
-from bgdata.training.feed.versions import benchmark_versions, splits_of
+from bgdata.store.context import Build, Computed
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
+from bgdata.training.feed.rows import LabelledRows, benchmark_versions, open_guard, splits_of
+from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Toy
 
 KEYS = "select dataset, variant, key from leakage"
@@ -69,7 +66,7 @@ def test_leakage_is_what_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Pat
         assert leaking(plain) == sorted(expected)
 
 
-class Lessons(Toy):
+class LabelledBatches(Toy):
     """A kind with labels that nobody has heard of."""
 
     name = "lessons"
@@ -85,19 +82,20 @@ class Lessons(Toy):
         FlatArray("classes", "uint8", "number", "Classes"),
     )
 
-    def compute(self, parameters: Count, inputs: Mapping[str, Table], job: Job) -> None:  # noqa: ARG002
+    def compute(self, build: Build[Count]) -> None:
+        parameters, job = build.parameters, build.job
         job.save("boards", np.array([START.board] * parameters.count, np.int8))
         job.save("chances", np.zeros((parameters.count, 5), np.float32))
         job.save("classes", np.zeros(parameters.count, np.uint8))
 
-    def batches(self, parameters: Parameters, arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        boards = arrays["boards"].tolist()
+    def batches(self, computed: Computed[Parameters]) -> Iterator[pa.RecordBatch]:
+        boards = computed.arrays["boards"].tolist()
         numbers, ids = np.arange(len(boards), dtype=np.int32), [START.id] * len(boards)
         yield pa.record_batch({"number": numbers, "position_id": ids, "board": pa.array(boards, pa.list_(pa.int8()))})
 
 
 def test_a_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path) -> None:
-    warehouse = Warehouse(memory_path, {**all_kinds(), "lessons": Lessons()})
+    warehouse = Warehouse(memory_path, {**all_kinds(), "lessons": LabelledBatches()})
     warehouse.build("lessons", Count(3))
     with warehouse.connect() as connection:
         assert leaking(connection) == []

@@ -1,0 +1,209 @@
+"""Parameters of variants: frozen dataclasses of few types, recorded in manifests as JSON and written by users as text.
+
+A parameter is an integer, a float, a text, true or false; a tuple of these; a dataclass of these, such as `VersionRef`,
+which has a text form; or any of them or None. `Given` holds the parameters of another variant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from types import NoneType
+from typing import Any, Self, get_args, get_origin, get_type_hints
+
+from bgdata.errors import InvalidNameError, InvalidParameterError, ManifestFormatError, shown
+from bgdata.store.names import parse_reference
+
+WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+@dataclass(frozen=True, order=True)
+class VersionRef:
+    """A version by name; without `version`, whichever the recipe of the variant leads to."""
+
+    kind: str
+    variant: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.kind, self.variant, self.version) if part)
+
+    @property
+    def title(self) -> str:
+        """KIND/VARIANT."""
+        return f"{self.kind}/{self.variant}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidParameterError."""
+        try:
+            kind, variant, version = parse_reference(text)
+        except InvalidNameError:
+            raise InvalidParameterError(f"expected KIND/VARIANT/VERSION, got {shown(text)}") from None
+        return cls(kind, variant, version or "")
+
+
+@dataclass(frozen=True)
+class Given:
+    """Parameters of a variant of another kind, by name; none where the name of the variant says them all."""
+
+    values: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Self:
+        """All parameters of a variant."""
+        return cls(tuple((name, frozen(each)) for name, each in sorted(parameters.to_json().items())))
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """A JSON object. Raises InvalidParameterError."""
+        try:
+            found = json.loads(text or "{}")
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise InvalidParameterError(f"expected parameters as JSON, got {shown(text)}")
+        return cls(tuple((name, frozen(each)) for name, each in sorted(found.items())))
+
+
+NONE_GIVEN = Given()
+
+
+def frozen(value: Any) -> Any:
+    """JSON that can be hashed: tuples for lists, `Given` for objects."""
+    if isinstance(value, dict):
+        return Given(tuple((name, frozen(each)) for name, each in sorted(value.items())))
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Base of every kind's parameters: each has a default."""
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Names of the parameters, in order."""
+        return tuple(field.name for field in fields(cls))
+
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
+        """A copy with some parameters changed. Raises InvalidParameterError for a name that is none of them."""
+        for name in changes:
+            if name not in self.names():
+                raise InvalidParameterError(f"expected a parameter among {', '.join(self.names())}, got {name}")
+        return replace(self, **changes)
+
+    def check_types(self) -> None:
+        """Raise InvalidParameterError for a value that is not of the declared type."""
+        for name, declared in get_type_hints(type(self)).items():
+            value = getattr(self, name)
+            try:
+                from_json(declared, to_json(value))
+            except TypeError:
+                raise InvalidParameterError(
+                    f"expected {name} of type {type_text(declared)}, got {shown(value)}"
+                ) from None
+
+    def to_json(self) -> dict[str, Any]:
+        """The parameters as manifests and recipes have them."""
+        return {name: to_json(value) for name, value in vars(self).items()}
+
+    @classmethod
+    def from_manifest(cls, values: Mapping[str, Any]) -> Self:
+        """The parameters that a manifest records. Raises ManifestFormatError when they are those of another recipe, or
+        of other types than declared."""
+        if set(values) != set(cls.names()):
+            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {shown(dict(values))}")
+        found = {}
+        for name, declared in get_type_hints(cls).items():
+            try:
+                found[name] = from_json(declared, values[name])
+            except TypeError:
+                raise ManifestFormatError(
+                    f"expected {name} of type {type_text(declared)}, found {shown(values[name])}"
+                ) from None
+        return cls(**found)
+
+    def with_texts(self, changes: Mapping[str, str]) -> Self:
+        """A copy with some parameters changed to what a user writes. Raises InvalidParameterError."""
+        return self.with_changes({name: self.parse(name, text) for name, text in changes.items()})
+
+    @classmethod
+    def parse(cls, name: str, text: str) -> Any:
+        """The value of a parameter that a user writes; tuples have spaces between. Raises InvalidParameterError."""
+        declared = get_type_hints(cls).get(name, str)
+        try:
+            return from_text(declared, text)
+        except InvalidParameterError:
+            raise
+        except ValueError:
+            raise InvalidParameterError(f"expected {type_text(declared)} for {name}, got {shown(text)}") from None
+
+
+def to_json(value: Any) -> Any:
+    """A parameter as JSON has it."""
+    if isinstance(value, Given):
+        return {name: to_json(each) for name, each in value.values}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+    return [to_json(each) for each in value] if isinstance(value, tuple) else value
+
+
+def from_json(declared: Any, value: Any) -> Any:
+    """A parameter of a declared type from JSON. Raises TypeError for a value of another type."""
+    choices = get_args(declared)
+    if declared is Given and isinstance(value, dict):
+        return frozen(value)
+    if get_origin(declared) is tuple and isinstance(value, list):
+        return tuple(from_json(choices[0], each) for each in value)
+    if NoneType in choices:
+        return None if value is None else from_json(choices[0], value)
+    if isinstance(declared, type) and is_dataclass(declared) and isinstance(value, dict):
+        types = get_type_hints(declared)
+        if set(value) == set(types):
+            return declared(**{name: from_json(types[name], each) for name, each in value.items()})
+    if type(value) is declared or (declared is float and type(value) is int):
+        return value
+    raise TypeError(declared)
+
+
+def from_text(declared: Any, text: str) -> Any:
+    """A parameter of a declared type from text. Raises ValueError, of which InvalidParameterError is one."""
+    choices = get_args(declared)
+    if get_origin(declared) is tuple:
+        return tuple(from_text(choices[0], word) for word in text.split())
+    if NoneType in choices:
+        return from_text(choices[0], text) if text else None
+    if declared is bool:
+        if text.lower() not in WORDS:
+            raise ValueError(text)
+        return WORDS[text.lower()]
+    if hasattr(declared, "parse"):
+        return declared.parse(text)
+    return declared(text)
+
+
+def type_text(declared: Any) -> str:
+    """A type for people: `float`, `tuple of VersionRef`, `float or none`."""
+    choices = get_args(declared)
+    if get_origin(declared) is tuple:
+        return f"tuple of {type_text(choices[0])}"
+    if NoneType in choices:
+        return f"{type_text(choices[0])} or none"
+    return str(declared.__name__)
+
+
+def number_text(number: float) -> str:
+    """The shortest text of a number: `6`, `0.16`."""
+    return repr(float(number)).removesuffix(".0")
+
+
+def value_text(value: Any) -> str:
+    """A parameter as a user writes it: what `Parameters.parse` reads."""
+    if isinstance(value, tuple):
+        return " ".join(map(value_text, value))
+    if isinstance(value, Given):
+        return json.dumps(to_json(value)) if value.values else ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else number_text(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,57 @@
+"""What both ways of learning share: the logistic function, errors of answers, and errors of the layers before.
+
+The rest differs in the order of sums, on which the last bits of weights depend, and so the digests of networks. By
+temporal differences a position is learned at a time: weights change by (rate x input) x delta, sums go by halving.
+In supervised learning a batch is one step: gradients are summed over positions by fours, then multiplied by the rate.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.networks.inference import (
+    OUTPUTS,
+    half_tangent,
+)
+from bgdata.kernel import kernel
+from bgdata.training.networks import Floats
+
+_ONE, _HALF, _NONE = np.float32(1), np.float32(0.5), np.float32(0)
+
+
+@kernel(borrows=True)
+def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, errors: Floats) -> None:
+    """Fills errors[0:5] with how much more the sums of the outputs should give. What the rules forbid (its bit of
+    `possible` is 0) is no error, since nobody asks the network for it."""
+    for output in range(OUTPUTS):
+        error = (target[output] - outputs[output]) * np.float32(possible >> output & 1)
+        errors[output] = error * outputs[output] * (_ONE - outputs[output]) if squared else error
+
+
+@kernel(borrows=True)
+def squash(sums: Floats) -> None:
+    """Fills sums[unit] with its logistic function."""
+    for unit in range(len(sums)):
+        sums[unit] = _HALF + _HALF * half_tangent(_HALF * sums[unit])
+
+
+@kernel(borrows=True)
+def backward(shape: NDArray[np.int64], weights: Floats, values: Floats, deltas: Floats, sample: int) -> None:
+    """Fills deltas[layer, sample, unit] of the layers before the last with how much more they should give."""
+    end = shape[1] * shape[5]
+    for layer in range(1, shape[4]):
+        end += shape[5 + layer] * shape[4 + layer]
+    for layer in range(shape[4] - 1, 0, -1):
+        units, below = shape[5 + layer], shape[4 + layer]
+        end -= units * below
+        lower, given = deltas[layer - 1, sample, :below], values[layer - 1, sample, :below]
+        for unit in range(below):
+            lower[unit] = _NONE
+        for unit in range(units):
+            delta, row = deltas[layer, sample, unit], weights[end + unit * below : end + (unit + 1) * below]
+            for item in range(below):
+                lower[item] += delta * row[item]
+        for unit in range(below):
+            lower[unit] *= given[unit] * (np.float32(1) - given[unit])

@@ -1,0 +1,21 @@
+"""Computing rows of a version again, as `bgdata verify` does, with inputs and a generator of the test's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import bgdata
+from bgdata.store.context import Recheck
+from bgdata.store.dataset import Dataset
+from bgdata.store.table import Table
+
+
+def check_sample(
+    kind: Dataset[Any], table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
+) -> str:
+    """What the kind says of a sample; raises as `Dataset.check_sample` does."""
+    warehouse = bgdata.open_warehouse(table.folder.parents[2])
+    return kind.check_sample(Recheck(kind.recorded(table.manifest), inputs, warehouse, table, rows, generator))
