@@ -1,13 +1,15 @@
 # bgdata: the two commands a newcomer needs are `make build` and `make test`.
 # Everything is set up in .venv from requirements.lock (hashes checked) by uv, or by pip where uv cannot be had; what only
-# tests and checks need is added from requirements-dev.lock by those that need it.
+# tests and checks need is added from requirements-dev.lock by those that need it, and what only the site needs from requirements-docs.lock.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEV    := $(VENV)/.ready-dev
+DOCS   := $(VENV)/.ready-docs
 LOCK   := requirements.lock
 DEV_LOCK := requirements-dev.lock
+DOCS_LOCK := requirements-docs.lock
 UV_VERSION := 0.13.8
 
 # the packages of a lock file
@@ -15,7 +17,7 @@ install = if [ -x $(BIN)/uv ] && $(BIN)/uv pip install --quiet --python $(BIN)/p
           else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); fi
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test test-all bench check lock clean
+.PHONY: help env build test test-all bench check docs lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 10
@@ -32,6 +34,10 @@ $(READY): $(LOCK) requirements-uv.lock pyproject.toml
 
 $(DEV): $(READY) $(DEV_LOCK)
 	@$(call install,$(DEV_LOCK))
+	@touch $@
+
+$(DOCS): $(READY) $(DOCS_LOCK)
+	@$(call install,$(DOCS_LOCK))
 	@touch $@
 
 build: $(READY)  ## build the default warehouse with the Prefect flow, and prove it against warehouse.lock
@@ -51,13 +57,19 @@ bench: $(DEV)  ## measure every row of the README's speed tables (makebearoff be
 check: $(DEV)  ## formatting, lint and types
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
 
+docs: $(DOCS)  ## build the site in docs/_build/html; warnings are errors
+	@$(BIN)/python -m sphinx --quiet --builder html --fail-on-warning --keep-going --nitpicky --jobs auto \
+	    --doctree-dir docs/_build/doctrees docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 # extras stay named, which pip needs where it takes the place of uv
 COMPILE = $(firstword $(wildcard $(BIN)/uv) uv) pip compile --quiet --universal --no-strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11
 
 lock:  ## resolve the requirements*.lock files anew (needs uv)
 	@$(COMPILE) --group install pyproject.toml -o $(LOCK)
 	@$(COMPILE) --group install --group dev pyproject.toml -c $(LOCK) -o $(DEV_LOCK)
+	@$(COMPILE) --group install --group docs pyproject.toml -c $(LOCK) -o $(DOCS_LOCK)
 	@echo "uv==$(UV_VERSION)" | $(COMPILE) - -o requirements-uv.lock
 
 clean:  ## remove the environment and caches (the warehouse stays)
-	@rm -rf $(VENV) .bgdata .pytest_cache .mypy_cache .ruff_cache build *.egg-info
+	@rm -rf $(VENV) .bgdata .pytest_cache .mypy_cache .ruff_cache build *.egg-info docs/_build

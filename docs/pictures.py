@@ -1,6 +1,6 @@
-"""Draws the pictures of the README from the default warehouse: `python docs/pictures.py` (needs matplotlib).
+"""Draws the pictures of the README and of CONTRIBUTING: `python docs/pictures.py` (needs matplotlib).
 
-Everything drawn is one SQL query on the catalog.
+What is drawn of the default warehouse is one SQL query on the catalog each.
 """
 
 from __future__ import annotations
@@ -10,8 +10,12 @@ from pathlib import Path
 import duckdb
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import Rectangle
+
+from bgdata.equity.janowski import janowski_equities, live_points
 
 HERE = Path(__file__).parent
+IMAGES = HERE / "images"
 CATALOG = HERE.parent / "warehouse" / "catalog.duckdb"
 
 ERROR_BY_PIPS = """
@@ -32,6 +36,77 @@ ACTION_BY_EPC = """
     group by all
 """
 
+# floors of the house, from the ground: a room may use the rooms below it, none above; (name, what it is, width)
+FLOORS = [
+    [
+        ("game", "positions, dice, plays, classes,\ncube and score", 4.0),
+        ("store", "versions, manifests, Parquet, catalog;\nknows no backgammon", 4.0),
+    ],
+    [
+        ("bearoff", "index, solvers,\ncombining", 2.6),
+        ("equity", "match equity tables,\ncube models", 2.7),
+        ("formats", "other people's\nfiles", 2.7),
+    ],
+    [("evaluation", "who says how good: networks, tables, looking ahead, other programs", 8.0)],
+    [("play", "games, luck, rollouts, referee", 4.0), ("claims", "what others published", 4.0)],
+    [("training", "feed of batches, temporal differences, supervised learning", 8.0)],
+    [("datasets", "one file for each kind: what its tables hold, how they are computed, how they are checked", 8.0)],
+    [("cli", "commands", 2.6), ("pipelines/", "Prefect flows", 2.7), ("sql/", "macros, views, checks", 2.7)],
+]
+WAY = [  # of the data: step, what does it, floor
+    ("position", "game", 0),
+    ("index", "bearoff", 1),
+    ("arrays", "kernels fill them", 2),
+    ("version", "store hashes, publishes", 3),
+    ("catalog and maps", "store reads manifests", 4),
+    ("answers", "SQL, players, feeds", 5),
+]
+
+
+def draw_rooms() -> None:
+    """The rooms of the source, floor by floor, and beside them the way of the data."""
+    figure, axes = plt.subplots(figsize=(11, 5.6), layout="constrained")
+    for floor, rooms in enumerate(FLOORS):
+        left = 0.0
+        for name, what, width in rooms:
+            shade = ["#dfe8f1", "#d3e3e4", "#e4e9d9", "#efe6d3", "#f1dfd3", "#ead9e3", "#e3e0ee"][floor]
+            axes.add_patch(Rectangle((left, floor), width - 0.06, 0.9, facecolor=shade, edgecolor="#506070", lw=0.8))
+            axes.text(left + 0.12, floor + 0.62, name, fontsize=11, weight="bold", va="center")
+            axes.text(left + 0.12, floor + 0.27, what, fontsize=8, va="center", linespacing=1.1)
+            left += width
+    for step, (what, who, floor) in enumerate(WAY):
+        axes.text(9.6, floor + 0.62, what, fontsize=11, weight="bold", ha="center", va="center", color="#7a2e1f")
+        axes.text(9.6, floor + 0.32, who, fontsize=8, ha="center", va="center")
+        if step:
+            axes.annotate(
+                "", (9.6, floor + 0.12), (9.6, floor - 0.18 + 0.0), arrowprops={"arrowstyle": "-|>", "color": "#7a2e1f"}
+            )
+    axes.set_title(
+        "The rooms: each may use those below it. The way of the data: up the right side.", fontsize=11, loc="left"
+    )
+    axes.set(xlim=(-0.05, 11), ylim=(-0.05, len(FLOORS) + 0.02))
+    axes.axis("off")
+    figure.savefig(IMAGES / "rooms.png", dpi=110)
+
+
+def draw_cube_models() -> None:
+    """Equity of a centered cube by the models, with gammons (W = 1.25, L = 1.25) and without the Jacoby rule."""
+    win = np.linspace(0, 1, 401)
+    figure, axes = plt.subplots(figsize=(6.6, 4.2), layout="constrained")
+    for index, name, colour in (
+        (0.0, "dead cube", "#506070"),
+        (0.7, "Janowski, 0.7", "#c0402f"),
+        (1.0, "live cube", "#298c99"),
+    ):
+        axes.plot(win, janowski_equities(win, 1.25, 1.25, cube_life_index=index), label=name, color=colour)
+    for point, name in zip(live_points(1.25, 1.25), ("take point", "cash point"), strict=True):
+        axes.axvline(point, color="#b0b8c0", lw=0.8)
+        axes.text(point, -1.22, f" {name}", fontsize=9, color="#506070")
+    axes.set(xlabel="winning chance of the player on roll", ylabel="equity (points per unit cube)", xlim=(0, 1))
+    axes.set_title("A centered cube: dead, live, and between", fontsize=11)
+    axes.legend(frameon=False, loc="upper left")
+    figure.savefig(IMAGES / "cube_models.png", dpi=120)
+
 
 def draw_error(connection: duckdb.DuckDBPyConnection) -> None:
     """How far two one-sided tables are from the truth, and on which side of it, by the pips of both sides."""
@@ -43,7 +118,7 @@ def draw_error(connection: duckdb.DuckDBPyConnection) -> None:
     figure.colorbar(image, label="mean error of the equity (thousandths of a point)")
     axes.set(xlabel="pips of the player on roll", ylabel="pips of the opponent", xlim=(0.5, 54.5), ylim=(0.5, 54.5))
     axes.set_title("Two one-sided tables against the exact one", fontsize=11)
-    figure.savefig(HERE / "error_by_pips.png", dpi=120)
+    figure.savefig(IMAGES / "error_by_pips.png", dpi=120)
 
 
 def draw_actions(connection: duckdb.DuckDBPyConnection) -> None:
@@ -62,10 +137,12 @@ def draw_actions(connection: duckdb.DuckDBPyConnection) -> None:
     axes.text(33, 16, "no double", ha="center", fontsize=10)
     axes.text(18, 36, "double, pass", ha="center", fontsize=10, color="white")
     axes.annotate("double, take", (24.5, 25), (29, 20.5), fontsize=10, arrowprops={"arrowstyle": "->"})
-    figure.savefig(HERE / "cube_action.png", dpi=120)
+    figure.savefig(IMAGES / "cube_action.png", dpi=120)
 
 
 if __name__ == "__main__":
+    draw_rooms()
+    draw_cube_models()
     with duckdb.connect(str(CATALOG), read_only=True) as catalog:
         draw_error(catalog)
         draw_actions(catalog)

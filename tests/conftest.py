@@ -1,15 +1,16 @@
-"""What tests of the store, the commands and SQL share: a small warehouse to read, and copies of it to spoil."""
+"""What tests of the store, the commands and SQL share: a small warehouse to read, and copies of it to corrupt."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
+from filelock import FileLock
 
 import bgdata
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
@@ -19,17 +20,40 @@ from bgdata.store.dataset import Dataset, ImportedDataset
 from bgdata.warehouse import Warehouse
 from tests.evaluation.network_versions import random_networks, write_network
 
+SharedFolder: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
 LUCKY = SelfPlayParameters("network", "", 6, 4, 1)
 
 
 @pytest.fixture(scope="session")
-def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
+    """Folders that one worker fills, for all of them to read: `shared_folder("name", fill)`."""
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    base = tmp_path_factory.getbasetemp().parent if is_worker else tmp_path_factory.getbasetemp()
+
+    def filled(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, done = base / name, base / f"{name}.done"
+        with FileLock(base / f"{name}.lock"):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed half-way
+                folder.mkdir()
+                fill(folder)
+                done.touch()
+        return folder
+
+    return filled
+
+
+@pytest.fixture(scope="session")
+def small_root(shared_folder: SharedFolder) -> Path:
     """Folder of a warehouse with the smallest variant of every kind. Only to be read: `warehouse` is a copy."""
-    root = tmp_path_factory.mktemp("small") / "warehouse"
-    warehouse = bgdata.open_warehouse(root)
-    for kind in sorted(warehouse.kinds.values(), key=lambda kind: not kind.takes_files):  # others may be made from them
-        warehouse.build(kind.name, kind.smallest, files=sample_files(kind, root.parent))
-    return root
+    return shared_folder("small", build_small) / "warehouse"
+
+
+def build_small(folder: Path) -> None:
+    """Build the smallest variant of every kind, those that are imported first: others may be made from them."""
+    warehouse = bgdata.open_warehouse(folder / "warehouse")
+    for kind in sorted(warehouse.kinds.values(), key=lambda kind: not kind.takes_files):
+        warehouse.build(kind.name, kind.smallest, files=sample_files(kind, folder))
 
 
 def sample_files(kind: Dataset[Any], folder: Path) -> list[Path]:
@@ -38,23 +62,27 @@ def sample_files(kind: Dataset[Any], folder: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def player_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def player_root(shared_folder: SharedFolder) -> Path:
     """Folder of a warehouse with bearoff tables of 6 points, the exact one of 3 checkers, and network/random."""
-    root = tmp_path_factory.mktemp("player") / "warehouse"
-    warehouse = bgdata.open_warehouse(root)
+    return shared_folder("player", build_for_player) / "warehouse"
+
+
+def build_for_player(folder: Path) -> None:
+    """Build what a player of small tables needs."""
+    warehouse = bgdata.open_warehouse(folder / "warehouse")
     for kind in ("bearoff_one_sided", "bearoff_gammon"):
         warehouse.build(kind, RaceParameters(6))
     warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 3))
-    write_network(root, "random", random_networks(7))
-    return root
+    write_network(folder / "warehouse", "random", random_networks(7))
 
 
 @pytest.fixture(scope="session")
-def network_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def network_root(shared_folder: SharedFolder) -> Path:
     """Folder of a warehouse with the network that comes with bgdata, and some games of it with luck."""
-    root = tmp_path_factory.mktemp("network") / "warehouse"
-    bgdata.open_warehouse(root).build("selfplay", LUCKY)
-    return root
+    return (
+        shared_folder("network", lambda folder: bgdata.open_warehouse(folder / "warehouse").build("selfplay", LUCKY))
+        / "warehouse"
+    )
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""docs/sql.md is run: every query gives what the page shows, in a DuckDB client that knows nothing of bgdata."""
+"""The page of SQL questions is run: every query gives what it shows, in a DuckDB client without bgdata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgdata.cli import main
 from tests.test_readme import ROOT, built
 
 __all__ = ["built"]  # the fixture
-PAGE = (ROOT / "docs" / "sql.md").read_text()
+PAGE = (ROOT / "docs" / "how_to" / "sql_questions.md").read_text()
 QUERIES = re.findall(r"```sql\n(.*?)```\n\n```text\n(.*?)```\n", PAGE, re.DOTALL)
 
 

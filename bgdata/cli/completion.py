@@ -34,7 +34,7 @@ def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
     def complete(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
         try:
             return [CompletionItem(name) for name in dict.fromkeys(names(context.obj, typed)) if name.startswith(typed)]
-        except Exception:  # whatever is wrong, the command itself will say it; a traceback would spoil the line
+        except Exception:  # whatever is wrong, the command itself will say it; a traceback would corrupt the line
             return []
 
     return complete

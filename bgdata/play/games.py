@@ -173,7 +173,7 @@ def play_game(
     return (outcome if side == 1 else -outcome), turn
 
 
-@kernel()
+@kernel(borrows=True)
 def choose_play(
     chooser: Chooser, board: Boards, n: int, game: int, turn: int, after: Boards, scratch: Scratch, record: Turns
 ) -> int:
@@ -182,7 +182,9 @@ def choose_play(
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
     best, source = choose_by_chances(networks_of(chooser), tables_of(chooser), board, after, n, scratch)
-    record.chances[turn + 1], record.sources[turn + 1] = scratch.chances[0], source
+    for item in range(5):
+        record.chances[turn + 1, item] = scratch.chances[0, item]
+    record.sources[turn + 1] = source
     return best
 
 

@@ -1,4 +1,4 @@
-"""Match bearoff tables as versions: exact at any score, from any match equity table, and found when spoiled."""
+"""Match bearoff tables as versions: exact at any score, from any match equity table, and found when corrupted."""
 
 from __future__ import annotations
 
@@ -153,22 +153,22 @@ def test_estimate_and_manifest(smallest: Table) -> None:
     assert manifest.inputs["met"].startswith(f"match_equity/{DATASET.smallest.met}@")
 
 
-class Spoiled(Table):
+class Corrupted(Table):
     """A version with one array replaced in memory."""
 
-    def spoil(self, name: str, values: np.ndarray[Any, Any]) -> None:
+    def corrupt(self, name: str, values: np.ndarray[Any, Any]) -> None:
         self._arrays = {name: values}
 
 
 @pytest.mark.parametrize(("name", "place"), [("mwc", (3, 4, 1)), ("mwc", (0, 7, 0)), ("results", (1, 1))])
-def test_a_spoiled_value_is_found(built: Warehouse, smallest: Table, name: str, place: tuple[int, ...]) -> None:
-    table = Spoiled(smallest.folder)
+def test_a_corrupted_value_is_found(built: Warehouse, smallest: Table, name: str, place: tuple[int, ...]) -> None:
+    table = Corrupted(smallest.folder)
     inputs = built.find_inputs(DATASET, DATASET.smallest) or {}
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
     for damage in (1e-6, np.nan):
         values = np.array(smallest.array(name))
         values[place] += damage
-        table.spoil(name, values)
+        table.corrupt(name, values)
         with pytest.raises(CheckFailedError, match=rf"expected {name} .* at \[.*\] in {table.name}, found "):
             check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
 

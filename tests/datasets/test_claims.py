@@ -99,21 +99,23 @@ def test_the_luck_of_the_example_match(small_root: Path) -> None:
     assert dict(answers) == {"A12.total-luck": 0.709, "A12.total-luck-as-added": 0.865}
 
 
-class Spoiled(Table):
+class Corrupted(Table):
     """A version with one array replaced in memory."""
 
-    def spoil(self, name: str, values: np.ndarray[tuple[int], np.dtype[np.generic]]) -> None:
+    def corrupt(self, name: str, values: np.ndarray[tuple[int], np.dtype[np.generic]]) -> None:
         self._arrays = {name: values}
 
 
 @pytest.mark.parametrize("name", ["our_values", "tolerances", "is_erratum", "status_texts", "kind_texts"])
-def test_spoiled_values_are_found(table: Table, name: str) -> None:
+def test_corrupted_values_are_found(table: Table, name: str) -> None:
     inputs = inputs_of(table)
     check_sample(DATASET, table, inputs, 5, np.random.default_rng(1))
-    spoiled = Spoiled(table.folder)
-    spoiled.spoil(name, np.array(table.array(name)) ^ 1 if name.endswith(("texts", "um")) else table.array(name) + 1)
+    corrupted = Corrupted(table.folder)
+    corrupted.corrupt(
+        name, np.array(table.array(name)) ^ 1 if name.endswith(("texts", "um")) else table.array(name) + 1
+    )
     with pytest.raises(CheckFailedError, match="of claims/a12/"):
-        check_sample(DATASET, spoiled, inputs, 1000, np.random.default_rng(1))
+        check_sample(DATASET, corrupted, inputs, 1000, np.random.default_rng(1))
 
 
 def inputs_of(table: Table) -> Mapping[str, Table]:
@@ -212,13 +214,13 @@ def test_another_state_of_the_definitions_is_another_version(tmp_path: Path) -> 
 
 def test_versions_by_other_definitions_are_not_computed_again(table: Table) -> None:
     """Nobody has those definitions any more."""
-    spoiled = Spoiled(table.folder)
-    spoiled.spoil("our_values", table.array("our_values") + 1)
-    spoiled.__dict__["manifest"] = replace(
+    corrupted = Corrupted(table.folder)
+    corrupted.corrupt("our_values", table.array("our_values") + 1)
+    corrupted.__dict__["manifest"] = replace(
         table.manifest, parameters={**table.manifest.parameters, "definitions": "0123456789ab"}
     )
     with pytest.raises(CheckSkippedError, match="the definitions of the claims are others by now"):
-        check_sample(DATASET, spoiled, {}, 1000, np.random.default_rng(1))
+        check_sample(DATASET, corrupted, {}, 1000, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(

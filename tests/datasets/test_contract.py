@@ -369,30 +369,30 @@ def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> No
 
 
 @pytest.mark.parametrize("title", [f"{kind.name}.{array.name}" for kind in KINDS.values() for array in kind.arrays])
-def test_a_spoiled_value_in_any_array_is_found(small_root: Path, title: str) -> None:
+def test_a_corrupted_value_in_any_array_is_found(small_root: Path, title: str) -> None:
     name, _, array = title.partition(".")
     kind = KINDS[name]
     generator = np.random.default_rng(5)
-    table = Spoiled(small(small_root, kind).folder)
+    table = Corrupted(small(small_root, kind).folder)
     for _ in range(3):
         values = np.array(Table(table.folder).array(array))
         # not the last of the offsets, nor a row of a finished game, which nothing follows from
         place = tuple(int(generator.integers(size // 3, size - 1)) for size in values.shape)
-        values[place] += 1 if values.dtype.kind in "iu" and values.dtype != np.uint16 else spoil(values.dtype)
-        table.spoil(array, values)
+        values[place] += 1 if values.dtype.kind in "iu" and values.dtype != np.uint16 else corrupt(values.dtype)
+        table.corrupt(array, values)
         with pytest.raises(CheckFailedError, match=f"in {table.name}|of {table.name}"):
             check_sample(kind, table, inputs_of(small_root, kind), 8 * table.manifest.rows, generator)
 
 
-def spoil(dtype: np.dtype[Any]) -> Any:
+def corrupt(dtype: np.dtype[Any]) -> Any:
     """A change of about a hundredth."""
     return np.uint16(300) if dtype == np.uint16 else 0.01
 
 
-class Spoiled(Table):
+class Corrupted(Table):
     """A version with one array replaced in memory."""
 
-    def spoil(self, name: str, values: np.ndarray[Any, Any]) -> None:
+    def corrupt(self, name: str, values: np.ndarray[Any, Any]) -> None:
         self._arrays = {name: values}
 
 

@@ -1,4 +1,4 @@
-"""Spoiled files through every importer, each a little; the campaign `tests.faults.lines` has more of them."""
+"""Corrupted files through every importer, each a little; the campaign `tests.faults.lines` has more of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from bgdata.errors import NoRowsError
 from tests.datasets.importing import IMPORTED, Imports, counts
+from tests.faults.corrupting import corrupted_text
 from tests.faults.lines import FORMATS, Lines, Sessions
-from tests.faults.spoiling import spoiled_text
 from tests.formats import sessions
 from tests.reference.text_rows import lines_of
 from tests.store.toy import problems
@@ -18,7 +18,7 @@ LINES = 10_000
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_spoiled_files(imports: Imports, name: str) -> None:
+def test_corrupted_files(imports: Imports, name: str) -> None:
     table = FORMATS[name].check(imports, LINES, random.Random(name))
     read, with_rows, _, aside = counts(table)
     assert read > LINES / 2 or name == "sgf"  # which has trees for lines; others lose line ends too
@@ -27,9 +27,9 @@ def test_spoiled_files(imports: Imports, name: str) -> None:
     assert problems(imports.warehouse, 1) == []
 
 
-def test_every_importer_is_spoiled() -> None:
-    spoiled = {entry.kind for entry in FORMATS.values() if isinstance(entry, Lines)}
-    assert spoiled | {"matches", "met_xml"} == set(IMPORTED)
+def test_every_importer_is_corrupted() -> None:
+    corrupted = {entry.kind for entry in FORMATS.values() if isinstance(entry, Lines)}
+    assert corrupted | {"matches", "met_xml"} == set(IMPORTED)
     assert {entry.file for entry in FORMATS.values() if isinstance(entry, Sessions)} == {"x.mat", "x.sgf"}
 
 
@@ -46,7 +46,7 @@ def test_any_bytes(imports: Imports, kind: str) -> None:
     assert list(imports.warehouse.versions()) == []
 
 
-def test_spoiled_lines_of_matches(imports: Imports) -> None:
+def test_corrupted_lines_of_matches(imports: Imports) -> None:
     """In any order, too."""
-    text = spoiled_text(sessions.MAT.encode().splitlines(keepends=True), LINES, random.Random("lines"))
+    text = corrupted_text(sessions.MAT.encode().splitlines(keepends=True), LINES, random.Random("lines"))
     assert counts(imports.text("matches", text))[0] == len(lines_of(text))

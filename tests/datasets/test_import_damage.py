@@ -105,10 +105,10 @@ def test_verify(imports: Imports, kind: str) -> None:
     for file in ("quarantine.parquet", "table.parquet", "sources.npy"):
         damaged = table.folder / file
         whole = bytearray(damaged.read_bytes())
-        spoiled = bytearray(whole)
-        spoiled[len(whole) // 2] ^= 1
+        corrupted = bytearray(whole)
+        corrupted[len(whole) // 2] ^= 1
         damaged.chmod(0o644)
-        damaged.write_bytes(spoiled)
+        damaged.write_bytes(corrupted)
         (problem,) = problems(imports.warehouse)
         assert f"of {damaged}, found" in problem
         damaged.write_bytes(whole)

@@ -136,7 +136,7 @@ def test_sample(small_root: Path) -> None:
         check_sample(DATASET, *opened(small_root), rows, GENERATOR)
 
 
-class Spoiled(Table):
+class Corrupted(Table):
     """A version with some arrays replaced in memory."""
 
     def __init__(self, table: Table, **arrays: Any) -> None:
@@ -144,10 +144,10 @@ class Spoiled(Table):
         self._arrays = {name: read_only(values) for name, values in arrays.items()}
 
 
-def spoiled(table: Table, array: str, place: Any, value: Any) -> Spoiled:
+def corrupted(table: Table, array: str, place: Any, value: Any) -> Corrupted:
     values = np.array(table.array(array))
     values[place] = value(values[place]) if callable(value) else value
-    return Spoiled(table, **{array: values})
+    return Corrupted(table, **{array: values})
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def spoiled(table: Table, array: str, place: Any, value: Any) -> Spoiled:
 def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, message: str) -> None:
     table, inputs = opened(small_root)
     with pytest.raises(CheckFailedError, match=message) as error:
-        check_sample(DATASET, spoiled(table, array, place, value), inputs, 50, GENERATOR)
+        check_sample(DATASET, corrupted(table, array, place, value), inputs, 50, GENERATOR)
     assert table.name in str(error.value)
 
 
@@ -180,11 +180,11 @@ def test_a_sample_of_the_test_games_has_a_margin(small_root: Path, monkeypatch: 
     monkeypatch.setattr(network, "LEAST_GAMES", 10)
     table, inputs = opened(small_root)
     check_sample(DATASET, table, inputs, 1, GENERATOR)
-    check_sample(DATASET, spoiled(table, "curve", (1, 5), -2.1), inputs, 1, GENERATOR)
+    check_sample(DATASET, corrupted(table, "curve", (1, 5), -2.1), inputs, 1, GENERATOR)
     with pytest.raises(
         CheckFailedError, match=r"points per game within 1\.\d*, as in the first 10 test games, .* \+1\.0000$"
     ):
-        check_sample(DATASET, spoiled(table, "curve", (1, 5), 1.0), inputs, 1, GENERATOR)
+        check_sample(DATASET, corrupted(table, "curve", (1, 5), 1.0), inputs, 1, GENERATOR)
 
 
 def test_networks_that_are_none_are_refused(small_root: Path) -> None:
@@ -192,7 +192,7 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
     with pytest.raises(
         CorruptFileError, match=r"expected networks that bgdata can read in .*: 260 of encoder 9; try: bgdata verify"
     ):
-        check_sample(DATASET, spoiled(table, "shapes", (2, 0), 9), inputs, 1, GENERATOR)
+        check_sample(DATASET, corrupted(table, "shapes", (2, 0), 9), inputs, 1, GENERATOR)
     assert isinstance(open_networks(table), Networks)
 
 

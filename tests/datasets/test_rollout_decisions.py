@@ -195,7 +195,7 @@ def test_too_few_decisions(small_root: Path) -> None:
 def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> None:
     table = warehouse.build(DATASET.name, replace(SMALL, decisions=1))
     check_sample(DATASET, table, inputs_of(warehouse), 1, np.random.default_rng(0))
-    spoil(table, name, place)
+    corrupt(table, name, place)
     field = name.removeprefix("plays_")
     with pytest.raises(CheckFailedError, match=rf"expected {field} of .* in decision 0 of rollout_decisions/"):
         check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 1, np.random.default_rng(0))
@@ -206,13 +206,13 @@ def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> 
 )
 def test_verify_asks_the_corpus(warehouse: Warehouse, name: str, place: Any) -> None:
     table = warehouse.open(DATASET.name, SLUG)
-    spoil(table, name, place)
+    corrupt(table, name, place)
     field = name.removeprefix("decisions_")
     with pytest.raises(CheckFailedError, match=rf"expected {field} of .* in decision 1 of .*, as in its game and turn"):
         check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 3, np.random.default_rng(0))
 
 
-def spoil(table: Table, name: str, place: Any) -> None:
+def corrupt(table: Table, name: str, place: Any) -> None:
     """Change one number of an array in its file."""
     path = table.folder / f"{name}.npy"
     path.chmod(0o644)

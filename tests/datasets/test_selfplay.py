@@ -275,13 +275,13 @@ def test_killed_and_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         process.join()
         assert before < len(parts(root)) < 60
         before = len(parts(root))
-    spoiled = parts(root)[1]
-    spoiled.write_bytes(spoiled.read_bytes()[:-40])
+    corrupted = parts(root)[1]
+    corrupted.write_bytes(corrupted.read_bytes()[:-40])
     warehouse, notes = bgdata.open_warehouse(root), Notes()
     assert list(warehouse.versions()) == []
     assert warehouse.build(DATASET.name, replace(SMALL, games=60), progress=notes).manifest.digest == expected
     damage, going_on, _ = notes.texts
-    assert damage.endswith(f"of {spoiled}, found another; computing it anew")
+    assert damage.endswith(f"of {corrupted}, found another; computing it anew")
     assert going_on == f"going on with selfplay/pubeval-60-seed-3: {before - 1} of 60 parts are there"
     assert len(whole_versions(warehouse)) == 1
     assert parts(root) == []

@@ -122,7 +122,7 @@ def test_sample(small_root: Path) -> None:
         check_sample(DATASET, *opened(small_root), rows, GENERATOR)
 
 
-class Spoiled(Table):
+class Corrupted(Table):
     """A version with some arrays replaced in memory."""
 
     def __init__(self, table: Table, **arrays: Any) -> None:
@@ -136,7 +136,7 @@ def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> N
         values = np.array(table.array(name))
         values[place] = value
         with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
-            check_sample(DATASET, Spoiled(table, **{name: values}), inputs, 50, GENERATOR)
+            check_sample(DATASET, Corrupted(table, **{name: values}), inputs, 50, GENERATOR)
     monkeypatch.setattr(supervised_network, "LEAST_GAMES", 10)
     check_sample(DATASET, table, inputs, 1, GENERATOR)
 
@@ -224,9 +224,9 @@ def test_targets_that_are_no_chances(untaught: Warehouse) -> None:
     values, size = np.load(path), path.stat().st_size
     path.chmod(0o644)
     for row, chances in ((700, [np.nan, 0, 0, 0, 0]), (3, [0.5, 0.6, 0, 0, 0]), (0, [0.5, 0.1, 0, 0.6, 0])):
-        spoiled = values.copy()
-        spoiled[row] = chances
-        np.save(path, spoiled)
+        corrupted = values.copy()
+        corrupted[row] = chances
+        np.save(path, corrupted)
         assert path.stat().st_size == size
         refused(untaught, CheckFailedError, f"expected five chances from 0 to 1, .* in row {row} of selfplay_labels/")
 

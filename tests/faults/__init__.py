@@ -1,4 +1,4 @@
-"""Campaigns of faults: kills, crowds, spoiled files, attacks, damage and hostile warehouses, as many as one likes.
+"""Campaigns of faults: kills, crowds, corrupted files, attacks, damage and hostile warehouses, as many as one likes.
 
     python -m tests.faults kills --count 125 --seed 7
     python -m tests.faults --all

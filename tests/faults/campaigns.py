@@ -6,10 +6,10 @@ from tests.faults.crowds import Crowds
 from tests.faults.damage import Damage
 from tests.faults.hostile import Hostile
 from tests.faults.kills import Kills
-from tests.faults.lines import SpoiledLines
+from tests.faults.lines import CorruptedLines
 from tests.faults.same_bytes import SameBytes
 from tests.faults.xml_attacks import XmlAttacks
 
 CAMPAIGNS = {
-    campaign.name: campaign for campaign in (Kills, Crowds, SpoiledLines, XmlAttacks, SameBytes, Damage, Hostile)
+    campaign.name: campaign for campaign in (Kills, Crowds, CorruptedLines, XmlAttacks, SameBytes, Damage, Hostile)
 }

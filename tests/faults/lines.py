@@ -1,4 +1,4 @@
-"""Spoiled files through every importer: nothing stops it, every line is accounted for, and every good row is kept."""
+"""Corrupted files through every importer: nothing stops it, every line is accounted for, and every good row is kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bgdata.game.position import Position
 from bgdata.store.table import Table
 from tests.datasets.importing import Imports, counts, quarantined, rows
 from tests.faults.campaign import Campaign
-from tests.faults.spoiling import spoiled, spoiled_text
+from tests.faults.corrupting import corrupted, corrupted_text
 from tests.formats import samples, sessions
 from tests.formats.test_fuzz import BENCHMARK, TRAINING
 from tests.reference.text_rows import lines_of
@@ -40,9 +40,9 @@ class Lines(NamedTuple):
     whole: list[bytes]
 
     def check(self, imports: Imports, count: int, chance: random.Random) -> Table:
-        """Import many of these lines, most of them spoiled; those that are whole give the rows they give alone."""
+        """Import many of these lines, most of them corrupted; those that are whole give the rows they give alone."""
         alone = rows_of_lines(imports.text(self.kind, b"".join(self.whole), self.file), b"".join(self.whole))
-        text = spoiled_text(self.whole, count, chance)
+        text = corrupted_text(self.whole, count, chance)
         table = imports.text(self.kind, text, self.file)
         found = check_lines(table, text)
         for number, line in enumerate(lines_of(text), start=1):
@@ -59,7 +59,7 @@ class Sessions(NamedTuple):
     pieces: list[bytes]
 
     def check(self, imports: Imports, count: int, chance: random.Random) -> Table:
-        """Import many of these pieces, half of them spoiled; the games of the others are as they are alone."""
+        """Import many of these pieces, half of them corrupted; the games of the others are as they are alone."""
         alone = {piece: games_of(imports.text("matches", piece, self.file)) for piece in self.pieces}
         expected, text = Counter[Any](), b""
         while text.count(b"\n") < count:
@@ -68,7 +68,7 @@ class Sessions(NamedTuple):
                 expected += alone[piece]
                 text += piece
             else:
-                text += spoiled_piece(piece, chance)
+                text += corrupted_piece(piece, chance)
         table = imports.text("matches", text, self.file)
         lost = expected - games_of(table)
         assert not lost, f"expected every game that is whole, lost {lost.total()}"
@@ -81,7 +81,7 @@ class Tables(NamedTuple):
     """Match equity tables: a file is read whole, or set aside whole."""
 
     def check(self, imports: Imports, count: int, chance: random.Random) -> Table:
-        """Import many files, most of them spoiled; of those that are whole, every cell is there."""
+        """Import many files, most of them corrupted; of those that are whole, every cell is there."""
         (path,) = imports.warehouse.kind("met_xml").write_sample(imports.folder)
         whole = path.read_bytes()
         alone = Counter(row["mwc"] for row in rows(imports.build("met_xml", [path])))
@@ -89,9 +89,9 @@ class Tables(NamedTuple):
         while len(paths) * whole.count(b"\n") < count:
             is_whole = not paths or chance.random() < 0.3
             n_whole += is_whole
-            content = whole if is_whole else spoiled_piece(whole, chance)
+            content = whole if is_whole else corrupted_piece(whole, chance)
             paths.append(imports.file(f"met{len(paths)}.xml", content))
-        table = imports.build("met_xml", paths, name="spoiled")
+        table = imports.build("met_xml", paths, name="corrupted")
         found = rows(table)
         assert all(0 <= row["mwc"] <= 1 for row in found)
         assert Counter(row["mwc"] for row in found) >= Counter({mwc: n * n_whole for mwc, n in alone.items()})
@@ -128,7 +128,7 @@ FORMATS: dict[str, Lines | Sessions | Tables] = {
 }
 
 
-class SpoiledLines(Campaign):
+class CorruptedLines(Campaign):
     """Each case is a file, or some, of one format."""
 
     name = "lines"
@@ -195,10 +195,10 @@ def games_of(table: Table) -> Counter[tuple[tuple[str, str, str], ...]]:
     return Counter(tuple(game) for game in turns.values())
 
 
-def spoiled_piece(piece: bytes, chance: random.Random) -> bytes:
-    """With one to three of its lines spoiled."""
+def corrupted_piece(piece: bytes, chance: random.Random) -> bytes:
+    """With one to three of its lines corrupted."""
     lines = piece.splitlines(keepends=True)
     for _ in range(chance.randint(1, 3)):
         place = chance.randrange(len(lines))
-        lines[place] = spoiled(lines[place], chance)
+        lines[place] = corrupted(lines[place], chance)
     return b"".join(lines) if lines[-1].endswith(b"\n") else b"".join(lines) + b"\n"

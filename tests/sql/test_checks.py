@@ -1,4 +1,4 @@
-"""Every SQL check finds nothing in good tables, and the row in tables that were spoiled."""
+"""Every SQL check finds nothing in good tables, and the row in tables that were corrupted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import bgdata
 from bgdata.datasets import all_kinds
 from bgdata.store.checks import select_columns
 from bgdata.store.scripts import SQL, sql_checks
-from tests.sql.spoilers import SPOILERS
-from tests.sql.spoilers.spoiler import Spoiler
+from tests.sql.corruptions import CORRUPTIONS
+from tests.sql.corruptions.corruption import Corruption
 
 FILES = {path.stem: path for path in sorted((SQL / "checks").glob("*.sql"))}
 
@@ -36,7 +36,7 @@ def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.fixture
-def spoiled(tables: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+def corrupted(tables: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     """The tables, put right again after the test."""
     tables.begin()
     yield tables
@@ -50,21 +50,21 @@ def test_good_tables_pass(connection: duckdb.DuckDBPyConnection, check: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("check", "spoiler"),
+    ("check", "corruption"),
     [
-        pytest.param(check, spoiler, id=f"{check}-{number}")
-        for check, spoilers in SPOILERS.items()
-        for number, spoiler in enumerate(spoilers)
+        pytest.param(check, corruption, id=f"{check}-{number}")
+        for check, corruptions in CORRUPTIONS.items()
+        for number, corruption in enumerate(corruptions)
     ],
 )
-def test_spoiled_rows_are_found(spoiled: duckdb.DuckDBPyConnection, check: str, spoiler: Spoiler) -> None:
+def test_corrupted_rows_are_found(corrupted: duckdb.DuckDBPyConnection, check: str, corruption: Corruption) -> None:
     query = FILES[check].read_text()
-    assert spoiled.sql(query).fetchall() == []
-    spoiled.execute(spoiler.damage)
-    found = spoiled.sql(query)
+    assert corrupted.sql(query).fetchall() == []
+    corrupted.execute(corruption.damage)
+    found = corrupted.sql(query)
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
-    assert spoiler.row in [{name: row[name] for name in spoiler.row} for row in rows]
-    assert len(rows) == spoiler.rows
+    assert corruption.row in [{name: row[name] for name in corruption.row} for row in rows]
+    assert len(rows) == corruption.rows
 
 
 @pytest.mark.parametrize("check", FILES)
@@ -72,9 +72,9 @@ def test_the_variant_is_named_first(tables: duckdb.DuckDBPyConnection, check: st
     assert tables.sql(FILES[check].read_text()).columns[0] == "variant"
 
 
-def test_every_check_has_a_spoiler() -> None:
-    assert sorted(SPOILERS) == sorted(FILES)
-    assert [check for check, spoilers in SPOILERS.items() if not spoilers] == []
+def test_every_check_has_a_corruption() -> None:
+    assert sorted(CORRUPTIONS) == sorted(FILES)
+    assert [check for check, corruptions in CORRUPTIONS.items() if not corruptions] == []
 
 
 def test_every_check_belongs_to_a_kind_and_every_kind_has_one() -> None:

@@ -94,7 +94,7 @@ def test_lists_that_are_no_boards(connection: Connection) -> None:
     assert column(connection, "pip_count(x)", "tinyint[]", [None, [], [None] * 26]) == [None] * 3
 
 
-def test_spoiled_boards(connection: Connection) -> None:
+def test_corrupted_boards(connection: Connection) -> None:
     """Legal or not, and if legal then as Python says."""
     chance = random.Random("boards")
     boards = [list(chance.choice(BOARDS)) for _ in range(3000)]
@@ -124,7 +124,7 @@ def test_texts_that_are_no_position_ids(connection: Connection) -> None:
     assert connection.sql("select board(null)").fetchall() == [(None,)]
 
 
-def test_spoiled_position_ids(connection: Connection) -> None:
+def test_corrupted_position_ids(connection: Connection) -> None:
     chance = random.Random("ids")
     texts = []
     for _ in range(5000):

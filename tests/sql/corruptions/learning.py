@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tests.sql.spoilers.spoiler import Spoiler, changed
+from tests.sql.corruptions.corruption import Corruption, changed
 
-SPOILERS: dict[str, list[Spoiler]] = {
+CORRUPTIONS: dict[str, list[Corruption]] = {
     "supervised_learning_curve__epochs_follow_each_other": [
-        Spoiler(
+        Corruption(
             "update supervised_learning_curve set epoch = 3 where epoch = 2 and network = 'race'",
             {"epoch": 3, "network": "race"},
             rows=3,
         ),
-        Spoiler(
+        Corruption(
             "update supervised_learning_curve set network = 'other' where epoch = 1 and network = 'race'",
             {"epoch": 1, "network": "other"},
             rows=2,
@@ -36,11 +36,11 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("supervised_learning_curve", "is_best = null", epoch=1, network="contact"),
     ],
     "learning_curve__games_ascend_in_equal_steps": [
-        Spoiler("update learning_curve set games = 401 where games = 400", {"games": 401}),  # beyond its step
-        Spoiler("update learning_curve set games = 200 where games = 400", {"games": 200}),  # twice
-        Spoiler("update learning_curve set games = 0 where games = 200", {"games": 0}, rows=2),
+        Corruption("update learning_curve set games = 401 where games = 400", {"games": 401}),  # beyond its step
+        Corruption("update learning_curve set games = 200 where games = 400", {"games": 200}),  # twice
+        Corruption("update learning_curve set games = 0 where games = 200", {"games": 0}, rows=2),
         # a shorter step is for the last row
-        Spoiler(
+        Corruption(
             "insert into learning_curve select * replace (games + 100 as games) from learning_curve where games = 200",
             {"games": 300},
             rows=2,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
-from tests.sql.spoilers.spoiler import Spoiler, changed
+from tests.sql.corruptions.corruption import Corruption, changed
 
 BUILT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.smallest)
 BUILT_CELL = f"away = 2 and opponent_away = 3 and met = '{BUILT_MET}'"
-SPOILERS: dict[str, list[Spoiler]] = {
+CORRUPTIONS: dict[str, list[Corruption]] = {
     "claims__statuses_follow_from_the_answers": [
         changed("claims", change, claim="A12.matches-few")
         for change in (
@@ -46,9 +46,9 @@ SPOILERS: dict[str, list[Spoiler]] = {
         )
     ],
     "first_doubles__weights_sum_to_one": [
-        Spoiler("update first_doubles set weight = weight + 0.01 where state = 7", {"states": 330}),
-        Spoiler("update first_doubles set weight = null", {"weights": None}),
-        Spoiler("delete from first_doubles where state = 7", {"states": 329}),
+        Corruption("update first_doubles set weight = weight + 0.01 where state = 7", {"states": 330}),
+        Corruption("update first_doubles set weight = null", {"weights": None}),
+        Corruption("delete from first_doubles where state = 7", {"states": 329}),
     ],
     "cube_studies__figures_are_possible": [
         changed("cube_studies", change, setting=0.25, measure="win_share")
@@ -59,7 +59,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("cube_studies", "sample_size = 0", setting=0.25, measure="points_per_game"),
     ],
     "cube_studies__shares_sum_to_1": [
-        Spoiler(
+        Corruption(
             f"update cube_studies set value = value + 0.01 where setting = 0.25 and measure = '{measure}'",
             {"setting": 0.25, "is_cube": is_cube},
         )
@@ -74,10 +74,10 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("match_equity", "mwc = null", away=1, opponent_away=4, is_post_crawford=False, met=BUILT_MET),
     ],
     "match_equity__sides_of_built_tables_sum_to_one": [
-        Spoiler(f"update match_equity set mwc = {mwc} where {BUILT_CELL}", {"away": 2, "opponent_away": 3}, rows=2)
+        Corruption(f"update match_equity set mwc = {mwc} where {BUILT_CELL}", {"away": 2, "opponent_away": 3}, rows=2)
         for mwc in ("mwc + 0.01", "null", "'nan'")
     ]
-    + [Spoiler(f"delete from match_equity where {BUILT_CELL}", {"away": 3, "opponent_away": 2})],
+    + [Corruption(f"delete from match_equity where {BUILT_CELL}", {"away": 3, "opponent_away": 2})],
     "published_luck__luck_is_the_change_of_the_evaluation": [
         changed("published_luck", change, round=24, program="jellyfish")
         for change in (
@@ -88,7 +88,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
         )
     ],
     "match_equity_sensitivities__changes_of_both_sides_cancel": [
-        Spoiler(
+        Corruption(
             f"update match_equity_sensitivities set mwc_change = {change} where away = 2 and opponent_away = 3",
             {"away": 3, "opponent_away": 2},
             rows=2,

@@ -41,7 +41,7 @@ SPICE = [
 ]
 
 
-def spoiled(line: bytes, chance: random.Random) -> bytes:
+def corrupted(line: bytes, chance: random.Random) -> bytes:
     """The line with up to three small damages; one in four stays whole."""
     for _ in range(chance.randrange(4)):
         place, other = sorted((chance.randrange(len(line) + 1), chance.randrange(len(line) + 1)))
@@ -58,6 +58,6 @@ def spoiled(line: bytes, chance: random.Random) -> bytes:
     return line
 
 
-def spoiled_text(lines: list[bytes], count: int, chance: random.Random) -> bytes:
-    """At least `count` lines, each a spoiled one of these."""
-    return b"".join(spoiled(chance.choice(lines), chance) for _ in range(count))
+def corrupted_text(lines: list[bytes], count: int, chance: random.Random) -> bytes:
+    """At least `count` lines, each a corrupted one of these."""
+    return b"".join(corrupted(chance.choice(lines), chance) for _ in range(count))

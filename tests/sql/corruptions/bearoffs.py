@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tests.sql.spoilers.spoiler import Spoiler, changed
+from tests.sql.corruptions.corruption import Corruption, changed
 
 
-def pair(table: str, change: str, on_roll: int = 5, opponent: int = 7) -> Spoiler:
+def pair(table: str, change: str, on_roll: int = 5, opponent: int = 7) -> Corruption:
     """A changed value of one pair."""
     return changed(table, change, on_roll_index=on_roll, opponent_index=opponent)
 
 
 PAIR = "on_roll_index = 5 and opponent_index = 7"
-SPOILERS: dict[str, list[Spoiler]] = {
+CORRUPTIONS: dict[str, list[Corruption]] = {
     "cube_life__chances_are_possible": [
         pair("cube_life", "win_chance = 1.01"),
         pair("cube_life", "one_sided_win_chance = -0.01"),
@@ -44,8 +44,8 @@ SPOILERS: dict[str, list[Spoiler]] = {
         pair("bearoff_match", "taken_mwc = 1.01"),
     ],
     "bearoff_match__every_pair_once": [
-        Spoiler(f"delete from bearoff_match where {PAIR}", {"on_roll_index": 5}),
-        Spoiler(f"update bearoff_match set opponent_index = 8 where {PAIR}", {"on_roll_index": 5}),
+        Corruption(f"delete from bearoff_match where {PAIR}", {"on_roll_index": 5}),
+        Corruption(f"update bearoff_match set opponent_index = 8 where {PAIR}", {"on_roll_index": 5}),
     ],
     "bearoff_match__finished_games_are_decided": [
         pair("bearoff_match", "cubeless_mwc = cubeless_mwc - 0.001", 0, 7),
@@ -93,24 +93,24 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("bearoff_one_sided", "chances = chances[:-2]", position_index=400),
     ],
     "bearoff_one_sided__every_position_once": [
-        Spoiler("delete from bearoff_one_sided where position_index = 0", {"variant": "3x15", "rows": 815}),
-        Spoiler("delete from bearoff_one_sided where position_index = 400", {"variant": "3x15", "rows": 815}),
-        Spoiler(
+        Corruption("delete from bearoff_one_sided where position_index = 0", {"variant": "3x15", "rows": 815}),
+        Corruption("delete from bearoff_one_sided where position_index = 400", {"variant": "3x15", "rows": 815}),
+        Corruption(
             "insert into bearoff_one_sided from bearoff_one_sided where position_index = 400",
             {"variant": "3x15", "rows": 817},
         ),
-        Spoiler(
+        Corruption(
             "update bearoff_one_sided set position_index = 401 where position_index = 400",
             {"variant": "3x15", "rows": 816},
         ),
-        Spoiler(
+        Corruption(
             "update bearoff_one_sided set position_index = -1 where position_index = 400",
             {"variant": "3x15", "rows": 816},
         ),
     ],
     # a sample of rows, of which a table on three points has only the first: others are put into it
     "bearoff_one_sided__index_is_the_rank_of_the_points": [
-        Spoiler(
+        Corruption(
             "update bearoff_one_sided set position_index = 1009 where position_index = 8", {"position_index": 1009}
         ),
         changed("bearoff_one_sided", "points = [0, 0, 1]", position_index=0),
@@ -128,36 +128,36 @@ SPOILERS: dict[str, list[Spoiler]] = {
         for value in ("2.001", "-2.001", "'nan'")
     ],
     "bearoff_two_sided__every_pair_once": [
-        Spoiler(f"delete from bearoff_two_sided where {PAIR}", {"variant": "3x3", "on_roll_index": 5, "pairs": 19}),
-        Spoiler(
+        Corruption(f"delete from bearoff_two_sided where {PAIR}", {"variant": "3x3", "on_roll_index": 5, "pairs": 19}),
+        Corruption(
             "delete from bearoff_two_sided where on_roll_index = 5 and opponent_index = 19",
             {"variant": "3x3", "on_roll_index": 5, "pairs": 19},
         ),
-        Spoiler(
+        Corruption(
             f"insert into bearoff_two_sided from bearoff_two_sided where {PAIR}",
             {"variant": "3x3", "on_roll_index": 5, "pairs": 21},
         ),
         # as many pairs as there should be, but one twice and one missing
-        Spoiler(
+        Corruption(
             f"update bearoff_two_sided set opponent_index = 8 where {PAIR}",
             {"on_roll_index": 5, "pairs": 20},
         ),
-        Spoiler(
+        Corruption(
             f"update bearoff_two_sided set opponent_index = -7 where {PAIR}",
             {"on_roll_index": 5, "pairs": 20},
         ),
-        Spoiler(
+        Corruption(
             "update bearoff_two_sided set opponent_index = 8 where on_roll_index = 5 and opponent_index in (6, 10)",
             {"on_roll_index": 5, "pairs": 20},
         ),
         # all pairs of one position missing or under another number: every position has a wrong number of others
-        Spoiler("delete from bearoff_two_sided where on_roll_index = 5", {"on_roll_index": 4, "pairs": 20}, rows=19),
-        Spoiler(
+        Corruption("delete from bearoff_two_sided where on_roll_index = 5", {"on_roll_index": 4, "pairs": 20}, rows=19),
+        Corruption(
             "update bearoff_two_sided set on_roll_index = -1 where on_roll_index = 5",
             {"on_roll_index": -1, "pairs": 20},
             rows=20,
         ),
-        Spoiler(
+        Corruption(
             "update bearoff_two_sided set on_roll_index = 20 where on_roll_index = 5",
             {"on_roll_index": 20, "pairs": 20},
             rows=20,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
-from tests.sql.spoilers.spoiler import Spoiler, changed
+from tests.sql.corruptions.corruption import Corruption, changed
 
 OWN_SET = DECISIONS.slug(DECISIONS.smallest)
-SPOILERS: dict[str, list[Spoiler]] = {
+CORRUPTIONS: dict[str, list[Corruption]] = {
     "benchmark_decisions__boards_have_26_integers": [
         changed("benchmark_decisions", "board = board[1:25]", decision=0, variant="contact"),
         changed("benchmark_decisions", "board = null", decision=1, variant=OWN_SET),
@@ -15,7 +15,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("benchmark_decisions", "n_plays = n_plays + 1", decision=0, variant="contact"),
         changed("benchmark_decisions", "n_plays = null", decision=1, variant=OWN_SET),
         changed("benchmark_decisions", "n_legal_plays = n_plays - 1", decision=1, variant=OWN_SET),
-        Spoiler("delete from benchmark_plays where decision = 2 and rank = 1", {"decision": 2, "found": 3}),
+        Corruption("delete from benchmark_plays where decision = 2 and rank = 1", {"decision": 2, "found": 3}),
     ],
     "benchmark_plays__losses_ascend_from_zero": [
         changed("benchmark_plays", "loss = 0.01", decision=0, rank=0, variant="contact"),
@@ -35,7 +35,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
         )
     ],
     "benchmark_rollouts__equities_are_those_of_the_plays": [
-        Spoiler(f"update {table} set {change} where decision = 1 and variant = '{OWN_SET}'", {"decision": 1}, rows=4)
+        Corruption(f"update {table} set {change} where decision = 1 and variant = '{OWN_SET}'", {"decision": 1}, rows=4)
         for table, change in (
             ("benchmark_rollouts", "win = 1 - win"),
             ("benchmark_rollouts", "win_gammon = null"),
@@ -93,7 +93,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("scores", "value = 1.01", measure="gammon_share"),
         changed("scores", "value = -0.01", measure="backgammon_share"),
         *(
-            Spoiler(
+            Corruption(
                 f"update scores set measure = '{measure}', value = -0.1 where measure = 'points_per_game'",
                 {"measure": measure},
             )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tests.sql.spoilers.spoiler import Spoiler, changed
+from tests.sql.corruptions.corruption import Corruption, changed
 
 
-def first_play(change: str, rank: int) -> Spoiler:
+def first_play(change: str, rank: int) -> Corruption:
     """A changed value in the first play of this rank, with none after it where ranks end there."""
     row = f"(select (game, turn, rank) from play_sample where rank = {rank} order by game, turn limit 1)"
-    return Spoiler(f"update play_sample set {change} where (game, turn, rank) = {row}", {"rank": rank})
+    return Corruption(f"update play_sample set {change} where (game, turn, rank) = {row}", {"rank": rank})
 
 
 FIRST_TURNS = "dataset = 'matches' and game = 0 and turn < 2"
-SPOILERS: dict[str, list[Spoiler]] = {
+CORRUPTIONS: dict[str, list[Corruption]] = {
     "bgsage_rollouts__chances_follow_each_other": [
         changed("bgsage_rollouts", change, line=1)
         for change in ("win = 1.01", "win = -0.01", "win_backgammon = win_gammon + 0.1", "lose_backgammon = -0.01")
@@ -28,9 +28,9 @@ SPOILERS: dict[str, list[Spoiler]] = {
     ],
     "games__luck_is_that_of_their_turns": [
         changed("games", "luck_0 = 0.5", game=3, dataset="selfplay"),
-        Spoiler("update turns set luck = 0.5 where dataset = 'selfplay' and game = 3 and turn = 2", {"game": 3}),
-        Spoiler("update turns set luck = 0.5 where dataset = 'selfplay' and game = 3", {"game": 3}),
-        Spoiler(
+        Corruption("update turns set luck = 0.5 where dataset = 'selfplay' and game = 3 and turn = 2", {"game": 3}),
+        Corruption("update turns set luck = 0.5 where dataset = 'selfplay' and game = 3", {"game": 3}),
+        Corruption(
             "update turns set luck = 0.5 where dataset = 'selfplay' and game = 3; "
             "update games set luck_0 = 90.5 where dataset = 'selfplay' and game = 3",
             {"game": 3, "luck_0": 90.5},
@@ -39,19 +39,21 @@ SPOILERS: dict[str, list[Spoiler]] = {
     "games__turns_are_counted": [
         changed("games", "n_turns = n_turns + 1", game=3, dataset="selfplay"),
         changed("games", "n_turns = null", game=0, dataset="matches"),
-        Spoiler("delete from turns where dataset = 'selfplay' and game = 3 and turn = 7", {"game": 3}),
-        Spoiler("delete from turns where dataset = 'matches' and game = 0", {"game": 0, "found": None}),
+        Corruption("delete from turns where dataset = 'selfplay' and game = 3 and turn = 7", {"game": 3}),
+        Corruption("delete from turns where dataset = 'matches' and game = 0", {"game": 0, "found": None}),
     ],
     "play_sample__games_have_one_split": [
-        Spoiler(
+        Corruption(
             "update play_sample set split = if(split = 'test', 'train', 'test') where (game, turn, rank) in "
             "(select (game, max(turn), 1) from play_sample group by game having count(*) > 1 order by game limit 1)",
             {"splits": 2},
         ),
-        Spoiler(
+        Corruption(
             "update play_sample set split = 'other' where game = (select max(game) from play_sample)", {"splits": 1}
         ),
-        Spoiler("update play_sample set split = null where game = (select max(game) from play_sample)", {"splits": 0}),
+        Corruption(
+            "update play_sample set split = null where game = (select max(game) from play_sample)", {"splits": 0}
+        ),
     ],
     "play_sample__losses_ascend_from_zero": [
         first_play("loss = null", 2),
@@ -59,29 +61,29 @@ SPOILERS: dict[str, list[Spoiler]] = {
         first_play("loss = 'nan'", 4),
         first_play("loss = loss - 0.2", 4),
         first_play("rank = 9", 4)._replace(row={"rank": 9}),
-        Spoiler(
+        Corruption(
             "update play_sample set loss = 0.01 where (game, turn) = "
             "(select (game, turn) from play_sample group by game, turn having count(*) = 1 order by all limit 1)",
             {"rank": 1, "loss": 0.01},
         ),
     ],
     "position_sample__games_have_one_split": [
-        Spoiler(
+        Corruption(
             "update position_sample set split = if(split = 'test', 'train', 'test') where (game, turn) in "
             "(select (game, max(turn)) from position_sample group by game having count(*) > 1 order by game limit 1)",
             {"splits": 2},
         ),
-        Spoiler(
+        Corruption(
             "update position_sample set split = 'other' where game = (select max(game) from position_sample)",
             {"splits": 1},
         ),
-        Spoiler(
+        Corruption(
             "update position_sample set split = null where game = (select max(game) from position_sample)",
             {"splits": 0},
         ),
     ],
     "position_sample__positions_are_distinct": [
-        Spoiler(
+        Corruption(
             "insert into position_sample from position_sample "
             "where position_id = (select min(position_id) from position_sample)",
             {"rows": 2},
@@ -89,11 +91,11 @@ SPOILERS: dict[str, list[Spoiler]] = {
     ],
     "turns__doubles_are_answered": [
         changed("turns", "action = 'double'", game=0, turn=0, dataset="matches"),
-        Spoiler(
+        Corruption(
             f"update turns set action = if(turn = 0, 'double', 'take'), player = 0 where {FIRST_TURNS}",
             {"game": 0, "turn": 0},
         ),
-        Spoiler(
+        Corruption(
             f"update turns set action = if(turn = 0, 'double', 'take'), cube_value = 1 + turn where {FIRST_TURNS}",
             {"game": 0, "turn": 0},
         ),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEAD
-from tests.sql.spoilers.spoiler import Spoiler, changed
+from tests.sql.corruptions.corruption import Corruption, changed
 
 FIRST_ROW = "(select min(row) from lookahead_labels)"
 LABELLED = LOOKAHEAD.slug(LOOKAHEAD.smallest)
-SPOILERS: dict[str, list[Spoiler]] = {
+CORRUPTIONS: dict[str, list[Corruption]] = {
     "selfplay_labels__chances_follow_each_other": [
         changed("selfplay_labels", change, game=3, turn=2)
         for change in (
@@ -23,8 +23,8 @@ SPOILERS: dict[str, list[Spoiler]] = {
         changed("selfplay_labels", "split = if(split = 'test', 'train', 'test')", game=3, turn=2)._replace(
             row={"game": 3, "splits": 2}
         ),
-        Spoiler("update selfplay_labels set split = 'other' where game = 3", {"game": 3, "splits": 1}),
-        Spoiler("update selfplay_labels set split = null where game = 3", {"game": 3, "splits": 0}),
+        Corruption("update selfplay_labels set split = 'other' where game = 3", {"game": 3, "splits": 1}),
+        Corruption("update selfplay_labels set split = null where game = 3", {"game": 3, "splits": 0}),
     ],
     "selfplay_labels__labels_have_a_source": [
         changed("selfplay_labels", change, game=3, turn=2)
@@ -39,11 +39,11 @@ SPOILERS: dict[str, list[Spoiler]] = {
     ],
     "selfplay_labels__luck_is_of_rolls_up_to_the_label": [
         changed("selfplay_labels", "hedged_equity = 0.5", game=3, turn=2)._replace(rows=47),  # all turns of the game
-        Spoiler(
+        Corruption(
             "update selfplay_labels set hedged_equity = if(turn = 2, 'nan', cubeless_equity) where game = 3",
             {"game": 3, "turn": 2},
         ),
-        Spoiler(
+        Corruption(
             "update selfplay_labels set hedged_equity = cubeless_equity + if(turns_later = 0, 0.1, 0) where game = 3",
             {"game": 3, "turn": 33},
             rows=14,  # that the table covers
@@ -58,7 +58,7 @@ SPOILERS: dict[str, list[Spoiler]] = {
             )
         ),
         changed("selfplay_labels", "turns_later = 1", game=4, turn=45)._replace(rows=2),  # beyond the last turn
-        Spoiler("delete from selfplay_labels where game = 3 and turn = 2", {"game": 3, "turn": 1}, rows=45),
+        Corruption("delete from selfplay_labels where game = 3 and turn = 2", {"game": 3, "turn": 1}, rows=45),
     ],
     "bearoff_labels__chances_follow_each_other": [
         changed("bearoff_labels", change, row=700)
@@ -97,14 +97,14 @@ SPOILERS: dict[str, list[Spoiler]] = {
     "engine_labels__games_have_one_split": [
         changed("engine_labels", "split = 'other'", row=1)._replace(row={"row": 1, "splits": 1}),
         changed("engine_labels", "split = null", row=1)._replace(row={"row": 1, "splits": 0}),
-        Spoiler("update engine_labels set game = 3, split = if(row = 1, 'train', 'test')", {"game": 3, "splits": 2}),
+        Corruption("update engine_labels set game = 3, split = if(row = 1, 'train', 'test')", {"game": 3, "splits": 2}),
     ],
     "lookahead_labels__chances_follow_each_other": [
-        Spoiler(f"update lookahead_labels set {change} where row = {FIRST_ROW}", {"variant": LABELLED})
+        Corruption(f"update lookahead_labels set {change} where row = {FIRST_ROW}", {"variant": LABELLED})
         for change in ("win = 1.01", "win = null", "win_gammon = win + 0.1", "lose_backgammon = lose_gammon + 0.1")
     ],
     "lookahead_labels__changes_are_of_equities": [
-        Spoiler(f"update lookahead_labels set {change} where row = {FIRST_ROW}", {"variant": LABELLED})
+        Corruption(f"update lookahead_labels set {change} where row = {FIRST_ROW}", {"variant": LABELLED})
         for change in (
             *(
                 "change = change + 0.001",
@@ -126,16 +126,16 @@ SPOILERS: dict[str, list[Spoiler]] = {
         )
     ],
     "lookahead_labels__games_have_one_split": [
-        Spoiler(
+        Corruption(
             "update lookahead_labels set split = if(split = 'test', 'train', 'test') where row in (select max(row) "
             "from lookahead_labels group by game having count(*) > 1 order by game limit 1)",
             {"splits": 2},
         ),
-        Spoiler(f"update lookahead_labels set game = null, split = 'other' where row = {FIRST_ROW}", {"splits": 1}),
-        Spoiler(f"update lookahead_labels set game = null, split = null where row = {FIRST_ROW}", {"splits": 0}),
+        Corruption(f"update lookahead_labels set game = null, split = 'other' where row = {FIRST_ROW}", {"splits": 1}),
+        Corruption(f"update lookahead_labels set game = null, split = null where row = {FIRST_ROW}", {"splits": 0}),
     ],
     "lookahead_labels__positions_are_distinct": [
-        Spoiler(
+        Corruption(
             f"insert into lookahead_labels from lookahead_labels where row = {FIRST_ROW}",
             {"variant": LABELLED, "rows": 2},
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Spoiler(NamedTuple):
+class Corruption(NamedTuple):
     """Damage to a table, the row that the check must return (its key, or what tells of it), and how many it returns."""
 
     damage: str
@@ -13,7 +13,7 @@ class Spoiler(NamedTuple):
     rows: int = 1
 
 
-def changed(table: str, change: str, **key: int | str | bool) -> Spoiler:
+def changed(table: str, change: str, **key: int | str | bool) -> Corruption:
     """A changed value in the row with this key."""
     where = " and ".join(f"{column} = {value!r}" for column, value in key.items())
-    return Spoiler(f"update {table} set {change} where {where}", dict(key))
+    return Corruption(f"update {table} set {change} where {where}", dict(key))

@@ -1,0 +1,87 @@
+"""Writes anew what pages show where commands print something else now: `python -m tests.mend_pages [PAGE...]`.
+
+Each page is read in a folder of its own with the current versions of `warehouse`, as the tests do. Console steps and
+answers of SQL are replaced; a step in which `...` stands for something, and examples in Python, are printed to be
+mended by hand. Read the difference before you commit it: a page that follows a mistake is a mistake.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import duckdb
+from click.testing import CliRunner
+
+import bgdata
+from bgdata.cli import main
+from bgdata.store.catalog import write_catalog
+from tests.test_readme import FLAGS, PAGES, ROOT, blocks, console_steps
+from tests.test_sql_page import QUERIES, shown
+
+SQL_PAGE = "docs/how_to/sql_questions.md"
+WIDTH = 200  # of the terminal in which pages are run
+
+
+def mend(page: str, folder: Path) -> None:
+    """Run a page in a new folder, and write it anew where it shows something else."""
+    shutil.copytree(ROOT / "warehouse", folder / "warehouse", copy_function=os.link, ignore=left_out)
+    write_catalog(bgdata.open_warehouse(folder / "warehouse"))
+    for name, text in re.findall(r"```text (\S+)\n(.*?)```", PAGES[page], re.DOTALL):
+        (folder / name).write_text(text)
+    os.chdir(folder)
+    text = mended_steps(page)
+    if page == SQL_PAGE:
+        text = mended_queries(text)
+    if blocks(page, "python"):
+        example = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "python")), {}, page, page, 0)
+        doctest.DocTestRunner(optionflags=FLAGS).run(example)
+    (ROOT / page).write_text(text)
+
+
+def left_out(folder: str, names: list[str]) -> Iterable[str]:
+    """What a reader's warehouse has not: the catalog, which names its folder, and versions that are not current."""
+    place = Path(folder, "current")
+    current = place.read_text().strip() if place.exists() else ""
+    others = {name for name in names if current and name not in ("current", current)}
+    return others | {name for name in names if "catalog" in name or name == ".staging"}
+
+
+def mended_steps(page: str) -> str:
+    """The text of a page with the output that its commands have."""
+    text, checker = PAGES[page], doctest.OutputChecker()
+    for command, expected in console_steps(page):
+        if "^C\n" in expected:
+            continue
+        found = CliRunner().invoke(main, shlex.split(command)[1:], terminal_width=WIDTH).output.rstrip("\n") + "\n"
+        if checker.check_output(expected, found, FLAGS):
+            continue
+        if "..." in expected:
+            print(f"{page}: mend by hand\n$ {command}\n{found}", flush=True)
+        else:
+            text = text.replace(f"$ {command}\n{expected}", f"$ {command}\n{found}")
+    return text
+
+
+def mended_queries(text: str) -> str:
+    """The page of questions in SQL with the answers of today."""
+    CliRunner().invoke(main, ["benchmark", "pubeval"])
+    with duckdb.connect("warehouse/catalog.duckdb", read_only=True) as connection:
+        connection.execute("set enable_progress_bar = false")
+        for query, expected in QUERIES:
+            found = shown(connection.sql(query))
+            text = text.replace(f"{query}```\n\n```text\n{expected}", f"{query}```\n\n```text\n{found}")
+    return text
+
+
+if __name__ == "__main__":
+    for chosen in sys.argv[1:] or PAGES:
+        with tempfile.TemporaryDirectory() as empty:
+            mend(Path(chosen).as_posix(), Path(empty))

@@ -1,0 +1,167 @@
+"""The site: the README is short, every page is reached, every word is defined once, the reference has everything."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import click
+import pytest
+
+import bgdata
+from bgdata.cli import main
+from docs import reference_pages
+from docs.plain_text import rst
+from tests.test_readme import DOCS, PAGES, ROOT, blocks
+
+SITE = {name.removeprefix("docs/").removesuffix(".md") for name in PAGES if name.startswith("docs/")}
+GLOSSARY = re.findall(r"^(?! |```|#|$)(.+)\n {2}\S", PAGES["docs/glossary.md"], re.MULTILINE)
+ASKED_FOR = """
+    6x9, EPC, MWC, crashed, Crawford, cube life index, luck-adjusted, 0-ply, 1-ply, ply, rollout, variance
+    reduction, standard error, rescored labels, RMSE, dead cube, live cube, Janowski, jump model, take point,
+    cash point, gammon value, wastage, one-sided, two-sided, Position ID, XGID, match ID, variant, version,
+    recipe key, digest, manifest, catalog, lineage
+"""
+
+
+def test_the_readme_is_read_in_one_sitting() -> None:
+    assert PAGES["README.md"].count("\n") <= 250
+
+
+def toctree(page: str) -> list[str]:
+    """The pages that a page leads to in the table of contents."""
+    lists = re.findall(r"```\{toctree\}\n(?::[^\n]*\n)*(.*?)```", PAGES[f"docs/{page}.md"], re.DOTALL)
+    names = [name for text in lists for name in text.split()]
+    return [(Path(page).parent / name).as_posix() for name in names]
+
+
+def test_every_page_is_in_the_table_of_contents_once() -> None:
+    reached = ["index"]
+    for page in reached:
+        if page in SITE:
+            reached += toctree(page)
+    generated = {f"reference/{name}/index" for name in ("commands", "python", "tables")}
+    assert Counter(reached) == Counter(SITE | generated)
+
+
+def test_every_term_is_defined_once_in_a_sentence_or_two() -> None:
+    assert Counter(GLOSSARY).most_common(1)[0][1] == 1
+    assert sorted(GLOSSARY, key=lambda term: term.casefold().replace("-", "")) == GLOSSARY
+    assert {" ".join(term.split()) for term in ASKED_FOR.split(",")} <= set(GLOSSARY)
+    for text in re.findall(r"^ {2}(\S.*)$", PAGES["docs/glossary.md"], re.MULTILINE):
+        assert text.endswith(".")
+        assert len(re.findall(r"[.:?!](?= |$)", text)) <= 4, text
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_terms_that_are_linked_are_in_the_glossary(page: str) -> None:
+    linked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", PAGES[page])
+    assert {term.casefold() for term in linked} <= {term.casefold() for term in GLOSSARY}
+
+
+def command_lines(page: str) -> list[str]:
+    """The lines of shell that call bgdata and are shown, not run."""
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    parts = [part.strip() for line in lines for part in line.split(" && ")]
+    return [part for part in parts if part.startswith("bgdata ")]
+
+
+@pytest.mark.parametrize(("page", "line"), [(page, line) for page in PAGES for line in command_lines(page)])
+def test_shell_lines_that_are_not_run_are_command_lines(page: str, line: str) -> None:  # noqa: ARG001
+    command: click.Command = main
+    words = shlex.split(line, comments=True)[1:]
+    context = click.Context(main)
+    while isinstance(command, click.Group):
+        name = words.pop(0)
+        found = command.get_command(context, name)
+        assert found is not None, name
+        command = found
+        context = click.Context(command, parent=context, info_name=name)
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(ROOT)
+        parser = command.make_parser(context)
+        _, rest, _ = parser.parse_args(words)  # raises for an option that the command has not
+    takes_all = any(isinstance(each, click.Argument) and each.nargs == -1 for each in command.params)
+    arguments = sum(each.nargs for each in command.params if isinstance(each, click.Argument))
+    assert takes_all or len(rest) <= arguments
+
+
+def test_the_reference_has_every_table_column_and_check() -> None:
+    pages = reference_pages.table_pages()
+    for name, kind in bgdata.all_kinds().items():
+        page = pages[f"{name}.md"]
+        for shape in kind.tables:
+            assert f"## Table {shape.name}\n" in page
+            for column in shape.columns:
+                assert f"| `{column.name}` | {column.type} |" in page
+                assert column.meaning.replace("*", "\\*").replace("<", "&lt;").replace("|", "\\|") in page
+        for array in kind.arrays:
+            assert f"| `{array.name}` |" in page
+    assert "owning the cube never hurts" in pages["bearoff_two_sided.md"]
+
+
+def test_the_reference_has_every_view_and_macro(tmp_path: Path) -> None:
+    pages = reference_pages.table_pages()
+    with bgdata.open_warehouse(tmp_path).connect() as catalog:
+        views = {name for (name,) in catalog.sql("select view_name from duckdb_views() where not internal").fetchall()}
+        macros = catalog.sql(
+            "select function_name from duckdb_functions() where function_type like '%macro' and not internal"
+        )
+        tables = {shape.name for kind in bgdata.all_kinds().values() for shape in kind.tables}
+        assert views - tables >= {"lineage", "versions", "leakage"}
+        assert {name for name in views - tables if f"\n## {name}\n" not in pages["views.md"]} == set()
+        assert {name for (name,) in macros.fetchall() if f"| `{name}(" not in pages["macros.md"]} == set()
+
+
+def test_the_reference_has_every_command_once() -> None:
+    pages = "".join(reference_pages.command_pages().values())
+    context = click.Context(main)
+    for name in main.list_commands(context):
+        assert pages.count(f".. click:: docs.reference_pages:{name}\n") == 1
+        assert getattr(reference_pages, name) is main.get_command(context, name)
+    with pytest.raises(AttributeError):
+        _ = reference_pages.no_such_command
+
+
+def test_the_reference_has_every_module_once() -> None:
+    pages = "".join(reference_pages.module_pages().values())
+    found = Counter(re.findall(r"\.\. automodule:: (\S+)", pages))
+    root = Path(bgdata.__file__).parent
+    files = [path.relative_to(root.parent).with_suffix("").parts for path in root.rglob("*.py")]
+    names = {
+        ".".join(part for part in parts if part != "__init__")
+        for parts in files
+        if parts[-1][:1] != "_" or parts[-1] == "__init__"
+    }
+    assert found == Counter(names)
+    assert [name for name in bgdata.__all__ if f":: bgdata.{name}\n" not in pages] == []
+
+
+def test_pages_that_are_gone_are_deleted(tmp_path: Path) -> None:
+    reference_pages.write_pages(tmp_path, {"a.md": "a", "b.md": "b"})
+    before = (tmp_path / "a.md").stat().st_mtime_ns
+    reference_pages.write_pages(tmp_path, {"a.md": "a"})
+    assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
+    assert (tmp_path / "a.md").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("plain", "markup"),
+    [
+        ("a * b, |c| and d_ but not e_f", [r"a \* b, \|c\| and d\_ but not e_f"]),
+        ("some `code*`s", [r"some ``code*``\ s"]),
+        ("first line\nsecond line\n\nother", ["first line", "second line", "", "other"]),
+        (">>> 1 * 1\n1", [">>> 1 * 1", "1"]),
+        ("\b\n  bgdata list *", [".. code-block:: text", "", "   bgdata list *"]),
+        ("* one *\n  more\n* two", [r"* one \*", "  more", "* two"]),
+    ],
+)
+def test_plain_text_keeps_what_it_says(plain: str, markup: list[str]) -> None:
+    assert rst(plain) == [*markup, ""]
+
+
+def test_pictures_are_used() -> None:
+    text = "".join(PAGES.values())
+    assert [path.name for path in (DOCS / "images").iterdir() if path.name not in text] == []
