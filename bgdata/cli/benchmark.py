@@ -75,7 +75,7 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
       bgdata benchmark pubeval --on contact --bm contact.bm
       bgdata benchmark network --ply 1 --games 400 --against network
     """
-    from bgdata.datasets.steps.scores import opponent_of
+    from bgdata.steps.scores import opponent_of
 
     games, against, sets, files = (options[name] for name in ("games", "against", "sets", "files"))
     if games is None and not against:
@@ -148,8 +148,8 @@ def score_player(
 
     Raises UnknownPlayerError, MissingTableError for a set that is not there, and what imports raise.
     """
-    from bgdata.datasets.steps.scores import full_name, sets_there
     from bgdata.evaluation.player import open_player
+    from bgdata.steps.scores import full_name, sets_there
 
     imported = [import_benchmark(warehouse, path) for path in files]
     name = full_name(name)
@@ -195,7 +195,7 @@ def play_series(
 
     Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a network that is not there.
     """
-    from bgdata.datasets.steps.scores import series_parameters
+    from bgdata.steps.scores import series_parameters
 
     with progress_bars() as progress:
         parameters = series_parameters(warehouse, player, opponent, games, seed, progress, with_luck=with_luck)
@@ -243,8 +243,8 @@ def judge_player(
 
     Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a table or network that is not there.
     """
-    from bgdata.datasets.steps.scores import full_name, table_size
     from bgdata.evaluation.player import open_player
+    from bgdata.steps.scores import full_name, table_size
 
     points, checkers = table_size(warehouse, referee, "to judge by")
     name = full_name(name)

@@ -18,7 +18,6 @@ from click.shell_completion import CompletionItem
 
 from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
-from bgdata.warehouse import Warehouse
 
 VARIABLE = "BGDATA_WAREHOUSE"
 HERE = "warehouse"  # the folder where nobody names another
@@ -139,6 +138,7 @@ def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[
         raise click.UsageError(f"expected one --warehouse, got {one} and {other}", context)
     context.meta[_GIVEN] = given
     from bgdata.datasets import all_kinds
+    from bgdata.warehouse import Warehouse
 
     context.obj = Warehouse(next(iter(given), None) or os.environ.get(VARIABLE) or HERE, all_kinds())
     if not isinstance(context.command, click.Group):  # which may still name another after it

@@ -181,7 +181,7 @@ def check_options(engine: str, given: set[str]) -> None:
 
 def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_change: float, form: str) -> None:
     """lookahead_labels."""
-    from bgdata.datasets.steps.networks import network_parameters
+    from bgdata.steps.networks import network_parameters
 
     place, recipe = find_source(warehouse, source)
     parameters = LookaheadParameters(
@@ -203,9 +203,9 @@ def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_ch
 
 def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any], form: str) -> None:
     """engine_labels."""
-    from bgdata.datasets.steps.networks import network_parameters
     from bgdata.evaluation.lookahead import MOST_PLY
     from bgdata.evaluation.player import open_player
+    from bgdata.steps.networks import network_parameters
 
     ply, (place, recipe) = options["ply"] or 0, find_source(warehouse, source)
     if engine == "lookahead":
@@ -225,8 +225,8 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
 
 def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, form: str) -> None:
     """bearoff_labels."""
-    from bgdata.datasets.steps.scores import table_size
     from bgdata.evaluation.bearoff import SIZE
+    from bgdata.steps.scores import table_size
 
     kind, _, size = source.partition("/")
     named = SIZE.fullmatch(size)
@@ -307,7 +307,7 @@ def label_by_rollouts(warehouse: Warehouse, source: str, network: str, options: 
 
 def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of who rolls out and how, from the options of a command. Raises MissingTableError."""
-    from bgdata.datasets.steps.networks import network_parameters
+    from bgdata.steps.networks import network_parameters
 
     return {
         **network_parameters(warehouse, network),

@@ -162,7 +162,7 @@ MOST_SHOWN = 15  # points to go of a comparison that nobody asked more of
 def build_met(warehouse: Warehouse, network: str, options: dict[str, Any], form: str) -> None:
     """Build a table and print its figures. Raises InvalidParameterError, and MissingTableError for a network that is
     not there."""
-    from bgdata.datasets.steps.networks import network_parameters
+    from bgdata.steps.networks import network_parameters
 
     given = {} if options["row"] else network_parameters(warehouse, network)
     parameters = MatchEquityParameters(**given, **options)

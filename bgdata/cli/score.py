@@ -14,7 +14,7 @@ from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from bgdata.datasets.steps.scores import Amount, Player
+    from bgdata.steps.scores import Amount, Player
 
 
 @click.command()
@@ -53,7 +53,7 @@ def score(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: 
       bgdata score network --quick
       bgdata score network/better --against network --no-programs
     """
-    from bgdata.datasets.steps.scores import QUICK, Amount
+    from bgdata.steps.scores import QUICK, Amount
 
     given = {name: options[name] for name in Amount._fields if options[name] is not None}
     amount = (QUICK if options["quick"] else Amount())._replace(**given)
@@ -64,7 +64,7 @@ def print_scores(
     warehouse: Warehouse, player: Player, against: Sequence[str], amount: Amount, form: str, *, programs: bool
 ) -> None:
     """Measure what is not measured yet, and print the table. Raises as `build_scores` does."""
-    from bgdata.datasets.steps.scores import PUBEVAL, build_scores, opponent_of, rows_sql, score_lines
+    from bgdata.steps.scores import PUBEVAL, build_scores, opponent_of, rows_sql, score_lines
 
     opponents = [PUBEVAL, *map(opponent_of, against)]
     with progress_bars() as progress:

@@ -212,7 +212,7 @@ def rescore_corpus(warehouse: Warehouse, source: str, table: str, form: str, *, 
     Raises UsageError for names that are none, MissingTableError for a corpus or table that is not there, and
     CorruptFileError for a damaged corpus.
     """
-    from bgdata.datasets.steps.scores import table_size
+    from bgdata.steps.scores import table_size
 
     corpus = found_corpus(warehouse, source)
     points, checkers = table_size(warehouse, table, "to rescore by")

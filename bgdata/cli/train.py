@@ -104,7 +104,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     click.echo(f"wrote {path}")
 
 
-@click.command()
+@train.command()
 @click.argument("name", default=SupervisedParameters.name, shell_complete=complete_networks)
 @click.option(
     "--labels",
@@ -153,7 +153,7 @@ def sl(
       bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
         --schedule cycles --batch-size 16 --epochs 200
     """
-    from bgdata.datasets.steps.networks import chosen_parameters
+    from bgdata.steps.networks import chosen_parameters
 
     parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
     with progress_bars() as progress:

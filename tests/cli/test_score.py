@@ -13,11 +13,11 @@ import pytest
 import bgdata
 from bgdata.cli import score
 from bgdata.datasets.game_scores import GameParameters
-from bgdata.datasets.steps import scores
-from bgdata.datasets.steps.scores import Amount, opponent_of
 from bgdata.errors import UnknownPlayerError, UsageError
 from bgdata.evaluation.player import Player
 from bgdata.evaluation.player import open_player as open_any_player
+from bgdata.steps import scores
+from bgdata.steps.scores import Amount, opponent_of
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 

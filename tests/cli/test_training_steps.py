@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from bgdata.datasets.steps.training import (
+from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
+from bgdata.steps.training import (
     Plan,
     build_corpus,
     build_lookahead,
@@ -16,7 +17,6 @@ from bgdata.datasets.steps.training import (
     build_score,
     scores_text,
 )
-from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
 from bgdata.warehouse import Warehouse
 
 PLAN = Plan("mine", "network/tiny", games=20, epochs=1, score_games=4, hedged_games=0, decisions=20)

@@ -11,14 +11,14 @@ from bgdata.datasets.play_sample import DATASET as PLAYS
 from bgdata.datasets.play_sample import PlaySampleParameters
 from bgdata.datasets.selfplay import DATASET as CORPORA
 from bgdata.datasets.selfplay import SelfPlayParameters
-from bgdata.datasets.steps.networks import chosen_parameters, network_parameters
-from bgdata.datasets.steps.scores import PUBEVAL, Amount, build_scores, opponent_of, score_lines
 from bgdata.datasets.supervised_network import DATASET as NETWORKS
 from bgdata.datasets.supervised_network import SupervisedParameters
 from bgdata.errors import UsageError
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import find_network, network_name
 from bgdata.evaluation.player import open_player
+from bgdata.steps.networks import chosen_parameters, network_parameters
+from bgdata.steps.scores import PUBEVAL, Amount, build_scores, opponent_of, score_lines
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
