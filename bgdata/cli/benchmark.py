@@ -224,7 +224,7 @@ def hedged_text(found: Mapping[str, float]) -> str:
     """The line about the result without luck."""
     points, error = found["hedged_points_per_game"], found["hedged_standard_error"]
     factor = f", {found['standard_error'] / error:.1f} times less noise" if error else ""
-    return f"\nless luck: {points:+.4f} +/- {error:.4f} points per game{factor}"
+    return f"\nluck-adjusted: {points:+.4f} +/- {error:.4f} points per game{factor}"
 
 
 KIND = "bearoff_two_sided"

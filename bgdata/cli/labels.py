@@ -72,7 +72,7 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
 
     \b
       rollout    rollout_labels: played out many times, with standard errors
-      lookahead  lookahead_labels: the network a roll ahead, and at a glance
+      lookahead  lookahead_labels: the network at 1-ply, and at 0-ply
       tables     bearoff_labels: pairs from a SOURCE such as bearoff_one_sided/10x15
       gnubg, bgsage  engine_labels: the installed program; lookahead at ply 2, 3 too
 

@@ -40,8 +40,9 @@ def luck(warehouse: Warehouse, match: str, player: str, ply: int, by_game: bool,
     """Say how lucky and how skilful the players of a MATCH were.
 
     MATCH is a .mat or .sgf file, or matches/NAME of the warehouse. The luck of a roll is the value after its best play
-    less the mean over all rolls; a hedged result is the result less net luck. All is cubeless, in points per unit cube:
-    cube actions are not valued. The values are those of --player: network, network/NAME or an installed gnubg (slow).
+    minus the mean over all rolls; a luck-adjusted (hedged) result is the result minus net luck. All is cubeless, in
+    points per unit cube: cube actions are not valued. The values are those of --player: network, network/NAME or an
+    installed gnubg (slow).
 
     \b
       bgdata luck game.mat --by-game
@@ -265,13 +266,13 @@ def draw_rolls(axes: Axes, games: Sequence[Analysed]) -> None:
 
 
 def draw_sums(axes: Axes, games: Sequence[Analysed]) -> None:
-    """Luck and skill so far, and the hedged results at the ends of games."""
+    """Luck and skill so far, and the luck-adjusted results at the ends of games."""
     luck, skill, ends = running_totals(games)
     turns = np.arange(1, len(luck) + 1)
     axes.plot(turns, luck, color=TEAL, label="net luck")
     axes.plot(turns, skill, color=RED, label="net skill of the plays")
-    hedged = np.cumsum([each.totals.luck_adjusted for each in games])
-    axes.plot(ends, hedged, color=GREY, marker="o", linestyle="", label="hedged results")
+    adjusted = np.cumsum([each.totals.luck_adjusted for each in games])
+    axes.plot(ends, adjusted, color=GREY, marker="o", linestyle="", label="luck-adjusted results")
     axes.legend()
     axes.set_xlabel("rolls")
     axes.set_title(f"sums, to {games[0].match.players[0]}")

@@ -165,7 +165,7 @@ def table_option(function: Decorated) -> Decorated:
         "--table",
         default="",
         metavar="POINTSxCHECKERS",
-        help="Two-sided table that knows the truth, such as 6x9.  [default: the largest]",
+        help="Exact two-sided table, such as 6x9.  [default: the largest]",
     )(function)
 
 
@@ -273,7 +273,7 @@ def against_option(function: Callable[..., None]) -> Callable[..., None]:
         multiple=True,
         metavar="PLAYER[:PLY]",
         shell_complete=complete_players,
-        help="Play against PLAYER, such as network/NAME or gnubg:1, which looks a roll ahead.",
+        help="Play against PLAYER, such as network/NAME, or gnubg:1 for 1-ply.",
     )(function)
 
 
@@ -282,7 +282,7 @@ within_option = click.option(
     default=0.16,
     show_default=True,
     metavar="POINTS",
-    help="Roll out plays that lose at most so much at a glance.",
+    help="Roll out plays that lose at most so much at 0-ply.",
 )
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--decisions", type=int, metavar="N", help="Decisions at most.  [default: 10000 bearoffs]")
 @against_option
 @click.option("--no-programs", is_flag=True, help="Leave gnubg and bgsage out even where they are installed.")
-@click.option("--quick", is_flag=True, help="Get a first idea: 400 games, 40 hedged ones and 1000 decisions.")
+@click.option("--quick", is_flag=True, help="Get a first idea: 400 games, 40 luck-adjusted ones and 1000 decisions.")
 @threads_option
 @format_option
 @click.pass_obj
@@ -41,7 +41,7 @@ def score(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: 
     a standard error, and all are rows of the table `scores`:
 
     \b
-      points per game against PubEval, as they are and less luck
+      points per game against PubEval, as they are and luck-adjusted
       shares of gammons and backgammons in self-play
       error rates on all benchmarks of the warehouse, imported or made here
       points lost a bearoff decision, judged by the largest exact table

@@ -144,7 +144,7 @@ def summary(games: int, found: Mapping[str, float]) -> str:
     points = f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game"
     if "hedged_standard_error" in found:
         error = found["hedged_standard_error"]
-        points += f"; hedged {found['hedged_points_per_game']:+.4f} +/- {error:.4f}"
+        points += f"; luck-adjusted {found['hedged_points_per_game']:+.4f} +/- {error:.4f}"
         points += f", {found['standard_error'] / error:.1f} times less noise" if error else ""
     return f"{games:,} games of {found['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
 
@@ -282,7 +282,7 @@ def described(parameters: LabelParameters, found: Mapping[str, float]) -> Iterat
     )
     if "variance_hedged" in found:
         share = 1 - found["variance_hedged"] / found["variance_before"]
-        line += f"; less luck {found['variance_hedged']:.4f}: {100 * share:.1f} %"
+        line += f"; luck-adjusted {found['variance_hedged']:.4f}: {100 * share:.1f} %"
     yield line
 
 

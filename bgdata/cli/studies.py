@@ -177,8 +177,8 @@ def title_of(length: int) -> str:
 
 
 def drawn(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
-    """The measure that a picture shows, and its series by match length: points, hedged if luck was measured, but the
-    cube where a model plays itself."""
+    """The measure that a picture shows, and its series by match length: points, luck-adjusted where luck was measured;
+    the cube where a model plays itself."""
     measures = {name for _, name in series}
     wanted = ("mean_cube_value",) if study == "statistics" else (*HEDGED, "points_per_match", "points_per_game")
     measure = next(name for name in wanted if name in measures)

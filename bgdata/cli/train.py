@@ -132,7 +132,7 @@ def sl(
     warehouse: Warehouse, /, name: str, labels: tuple[str, ...], start: str, guard: bool,
     force: bool, form: str, **recipe: Any,
 ) -> None:  # fmt: skip
-    """Teach the network NAME from labels: supervised learning.
+    """Train the network NAME from labels: supervised learning.
 
     NAME is small letters, digits and hyphens; the network goes on from another one. Labels are versions of the
     warehouse that hold positions with chances: rollouts, self-play with its outcomes, or training data of gnubg and

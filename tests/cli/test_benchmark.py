@@ -115,11 +115,11 @@ def test_games_less_luck(network_root: Path, tmp_path: Path) -> None:
     plain, judged = succeeds(root, *series), succeeds(root, *series, "--luck")
     assert judged.startswith(plain.removesuffix("\n"))
     assert re.fullmatch(
-        r"\nless luck: \+\d\.\d{4} \+/- \d\.\d{4} points per game, \d+\.\d times less noise\n",
+        r"\nluck-adjusted: \+\d\.\d{4} \+/- \d\.\d{4} points per game, \d+\.\d times less noise\n",
         judged.removeprefix(plain.removesuffix("\n")),
     )
     (row,) = json.loads(succeeds(root, *series, "--luck", "--format", "json"))
-    assert f"less luck: {row['hedged_points_per_game']:+.4f} +/- {row['hedged_standard_error']:.4f} " in judged
+    assert f"luck-adjusted: {row['hedged_points_per_game']:+.4f} +/- {row['hedged_standard_error']:.4f} " in judged
     (row,) = json.loads(succeeds(root, *series, "--format", "json"))
     assert (row["hedged_points_per_game"], row["hedged_standard_error"]) == (None, None)
 

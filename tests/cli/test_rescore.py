@@ -79,7 +79,7 @@ def test_described() -> None:
     ]
     assert list(described(LabelParameters(), FOUND)) == lines
     lines[0] = lines[0].replace(":", " and, combined, bearoff_one_sided/10x15:")
-    lines[2] += "; less luck 0.5600: 75.0 %"
+    lines[2] += "; luck-adjusted 0.5600: 75.0 %"
     assert list(described(LabelParameters(one_sided_points=10), {**FOUND, "variance_hedged": 0.56})) == lines
 
 

@@ -39,15 +39,15 @@ def test_summary() -> None:
     points = "player 0: -0.0123 +/- 0.0200 points per game"
     assert summary(1000, found) == lines + points
     found |= {"hedged_points_per_game": 0.001, "hedged_standard_error": 0.005}
-    assert summary(1000, found) == f"{lines}{points}; hedged +0.0010 +/- 0.0050, 4.0 times less noise"
-    assert summary(1000, {**found, "hedged_standard_error": 0}).endswith("hedged +0.0010 +/- 0.0000")
+    assert summary(1000, found) == f"{lines}{points}; luck-adjusted +0.0010 +/- 0.0050, 4.0 times less noise"
+    assert summary(1000, {**found, "hedged_standard_error": 0}).endswith("luck-adjusted +0.0010 +/- 0.0000")
 
 
 def test_luck_of_the_network(network_root: Path) -> None:
     out = succeeds(network_root, "selfplay", "--games", "6", "--seed", "4", "--luck")
     folder, _, points = out.splitlines()
     assert Path(folder).parent.name == "network-6-seed-4-luck"
-    assert "; hedged " in points
+    assert "; luck-adjusted " in points
     query = "select count(*) from luck_by_game where variant = 'network-6-seed-4-luck'"
     assert succeeds(network_root, "query", query, "--format", "csv").split()[1] == "6"
 
