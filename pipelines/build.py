@@ -27,13 +27,13 @@ from prefect.task_runners import ProcessPoolTaskRunner
 
 import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
-from bgdata.commands.compare import compare_with_lock
-from bgdata.commands.report import progress_bars
 from bgdata.errors import BgdataError
 from bgdata.kernel_cache import kernel_cache
 from bgdata.store.executors import end_with_parent
+from bgdata.store.lock_verdicts import lock_verdicts
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
+from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
 PROCESSES = min(4, os.cpu_count() or 1)  # each holds the memory of a table, and kernels take all cores anyway
@@ -158,12 +158,15 @@ def main(root: str = "warehouse") -> int:
             build_warehouse(root)
         warehouse = open_warehouse(root)
         has_lock = warehouse.lock.exists()
-        is_same = compare_with_lock(warehouse) if has_lock else True
+        verdicts = lock_verdicts(warehouse) if has_lock else []
     except BgdataError as error:
         if is_stopping(error):
             raise
         print(f"error: {error}", file=sys.stderr)
         return 1
+    is_same = all(verdict.is_same for verdict in verdicts)
+    for verdict in verdicts:
+        print(verdict)
     print(summary(warehouse))
     print(f"\n{Path(root)}: built" + (" and equal to its lock" if has_lock and is_same else ""))
     return 0 if is_same else 1

@@ -29,9 +29,9 @@ from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settin
 
 import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
-from bgdata.commands import training_steps as steps
-from bgdata.commands.training_steps import Plan
 from bgdata.errors import BgdataError
+from bgdata.steps import training as steps
+from bgdata.steps.training import Plan
 
 MEANINGS = {
     "start": "network or network/NAME: plays the games, looks a roll ahead, and is what learning starts from",

@@ -18,10 +18,10 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.bearoff import index
 from bgdata.cli import main
-from bgdata.commands.report import TerminalBars
 from bgdata.game import identifiers, plays, position
 from bgdata.store.catalog import write_catalog
 from bgdata.store.lockfile import load_lock
+from bgdata.store.progress_bars import TerminalBars
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -18,7 +18,7 @@ import pytest
 
 import bgdata
 from bgdata.bearoff import two_sided
-from bgdata.cli import SIZED
+from bgdata.cli.build import SIZED
 from bgdata.datasets import bearoff_two_sided
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters

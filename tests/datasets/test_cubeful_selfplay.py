@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.commands.export_text import write_text
+from bgdata.cli.export import write_text
 from bgdata.datasets import cubeful_selfplay
 from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.cubeful_selfplay import DATASET, CubefulParameters

@@ -17,7 +17,7 @@ from bgdata.game.position import START
 from bgdata.store.progress import Silence
 from bgdata.store.verify import verify
 from bgdata.warehouse import Warehouse
-from tests.commands.command_line import error_of, run
+from tests.cli.command_line import error_of, run
 from tests.datasets.importing import IMPORTED, Imports, rows
 from tests.formats import samples
 from tests.store import processes

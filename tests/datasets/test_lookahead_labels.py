@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.commands.export_text import write_text
+from bgdata.cli.export import write_text
 from bgdata.datasets import lookahead_labels
 from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
 from bgdata.datasets.common.sources import find_source, places_of, source_input

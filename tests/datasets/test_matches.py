@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bgdata.commands.export_text import write_text
+from bgdata.cli.export import write_text
 from bgdata.errors import NoRowsError, UsageError
 from bgdata.game.position import START, parse_key20
 from bgdata.store.table import Table

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.commands.export_text import write_text
+from bgdata.cli.export import write_text
 from bgdata.datasets.position_sample import DATASET, SampleParameters, board_hashes, chosen_rows
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.game.board_kernels import position_classes

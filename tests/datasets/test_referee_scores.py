@@ -52,7 +52,7 @@ def test_rows_and_summary(small_root: Path) -> None:
 
 
 def test_a_network_is_perfect_with_the_tables(warehouse: Warehouse) -> None:
-    """Without them it is another version; that it then errs is shown in `tests/commands/test_referee.py`."""
+    """Without them it is another version; that it then errs is shown in `tests/cli/test_referee.py`."""
     means, versions = [], set()
     for tables in (1, 0):
         version = open_player("network/tiny", 0, warehouse, tables=bool(tables)).version

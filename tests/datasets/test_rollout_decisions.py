@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.commands.export_text import write_text
+from bgdata.cli.export import write_text
 from bgdata.datasets import rollout_decisions
 from bgdata.datasets.benchmark_scores import ScoreParameters, decisions_of
 from bgdata.datasets.common.rollouts import open_roller

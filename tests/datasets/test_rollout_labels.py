@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.commands.export_text import write_text
+from bgdata.cli.export import write_text
 from bgdata.datasets import rollout_labels
 from bgdata.datasets.common.rollouts import open_roller
 from bgdata.datasets.rollout_labels import DATASET, LabelParameters

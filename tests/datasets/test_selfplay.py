@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.commands.export_text import write_text
+from bgdata.cli.export import write_text
 from bgdata.datasets import selfplay
 from bgdata.datasets.selfplay import DATASET, SelfPlayParameters, play_texts, played
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError

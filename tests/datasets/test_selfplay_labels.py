@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.commands.export_text import write_text
+from bgdata.cli.export import write_text
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay_labels import (
     DATASET,

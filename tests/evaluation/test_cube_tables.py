@@ -23,7 +23,7 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from bgdata.play.random_games import random_game_positions
-from tests.commands.command_line import position_id
+from tests.cli.command_line import position_id
 from tests.equity.samples import published_met
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 

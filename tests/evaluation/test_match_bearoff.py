@@ -20,7 +20,7 @@ from bgdata.evaluation.cube_tables import MatchBearoff
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from bgdata.warehouse import Warehouse
-from tests.commands.command_line import position_id
+from tests.cli.command_line import position_id
 from tests.evaluation.network_versions import random_networks, write_network
 from tests.evaluation.test_cube_tables import bearoffs
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import bgdata
-from bgdata.commands.training_steps import Plan
+from bgdata.steps.training import Plan
 from pipelines.train import MEANINGS, parsed
 from tests.pipelines.conftest import Run
 

@@ -14,7 +14,7 @@ from bgdata.equity.stored_met import find_met
 from bgdata.errors import MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.warehouse import Warehouse
-from tests.commands.command_line import error_of, run
+from tests.cli.command_line import error_of, run
 
 NAME = DATASET.slug(DATASET.smallest)
 SCORES = [MatchScore(a, b) for a in range(1, 5) for b in range(1, 5)]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bgdata.commands.prove import repair_version
+from bgdata.cli.verify import repair_version
 from bgdata.errors import CheckFailedError, ManifestFormatError
 from bgdata.store.arrays import save_array
 from bgdata.store.context import Build

@@ -18,7 +18,7 @@ from bgdata.datasets import gnubg_benchmark, gnubg_training
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.game.position import START, Position, parse_key20
 from bgdata.store.manifest import RawFile
-from tests.commands.command_line import error_of, run, succeeds
+from tests.cli.command_line import error_of, run, succeeds
 from tests.datasets.importing import IMPORTED, Imports, counts, rows
 from tests.formats import samples
 from tests.store.toy import Notes, whole_versions

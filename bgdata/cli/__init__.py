@@ -1,0 +1,82 @@
+"""The command line: what commands there are, and in which module of this package each of them is."""
+
+from __future__ import annotations
+
+import click
+
+from bgdata.cli.grammar import Commands, give_warehouse
+
+SECTIONS = {  # name of the command: (module, first line of the help)
+    "tables": {
+        "list": ("listing", "List the kinds of dataset, and the versions that are there."),
+        "explain": ("listing", "Explain a kind, table, view or macro of SQL."),
+        "query": ("query", "Run one SQL query on the tables."),
+        "build": ("build", "Build a variant of a KIND, or the whole default warehouse."),
+        "rebuild": ("verify", "Build the default tables again, and compare."),
+        "verify": ("verify", "Prove the warehouse: hashes, values, checks, samples."),
+        "diff": ("compare", "Compare two tables, or the warehouse with its lock."),
+        "export": ("export", "Write tables in other programs' formats."),
+    },
+    "positions": {
+        "show": ("positions", "Draw a POSITION and name it in every format."),
+        "eval": ("positions", "Evaluate a POSITION: chances, equity, and who says so."),
+        "hint": ("positions", "Rank the plays of a POSITION and a ROLL, the best first."),
+        "cube": ("cube", "Say what to do with the cube in a POSITION before the roll."),
+        "rollout": ("rollout", "Roll out a POSITION, or the plays of a ROLL."),
+        "probe": ("probe", "Look a bearoff position up in every table."),
+    },
+    "players": {
+        "play": ("play", "Play a game in the terminal, or watch one."),
+        "score": ("score", "Say how good a PLAYER is, by all that can be measured here."),
+        "benchmark": ("benchmark", "Score a PLAYER on rolled-out decisions, or in whole games."),
+        "referee": ("benchmark", "Score a PLAYER on bearoffs that a table has solved."),
+        "luck": ("luck", "Say how lucky and how skilful the players of a MATCH were."),
+    },
+    "corpora": {
+        "import": ("imports", "Import FILES of other programs as one variant of a KIND."),
+        "fetch": ("imports", "Download the files that a SOURCE publishes."),
+        "selfplay": ("selfplay", "Let a player play itself, and keep every turn."),
+        "label": ("labels", "Label the positions of a SOURCE by an engine."),
+        "rescore": ("selfplay", "Label a CORPUS by outcomes and exact tables."),
+        "decisions": ("labels", "Make a benchmark: decisions of a CORPUS, rolled out."),
+    },
+    "training": {
+        "train": ("train", "Train networks, and draw how they learned."),
+    },
+    "studies": {
+        "met": ("met", "Build, show, compare and draw match equity tables."),
+        "cube-life": ("studies", "Say how alive the cube is in solved bearoffs."),
+        "study": ("studies", "Run a STUDY of cube handling, beside its published figures."),
+        "claims": ("claims", "Print published numbers, and whether they come out."),
+    },
+    "housekeeping": {
+        "use": ("housekeeping", "Make a VERSION the current one of its variant."),
+        "rm": ("housekeeping", "Delete a VERSION that nothing is made from."),
+        "gc": ("housekeeping", "Delete the versions and the staging that nobody needs."),
+        "lock": ("verify", "Write warehouse.lock from what is built."),
+        "catalog": ("build", "Write the SQL catalog anew, for instance after a move."),
+        "completion": ("housekeeping", "Print what lets a SHELL complete names after Tab."),
+    },
+}
+
+
+@click.group(
+    name="bgdata", cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@click.version_option(package_name="bgdata", help="Show the version and exit.")
+def main(debug: bool) -> None:
+    """Build, prove and query backgammon databases, and play by them.
+
+    \b
+      bgdata build                                     the default tables: five minutes
+      bgdata hint 4HPwATDgc/ABMA 31                    the best plays of a roll
+      bgdata query "from bearoff_two_sided limit 5"    anything else, in SQL
+
+    A POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start. Data go to standard output, all
+    else to standard error. Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted.
+    """
+
+
+main.sections = SECTIONS
+give_warehouse(main)

@@ -1,0 +1,129 @@
+"""`bgdata build` and `bgdata catalog`: the default tables, or one variant of a kind."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from bgdata.cli.completion import complete_computed
+from bgdata.cli.options import executor_option, force_option, threads_option, yes_option
+from bgdata.datasets import all_kinds
+from bgdata.errors import UsageError, shown
+from bgdata.store.build import estimate_text
+from bgdata.store.dataset import Dataset
+from bgdata.store.executors import open_executor
+from bgdata.store.parameters import Parameters
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
+SIZED = [kind for kind in COMPUTED if all(isinstance(value, int) for value in vars(kind.smallest).values())]
+PARAMETER_NAMES = sorted({name for kind in SIZED for name in kind.parameters.names()})
+
+
+def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
+    """One option for each number that a default kind has, and one for all parameters."""
+    function = click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A parameter of the kind, such as games=500; can be given several times.",
+    )(function)
+    for name in reversed(PARAMETER_NAMES):
+        function = click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")(
+            function
+        )
+    return function
+
+
+def chosen(
+    warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
+) -> Parameters:
+    """The default parameters with the given ones changed; without any, the smallest where there is no default. Raises
+    InvalidParameterError."""
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
+    for text in settings:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"expected NAME=VALUE, got {shown(text)}")
+        given[name] = base.parse(name, value)
+    parameters: Parameters = kind.completed(base.with_changes(given), warehouse)
+    return parameters
+
+
+@click.command()
+@click.argument("kind", required=False, shell_complete=complete_computed)
+@parameter_options
+@threads_option
+@executor_option
+@force_option
+@yes_option
+@click.pass_obj
+def build(
+    warehouse: Warehouse,
+    /,
+    kind: str | None,
+    executor: str,
+    force: bool,
+    yes: bool,
+    settings: tuple[str, ...],
+    **options: int | None,
+) -> None:
+    """Build a variant of a KIND, or the whole default warehouse.
+
+    KIND is a kind of dataset (see: bgdata list), whose default variants are built unless parameters are given. A build
+    that needs gigabytes says so and asks first.
+
+    \b
+      bgdata build
+      bgdata build bearoff_two_sided --points 7 --checkers 5
+      bgdata build play_sample --set games=500 --set seed=3 --set "classes=contact crashed"
+    """
+
+    given = bool(settings) or any(value is not None for value in options.values())
+    if kind is None and given:
+        raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
+    kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
+    if kind and not kinds[0].defaults and (not given or kinds[0].takes_files):
+        hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
+        raise UsageError(f"expected a kind that is computed by itself, got {kind}; {hint}")
+    wanted = [(k, p) for k in kinds for p in ([chosen(warehouse, k, options, settings)] if given else k.defaults)]
+    for declared, parameters in wanted:
+        declared.check_parameters(parameters)
+        confirm_large(warehouse, declared, parameters, yes=yes)
+    with open_executor(executor) as workers, progress_bars() as progress:
+        for declared, parameters in wanted:
+            warehouse.build(declared.name, parameters, progress=progress, force=force, executor=workers)
+
+
+@click.command()
+@click.pass_obj
+def catalog(warehouse: Warehouse) -> None:
+    """Write the SQL catalog anew, for instance after a move.
+
+    It is catalog.duckdb in the warehouse, which any DuckDB client opens.
+    """
+    from bgdata.store.catalog import write_catalog
+
+    warehouse.require()
+    write_catalog(warehouse)
+    click.echo(f"wrote {warehouse.catalog}")
+
+
+LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked about
+
+
+def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, yes: bool) -> None:
+    """Show what a large build needs, and ask before it starts; builds that cannot fit are refused by the build."""
+
+    estimate = kind.estimate(parameters)
+    if max(estimate.building_bytes, estimate.memory_bytes) < LARGE_BYTES or warehouse.find(kind, parameters):
+        return
+    click.echo(f"{kind.name}/{kind.slug(parameters)}: {estimate_text(estimate)}", err=True)
+    if not yes and sys.stdin.isatty():
+        click.confirm("build it?", abort=True, err=True)

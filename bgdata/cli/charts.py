@@ -1,0 +1,174 @@
+"""Charts of all commands: one style, one palette, and files that are the same bytes for the same numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bgdata.store.storage import write_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, GREY, RULE = "#1d2129", "#5b6270", "#d9dde5"  # of text, of what stands back, of grids
+BLUE, TEAL, RED = "#6b7a99", "#1d7f8c", "#b8382b"
+PANEL = (3.5, 2.7)  # inches of one chart among several
+# a colour as a style sheet calls it, so that a page can have others in the dark
+ROLES = {INK: "--ink", GREY: "--soft", RULE: "--rule", BLUE: "--first", TEAL: "--second", RED: "--mark"}
+STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": GREY,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "figure.titlesize": 11,
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "lines.markersize": 4,
+    "savefig.dpi": 120,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "bgdata",  # names inside a file depend on what is drawn alone
+    "text.color": INK,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+}
+
+
+class Line(NamedTuple):
+    """Points joined, one for each place of its chart; those that are not finite are left out."""
+
+    label: str
+    values: Sequence[float]
+    errors: Sequence[float] = ()  # half the height of a band around it
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One or two lines over one row of places, ascending."""
+
+    title: str
+    places_label: str
+    places: Sequence[float]
+    lines: tuple[Line, ...]
+    is_logarithmic: bool = False  # the axis of places, which are above 0 then
+    mark: int | None = None  # index of the place that is marked on the last line
+    mark_label: str = ""
+    from_zero: bool = False  # whether the axis of values begins there
+
+
+@contextmanager
+def new_figure(width: float, height: float) -> Iterator[Figure]:
+    """An empty figure of so many inches, to be drawn on and written inside the block, which has our style."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        yield Figure(figsize=(width, height), layout="constrained")
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure: as SVG where the name ends so, else as PNG. Raises StorageError."""
+    is_svg = path.suffix.lower() == ".svg"
+    write_file(path, svg_of(figure) if is_svg else png_of(figure))
+
+
+def png_of(figure: Figure) -> bytes:
+    """A figure as PNG, which does not say who drew it."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", metadata={"Software": None})
+    return file.getvalue()
+
+
+def svg_of(figure: Figure, *, transparent: bool = False) -> bytes:
+    """A figure as SVG, which does not say who drew it, or when."""
+    file = io.BytesIO()
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    figure.savefig(file, format="svg", metadata=nothing, transparent=transparent)
+    return file.getvalue()
+
+
+def draw_chart(axes: Axes, chart: Chart) -> None:
+    """Draw the lines of a chart with their bands, the mark, a legend where there are two things to tell apart, and the
+    frame."""
+    colours = (BLUE, TEAL) if len(chart.lines) > 1 else (TEAL,)
+    for colour, line in zip(colours, chart.lines, strict=True):
+        dashes = "--" if colour == BLUE else "-"  # told apart without colours too
+        axes.plot(chart.places, line.values, dashes, color=colour, label=line.label, marker=".")
+        if line.errors:
+            low, high = ([value + sign * error for value, error in zip(*line[1:], strict=True)] for sign in (-1, 1))
+            axes.fill_between(chart.places, low, high, color=colour, alpha=0.2, linewidth=0)
+    if chart.mark is not None:
+        value = chart.lines[-1].values[chart.mark]
+        axes.plot(chart.places[chart.mark], value, "o", color=RED, markersize=6, label=chart.mark_label)
+    if not any(isfinite(value) for line in chart.lines for value in line.values):
+        axes.text(0.5, 0.5, "nothing learned", transform=axes.transAxes, ha="center", color=GREY)
+    elif len(chart.lines) > 1 or chart.mark is not None:
+        axes.legend()
+    if chart.from_zero:
+        axes.set_ylim(bottom=0)
+    axes.set(xlabel=chart.places_label, title=chart.title)
+    format_places(axes, is_logarithmic=chart.is_logarithmic)
+
+
+def format_places(axes: Axes, *, is_logarithmic: bool) -> None:
+    """Whole numbers in few letters below the axis of places: 40k, 2M."""
+    from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    if is_logarithmic:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def describe_chart(chart: Chart) -> str:
+    """First, last and lowest number of each line."""
+    parts = []
+    for line in chart.lines:
+        known = [number for number in line.values if isfinite(number)]
+        if known:
+            parts.append(f"{line.label}: from {known[0]:.4g} to {known[-1]:.4g}, lowest {min(known):.4g}")
+    return f"over {chart.places_label}; " + ("; ".join(parts) or "no numbers")
+
+
+def format_chart_svg(chart: Chart) -> str:
+    """A chart as an SVG element for a page, whose style has the colours of `ROLES`; `<title>` and `<desc>` say in words
+    what is drawn."""
+    with new_figure(*PANEL) as figure:
+        draw_chart(figure.subplots(), chart)
+        text = svg_of(figure, transparent=True).decode()
+    description = describe_chart(chart)
+    name = "chart-" + hashlib.sha256(f"{chart.title}{description}".encode()).hexdigest()[:12]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {72 * PANEL[0]:g} {72 * PANEL[1]:g}" '
+        f'role="img" aria-labelledby="{name}-title {name}-desc">\n'
+        f'<title id="{name}-title">{escape(chart.title)}</title>\n<desc id="{name}-desc">{escape(description)}</desc>\n'
+        f"{inlined(text, name)}</svg>\n"
+    )
+
+
+def inlined(svg: str, name: str) -> str:
+    """The elements inside a file of SVG, for a page that has others: what they call one another begins with `name`, and
+    colours are those of the page."""
+    text = svg[svg.index("<g ") : svg.rindex("</svg>")]
+    text = text.replace(' id="', f' id="{name}-').replace("url(#", f"url(#{name}-")
+    text = text.replace('xlink:href="#', f'href="#{name}-')
+    for colour, role in ROLES.items():
+        text = text.replace(colour, f"var({role})")
+    return text

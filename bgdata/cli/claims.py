@@ -1,0 +1,206 @@
+"""`bgdata claims`: the register of published numbers, printed and recomputed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import floor, log10
+from typing import Any
+
+import click
+
+from bgdata.claims.definitions import KINDS, STATUSES
+from bgdata.cli.options import format_option
+from bgdata.cli.output import write_rows
+from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
+from bgdata.errors import MissingTableError, UsageError
+from bgdata.errors import shown as cited
+from bgdata.store.context import Computed
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Claims of this status only.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Claims of this kind only.")
+@click.option("--erratum", is_flag=True, help="Only what was published wrongly, or withdrawn.")
+@click.option("--explain", is_flag=True, help="Everything about each claim: source, query, explanation.")
+@click.option("--recompute", is_flag=True, help="Compute anew, with all that the warehouse has.")
+@format_option
+@click.pass_obj
+def claims(
+    warehouse: Warehouse,
+    names: tuple[str, ...],
+    statuses: tuple[str, ...],
+    kinds: tuple[str, ...],
+    erratum: bool,
+    explain: bool,
+    recompute: bool,
+    form: str,
+) -> None:
+    """Print published numbers, and whether they come out.
+
+    NAMES are beginnings of claims' names, such as A8 or A2.mean; all claims without any. With --recompute claims are
+    answered too that need what only some warehouses have, such as imported match equity tables (met_xml) or scores of
+    other players.
+
+    Kinds are counted apart: what somebody published; published_twice, the figure of another row again; own_oracle,
+    computed for the register by an independent program and published by nobody; identity, which could not have come
+    out otherwise.
+
+    \b
+      bgdata claims --status corrected
+      bgdata claims A8.crawford --explain
+      bgdata claims --kind published --status open
+    """
+
+    which = {"is_erratum": erratum, "is_recomputed": recompute, "is_explained": explain}
+    print_claims(warehouse, names, statuses, kinds, form=form, **which)
+
+
+Row = dict[str, Any]
+WHOLE = DATASET.defaults[0]  # what the command shows
+WIDEST = 24  # letters of a value in the list
+SHOWN = (  # of a claim that is explained
+    *("subject", "source", "source_date", "place", "restates", "published", "published_error", "tolerance"),
+    *("answer", "our_error", "our_bound", "correction", "explanation", "query"),
+)
+
+
+def open_register(warehouse: Warehouse, *, is_recomputed: bool) -> Table:
+    """The current register if it is whole and by the definitions that are here, else the newest that is; recomputed
+    with all that the warehouse has where that is wanted. Raises MissingTableError where there is none, and what
+    building does."""
+    if not is_recomputed:
+        warehouse.require()
+        found = list(registers(warehouse))
+        current = {table.folder for table in warehouse.current(DATASET.name)}
+        found = [table for table in found if table.folder in current] or found
+        if not found:
+            raise MissingTableError(
+                f"expected the register of claims in {warehouse.root}, found none; try: bgdata build {DATASET.name}"
+            )
+        return max(found, key=lambda table: table.manifest.created)
+    with progress_bars() as progress:
+        return warehouse.build(DATASET.name, DATASET.completed(WHOLE, warehouse), progress=progress, force=True)
+
+
+def registers(warehouse: Warehouse) -> Iterator[Table]:
+    """Versions of all parts by the definitions that are here."""
+    for table in warehouse.versions(DATASET.name):
+        recipe = table.manifest.parameters
+        if (recipe.get("parts"), recipe.get("definitions")) == ([*WHOLE.parts], WHOLE.definitions):
+            yield table
+
+
+def rows_of(table: Table) -> list[Row]:
+    """The claims of a version in the order of the register, A2 before A10."""
+    parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
+    (batch,) = DATASET.batches(Computed(parameters, table.arrays()))
+    columns = {name: batch.column(name).to_pylist() for name in ORDER}
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    places = {claim.claim: place for place, claim in enumerate(parameters.chosen())}
+    return sorted(rows, key=lambda row: places[row["claim"]])
+
+
+def print_claims(
+    warehouse: Warehouse,
+    names: Sequence[str],
+    statuses: Sequence[str],
+    kinds: Sequence[str] = (),
+    *,
+    form: str = "table",
+    is_erratum: bool,
+    is_recomputed: bool,
+    is_explained: bool,
+) -> None:
+    """Print the claims whose names begin so, of these statuses and kinds, and how many there are of each.
+
+    Raises UsageError for a name that no claim begins with, and what building the register does."""
+    known = [(claim.claim, claim.part) for claim in WHOLE.chosen()]
+    for name in names:
+        if not any(is_named(*each, name) for each in known):
+            raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {cited(name)}")
+    shown = [
+        row
+        for row in rows_of(open_register(warehouse, is_recomputed=is_recomputed))
+        if (not names or any(is_named(row["claim"], row["part"], name) for name in names))
+        and (not statuses or row["status"] in statuses)
+        and (not kinds or row["kind"] in kinds)
+        and (row["is_erratum"] or not is_erratum)
+    ]
+    if form != "table":
+        write_rows(shown, form)
+        click.echo(summary_line(shown), err=True)
+        return
+    lines = (explained_lines(shown) if is_explained else list_lines(shown)) if shown else ()
+    click.echo("\n".join([*lines, summary_line(shown), *kind_lines(shown)]))
+
+
+def is_named(claim: str, part: str, name: str) -> bool:
+    """Whether a name is that of a claim's part, such as A1, or the beginning of its own, such as A1.pairs."""
+    return claim.startswith(name) if "." in name else part == name
+
+
+def list_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """One line a claim: name, published value, our answer, status, subject."""
+    heads = {"claim": "claim", "published": "published", "answer": "ours", "status": "status", "subject": "subject"}
+    shown = (row | {"answer": answer_text(row)} for row in rows)
+    cells = [heads, *({key: cut(row[key], key) for key in heads} for row in shown)]
+    widths = {key: max(len(cell[key]) for cell in cells) for key in heads}
+    for cell in cells:
+        yield "  ".join(cell[key].ljust(widths[key]) for key in heads).rstrip()
+
+
+def answer_text(row: Row) -> str | None:
+    """Our answer, with its standard error and as many digits as that has where it is of a sample."""
+    value, error = row["our_value"], row["our_error"]
+    if not error:
+        answer: str | None = row["answer"]
+        return answer
+    digits = max(0, 1 - floor(log10(error)))
+    return f"{value:.{digits}f} +/- {error:.{digits}f}"
+
+
+def cut(text: str | None, key: str) -> str:
+    """A value as the list has room for."""
+    if text is None:
+        return "-"
+    return text[: WIDEST - 3] + "..." if key in ("published", "answer") and len(text) > WIDEST else text
+
+
+def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Everything about each claim."""
+    for row in rows:
+        yield f"{row['claim']}: {row['kind']}, {row['status']}" + (", erratum" if row["is_erratum"] else "")
+        for name in SHOWN:
+            if row[name] not in (None, ""):
+                value = f"{row[name]:.6g}" if isinstance(row[name], float) else row[name]
+                yield f"  {name.replace('_', ' '):<15} {value}"
+        yield ""
+
+
+def summary_line(rows: Sequence[Row]) -> str:
+    """`310 claims: 290 reproduced, 12 corrected, ...`."""
+    counts = ", ".join(f"{sum(row['status'] == status for row in rows)} {status}" for status in STATUSES)
+    errata = sum(row["is_erratum"] for row in rows)
+    many, wrong = "claim" if len(rows) == 1 else "claims", "erratum" if errata == 1 else "errata"
+    return f"{len(rows)} {many}: {counts}; {errata} {wrong}"
+
+
+def counts_of_kinds(rows: Sequence[Row]) -> list[Row]:
+    """Of each kind that is there how many claims there are, and how many of each status."""
+    found = [(kind, [row["status"] for row in rows if row["kind"] == kind]) for kind in KINDS]
+    counts = [(kind, {status: statuses.count(status) for status in STATUSES}) for kind, statuses in found if statuses]
+    return [{"kind": kind, "claims": sum(each.values())} | each for kind, each in counts]
+
+
+def kind_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """A table of the counts by kind and status."""
+    counts = counts_of_kinds(rows)
+    widths = {key: max(len(key), *(len(str(row[key])) for row in counts)) for key in (counts or [{}])[0]}
+    for row in [{key: key for key in widths}, *counts] if counts else []:
+        yield "  ".join(
+            str(row[key]).ljust(width) if key == "kind" else str(row[key]).rjust(width) for key, width in widths.items()
+        )

@@ -1,0 +1,120 @@
+"""What the shell completes: kinds, versions, networks, players, match equity tables, and whatever `explain` knows.
+
+A completion reads names of folders and little files, loads no DuckDB and no PyArrow, and never fails: where a warehouse
+cannot be read there is nothing to complete.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from bgdata.equity.stored_met import KINDS as METS
+from bgdata.equity.stored_met import met_names
+from bgdata.evaluation.networks.shipped import KINDS as NETWORKS
+from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.store.scripts import SQL
+from bgdata.warehouse import Warehouse
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_BGDATA_COMPLETE"
+PLAYERS = ("network", "pubeval", "random", "gnubg", "bgsage")
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
+    """A completion of those names that begin as what is typed."""
+
+    @functools.wraps(names)
+    def complete(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+        try:
+            return [CompletionItem(name) for name in dict.fromkeys(names(context.obj, typed)) if name.startswith(typed)]
+        except Exception:  # whatever is wrong, the command itself will say it; a traceback would corrupt the line
+            return []
+
+    return complete
+
+
+@completing
+def complete_kinds(warehouse: Warehouse, _: str) -> Iterable[str]:
+    """Every kind."""
+    return warehouse.kinds
+
+
+@completing
+def complete_computed(warehouse: Warehouse, _: str) -> Iterable[str]:
+    """Kinds that `build` computes."""
+    return (name for name, kind in warehouse.kinds.items() if not kind.takes_files)
+
+
+@completing
+def complete_imported(warehouse: Warehouse, _: str) -> Iterable[str]:
+    """Kinds that `import` reads from files."""
+    return (name for name, kind in warehouse.kinds.items() if kind.takes_files)
+
+
+@completing
+def complete_tables(warehouse: Warehouse, typed: str) -> Iterable[str]:
+    """KIND/VARIANT, and below a variant its versions."""
+    for table in warehouse.versions():
+        title, version = table.name.rsplit("/", 1)
+        yield title
+        if typed.startswith(f"{title}/"):
+            yield f"{title}/{version}"
+
+
+@completing
+def complete_versions(warehouse: Warehouse, _: str) -> Iterable[str]:
+    """KIND/VARIANT/VERSION."""
+    return (table.name for table in warehouse.versions())
+
+
+@completing
+def complete_networks(warehouse: Warehouse, _: str) -> Iterable[str]:
+    """Names of networks."""
+    return network_names(warehouse)
+
+
+@completing
+def complete_players(warehouse: Warehouse, _: str) -> Iterable[str]:
+    """Players by name, networks too."""
+    return (*PLAYERS, *(f"network/{name}" for name in network_names(warehouse)))
+
+
+@completing
+def complete_mets(warehouse: Warehouse, _: str) -> Iterable[str]:
+    """Match equity tables of the warehouse."""
+    return (name for kind in METS for table in warehouse.current(kind) for name in met_names(table.arrays()))
+
+
+@completing
+def complete_explained(warehouse: Warehouse, _: str) -> Iterable[str]:
+    """Kinds, tables, views and macros."""
+    return explained_names(warehouse)
+
+
+def network_names(warehouse: Warehouse) -> list[str]:
+    """Networks of the warehouse, and those that come with bgdata."""
+    shipped = (path.name for path in SHIPPED.iterdir() if path.is_dir())
+    return sorted({*shipped, *(name for kind in NETWORKS for name in warehouse.variants(kind))})
+
+
+def explained_names(warehouse: Warehouse) -> list[str]:
+    """Names of kinds, of their tables, and of what the SQL scripts of the catalog create."""
+    tables = (shape.name for kind in warehouse.kinds.values() for shape in kind.tables)
+    scripts = (path.read_text() for folder in ("macros", "lookups", "views") for path in (SQL / folder).glob("*.sql"))
+    created = (name for text in scripts for name in re.findall(r"(?im)^create\s+(?:view|macro|table)\s+(\w+)", text))
+    return sorted({*warehouse.kinds, *tables, *created})
+
+
+def completion_script(shell: str, command: click.Command) -> str:
+    """What a shell reads at its start to complete `bgdata`."""
+    found = get_completion_class(shell)
+    assert found is not None  # one of SHELLS
+    complete = found(command, {}, "bgdata", VARIABLE)
+    return complete.source_template % complete.source_vars()

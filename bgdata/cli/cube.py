@@ -1,0 +1,317 @@
+"""`bgdata cube`: what to do with the cube before the roll, for money or in a match."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bgdata.cli.met import open_met
+from bgdata.cli.options import beavers_option, format_option, jacoby_option, parse_away, player_options, score_options
+from bgdata.cli.output import write_rows
+from bgdata.cli.positions import describe_evaluation
+from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.errors import BgdataError, UsageError
+from bgdata.game.board_text import format_board_text
+from bgdata.game.identifiers import closest_format, parse_identifier
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match_state import MatchState, Offer
+from bgdata.game.outcome import check_in_progress
+from bgdata.game.position import Position
+from bgdata.game.xgid import parse_xgid
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.equity.cube import CubeDecision, CubeRules
+    from bgdata.equity.curves import Points
+    from bgdata.equity.doubling import Strategy
+    from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
+
+
+@click.command()
+@click.argument("position")
+@score_options
+@jacoby_option
+@beavers_option
+@click.option(
+    "--model",
+    type=click.Choice(["janowski", "jump"]),
+    help="Model of the cube, even where a table knows.  [default: tables, elsewhere janowski]",
+)
+@click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]")
+@click.option("--volatility", type=float, metavar="X", help="Mean jump of chances for --model jump.  [default: 0.113]")
+@click.option("--as-money", is_flag=True, help="Value a match like money play, for comparison.")
+@player_options
+@format_option
+@click.pass_obj
+def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: str, **options: Any) -> None:
+    """Say what to do with the cube in a POSITION before the roll.
+
+    That is double or not, take or pass, and how close it is. POSITION is a Position ID, gnubg ID, XGID, 20-letter key
+    or 26 integers; score, cube and rules are those of a gnubg ID or XGID unless options say otherwise.
+
+    \b
+      bgdata cube 4HPwATDgc/ABMA                                 money, cube in the middle
+      bgdata cube 4HPwATDgc/ABMA --jacoby --beavers
+      bgdata cube 4HPwATDgc/ABMA --cube 2                        a redouble
+      bgdata cube 4HPwATDgc/ABMA --away 5-2                      a match: the player on roll needs 5 points
+      bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score and cube of a gnubg ID
+
+    Exact tables answer for bearoff positions that they cover; in a match one of 6 points and 6 checkers is built for
+    the score and cube where it is missing. Elsewhere a model of the cube answers, from the five chances that `bgdata
+    eval` prints. Equities are points per unit cube, in a match match winning chances (mwc).
+    """
+    from bgdata.evaluation.networks.named import map_player
+
+    print_cube(map_player(warehouse, network, ply), warehouse, position, options, form)
+
+
+_WORDS = {
+    "NO_DOUBLE": "no double",
+    "DOUBLE_TAKE": "double, take",
+    "DOUBLE_PASS": "double, pass",
+    "TOO_GOOD": "too good to double",
+    "DOUBLE_BEAVER": "double, beaver",
+}
+
+
+def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options: Mapping[str, Any], form: str) -> None:
+    """Print a cube decision. Raises InvalidPositionError, and UsageError or InvalidScoreError for options that do not
+    fit together or the identifier."""
+    position, match = parse_identifier(text)
+    check_in_progress(position)
+    if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
+        raise UsageError(f"expected a position before a double or its answer, got a {match.offer} in {text}")
+    has_beavers = closest_format(text) == "xgid" and parse_xgid(text).has_beavers
+    stakes = chosen_stakes(match, options)
+    rules = chosen_rules(warehouse, stakes, options, has_beavers=has_beavers)
+    decision, evaluation = decide(player, warehouse, position, stakes, rules), player.evaluate(position)
+    if form != "table":
+        write_rows([{"position_id": position.id} | as_row(decision, stakes) | chances_of(evaluation)], form)
+        return
+    click.echo(format_board_text(position, stakes=stakes))
+    click.echo("\n" + describe_decision(decision, stakes, rules))
+    click.echo("\n" + describe_evaluation(evaluation))
+
+
+def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> str:
+    """The best action, a table of all, what they gain, the winning chances at which they change, and who says so."""
+    from bgdata.equity.cube import Method, describe_model
+
+    lines = [describe_best(decision, stakes), "", *describe_table(decision, stakes, rules), ""]
+    if decision.may_double:
+        lines.append(describe_gains(decision))
+    lines.append(decision.accuracy)
+    if decision.method == Method.EXACT:
+        lines.append("winning chances are those of " + describe_model(rules))
+    lines.append(describe_points(decision.points, stakes))
+    return "\n".join(textwrap.fill(line, 118, break_on_hyphens=False) if len(line) > 118 else line for line in lines)
+
+
+def describe_best(decision: CubeDecision, stakes: Stakes) -> str:
+    """`double, take`, or all actions that are worth the same."""
+    if not decision.may_double:
+        return f"no cube decision: {decision.why_not}"
+    words = " or ".join(_WORDS[action.name] for action in decision.best)
+    return words.replace("double", "redouble") if stakes.cube.owner == CubeOwner.ON_ROLL else words
+
+
+def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> list[str]:
+    """A line for each way to go on: equity and what it loses; in a match mwc, and equity in units of the game."""
+    from bgdata.equity.cube import Unit
+
+    given = {
+        "no double": decision.no_double,
+        "double, take": decision.double_take,
+        "double, beaver": decision.double_beaver,
+        "double, pass": decision.double_pass,
+    }
+    rows = [(name, equity, equity - decision.equity) for name, equity in given.items() if equity is not None]
+    if decision.unit == Unit.POINTS:
+        lines = [f"{name:<16}{equity:+9.4f}{signed(change, '9.4f')}".rstrip() for name, equity, change in rows]
+        return [f"{'':<16}{'equity':>9}{'change':>9}", *lines]
+    lose, win = ends_of(stakes, rules)
+    lines = [
+        f"{name:<16}{100 * mwc:7.2f} %{signed(100 * change, '7.2f')}  {2 * (mwc - lose) / (win - lose) - 1:+9.4f}"
+        for name, mwc, change in rows
+    ]
+    return [f"{'':<16}{'mwc':>9}{'change':>7}  {'equity':>9}", *lines]
+
+
+def ends_of(stakes: Stakes, rules: CubeRules) -> tuple[float, float]:
+    """mwc once the cube is lost, and won, as a single game: between them equity goes from -1 to 1."""
+    assert isinstance(stakes.score, MatchScore)
+    assert rules.met is not None
+    lose, win = (rules.met.after(stakes.score, points * stakes.cube.value) for points in (-1, 1))
+    return lose, win
+
+
+def signed(change: float, form: str) -> str:
+    """A change with its sign; blanks for none."""
+    return format(change, f"+{form}") if change else " " * int(form.partition(".")[0])
+
+
+def describe_gains(decision: CubeDecision) -> str:
+    """What doubling and taking gain or cost, in a sentence."""
+    from bgdata.equity.cube import Unit
+
+    scale, form = (100, "{:.2f} % mwc") if decision.unit == Unit.MWC else (1, "{:.4f}")
+    sentences = []
+    for what, gain in (("doubling", decision.double_gain), ("to the opponent, taking", decision.take_gain)):
+        size = form.format(scale * abs(gain))
+        sentences.append(f"{what} {'gains' if gain >= 0 else 'costs'} {size}")
+    return "; ".join(sentences)
+
+
+def describe_points(points: Points, stakes: Stakes) -> str:
+    """The winning chances, in percent, from which decisions change."""
+    from bgdata.equity.curves import NEVER
+
+    named = {"take": points.take_point}
+    if stakes.may_double:
+        verb = "redouble" if stakes.cube.owner == CubeOwner.ON_ROLL else "double"
+        named |= {verb: points.double_point, "cash": points.cash_point, "too good": points.too_good_point}
+    words = [f"{name} {'never' if chance >= NEVER else f'from {100 * chance:.1f} %'}" for name, chance in named.items()]
+    return "winning chances: " + ", ".join(words)
+
+
+def chances_of(evaluation: Evaluation) -> dict[str, Any]:
+    """The chances that a decision is from, and who says so, as columns."""
+    own = {"source", "ply", "accuracy"}
+    return {f"chances_{name}" if name in own else name: value for name, value in vars(evaluation).items()}
+
+
+def as_row(decision: CubeDecision, stakes: Stakes) -> dict[str, Any]:
+    """A decision as data."""
+    from bgdata.equity.curves import NEVER
+
+    score = stakes.score
+    played_for = dict.fromkeys(("away", "opponent_away", "is_crawford", "is_jacoby")) | (
+        {"is_jacoby": score.is_jacoby}
+        if isinstance(score, Money)
+        else {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": score.is_crawford}
+    )
+    names = ("no_double", "double_take", "double_beaver", "double_pass", "unit", "method", "accuracy", "why_not")
+    points = {name: None if chance >= NEVER else chance for name, chance in decision.points._asdict().items()}
+    return (
+        played_for
+        | {"cube_value": stakes.cube.value, "cube_owner": stakes.cube.owner}
+        | {"best": list(decision.best), "equity": decision.equity}
+        | {"double_gain": decision.double_gain, "take_gain": decision.take_gain}
+        | {name: getattr(decision, name) for name in names}
+        | points
+    )
+
+
+SIZE = MatchBearoffParameters()  # 6 points and 6 checkers, which takes half a second
+
+
+def decide(
+    player: LookaheadPlayer, warehouse: Warehouse, position: Position, stakes: Stakes, rules: CubeRules
+) -> CubeDecision:
+    """What the player decides, who is given an exact table of the match score where it has none that covers the
+    position and a small one does. Raises as `LookaheadPlayer.decide_cube`."""
+    from bgdata.equity.cube import Method
+    from bgdata.evaluation.cube_tables import MatchBearoff
+
+    decision = player.decide_cube(position, stakes, rules)
+    if decision.method == Method.EXACT or rules.by_model or rules.met is None or not is_small(position):
+        return decision
+    assert isinstance(stakes.score, MatchScore)
+    table = built_table(warehouse, stakes.score, stakes.cube, rules.met)
+    if table is None:
+        return decision
+    player.cubes = (*player.cubes, MatchBearoff(table))
+    return player.decide_cube(position, stakes, rules)
+
+
+def is_small(position: Position) -> bool:
+    """Whether a table of the size that is built on demand covers a position."""
+    return not any(sum(row) > SIZE.checkers or any(row[SIZE.points :]) for row in position.rows)
+
+
+def built_table(warehouse: Warehouse, score: MatchScore, cube: Cube, met: MatchEquity) -> Table | None:
+    """The exact table of a score and cube value, built where it is missing. None where it cannot be, such as for a
+    match equity table that is not in the warehouse, or on a full disk: then standard error says why."""
+    wanted = {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": int(score.is_crawford)}
+    wanted |= {"cube_value": cube.value}
+    try:
+        parameters = DATASET.completed(SIZE.with_changes(wanted | {"met": met.name}), warehouse)
+        DATASET.check_parameters(parameters)
+        with progress_bars(notes=False) as progress:
+            return warehouse.build(DATASET.name, parameters, progress=progress)
+    except BgdataError as error:
+        click.echo(f"no exact table: {error}", err=True)
+        return None
+
+
+MODELS = ("janowski", "jump")
+
+
+def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
+    """What is played for: the identifier says, or options in its place. Raises UsageError or InvalidScoreError."""
+    given = match.stakes if match else Stakes(Money(is_jacoby=False))
+    score: MatchScore | Money = given.score
+    if options["away"] is not None:
+        score = parse_away(options["away"], is_crawford=options["crawford"])
+    elif options["crawford"]:
+        if isinstance(score, Money):
+            raise UsageError("expected --away with --crawford, got none")
+        score = MatchScore(score.away, score.opponent_away, is_crawford=True)
+    if options.get("jacoby") is not None:
+        if isinstance(score, MatchScore) and options["jacoby"]:
+            raise UsageError(f"expected the jacoby rule in money play only, got it at {score}")
+        score = Money(options["jacoby"]) if isinstance(score, Money) else score
+    return Stakes(score, cube_of(given.cube, options["cube_value"], options["owner"]))
+
+
+def cube_of(given: Cube, value: int | None, owner: str | None) -> Cube:
+    """The cube of an identifier with another value, owner or both. Raises InvalidScoreError."""
+    if value is None and owner is None:
+        return given
+    if value is None:
+        value = given.value if owner == given.owner else 1 if owner == CubeOwner.CENTERED else max(2, given.value)
+    if owner is None:  # whoever has it, else the player on roll, as in `bgdata probe`
+        owner = CubeOwner.CENTERED if value == 1 else given.owner if given.value > 1 else CubeOwner.ON_ROLL
+    return Cube(value, CubeOwner(owner))
+
+
+def chosen_rules(
+    warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
+) -> CubeRules:
+    """The model and the match equity table; beavers as given where no option says. Raises UsageError,
+    InvalidParameterError, and as `met.open_met` does."""
+    from bgdata.equity.cube import CubeRules
+
+    strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
+    if options["beavers"] is not None:
+        has_beavers = options["beavers"]
+    elif is_match:
+        has_beavers = False
+    if not is_match:
+        for name in ("met", "as_money"):
+            if options[name]:
+                raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
+    met = open_met(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
+    return CubeRules(strategy, met, has_beavers, options["as_money"], by_model=options["model"] is not None)
+
+
+def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
+    """The model with its settings. Raises UsageError for those of the other, InvalidParameterError out of range."""
+    from bgdata.equity.cube_life_index import DEFAULT_INDEX
+    from bgdata.equity.doubling import janowski, jump
+    from bgdata.equity.jump import DEFAULT_VOLATILITY
+
+    index, volatility = options["index"], options["volatility"]
+    if options["model"] == "jump":
+        if index is not None:
+            raise UsageError(f"expected --index with the janowski model, got it with jump: {index:g}")
+        return jump(DEFAULT_VOLATILITY if volatility is None else volatility)
+    if volatility is not None:
+        raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
+    return janowski(DEFAULT_INDEX if index is None else index)

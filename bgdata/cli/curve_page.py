@@ -1,0 +1,260 @@
+"""`bgdata train plot --page`: how a network learned, as one HTML file that needs nothing else.
+
+No script, and nothing from elsewhere: charts are SVG inside, colours follow the reader's choice of light or dark, and
+every number that is drawn is in a table too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bgdata.cli.charts import format_chart_svg
+from bgdata.cli.curves import curve_charts, headline
+from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, recipe_command
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.datasets.supervised_network import CLASSES, SupervisedParameters, best_epoch
+from bgdata.datasets.supervised_network import DATASET as SUPERVISED
+from bgdata.errors import MissingTableError
+from bgdata.evaluation.networks.shipped import KINDS
+from bgdata.store.arrays import Array
+from bgdata.store.context import Computed
+from bgdata.store.declaration import Column
+from bgdata.store.manifest import Manifest
+from bgdata.store.parameters import VersionRef
+from bgdata.store.storage import write_file
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+STYLE = """
+:root { color-scheme: light dark; --paper: #ffffff; --ink: #1d2129; --soft: #5b6270; --rule: #d9dde5;
+  --first: #6b7a99; --second: #1d7f8c; --mark: #b8382b; }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #14171c; --ink: #e6e8ec; --soft: #a0a7b4; --rule: #363c47;
+    --first: #a9b5cc; --second: #4fc3d0; --mark: #ef7a6d; } }
+body { background: var(--paper); color: var(--ink); font: 16px/1.5 sans-serif; max-width: 82rem; margin: 2rem auto;
+  padding: 0 1rem; }
+h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }
+.chart { width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--rule); }
+td.number, th.number { text-align: right; }
+td { overflow-wrap: anywhere; } .soft { color: var(--soft); }
+pre { overflow-x: auto; padding: 0.6rem; border: 1px solid var(--rule); }
+""".strip()
+_LEAVE_OUT = ("name", "start", "labels", "guard")  # of the recipe: these have sections of their own
+
+
+def write_page(table: Table, warehouse: Warehouse, path: Path) -> None:
+    """Write the page of a network of any kind. Raises StorageError."""
+    write_file(path, format_page(table, warehouse).encode())
+
+
+def format_page(table: Table, warehouse: Warehouse) -> str:
+    """The page as text; of the warehouse it names the versions that the network is made from."""
+    manifest = table.manifest
+    is_supervised = manifest.dataset == SUPERVISED.name
+    curve = np.asarray(table.array("curve"))
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+        f"<title>{escape(table.name)}</title>",
+        f"<style>\n{STYLE}\n</style></head><body>",
+        f"<h1>{escape(table.name)}</h1>",
+        f"<p>{escape(headline(manifest))}</p>",
+        "<h2>Learning curve</h2>",
+        '<div class="charts">',
+        *map(format_chart_svg, curve_charts(table)),
+        "</div>",
+        *section("Final figures", figures(manifest, curve)),
+        *section("Recipe", recipe_rows(manifest)),
+        *section("Lineage", lineage_rows(ancestors(warehouse, manifest))),
+        *(section("Labels", label_rows(warehouse, manifest)) if is_supervised else ()),
+        f"<h2>Command line</h2>\n<pre>{escape(recipe_command(manifest))}</pre>",
+        *section("Version", version_rows(manifest)),
+        *curve_table(table, is_supervised),
+        "</body></html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
+    """Rows of what the network has come to."""
+    statistics = manifest.statistics
+    if manifest.dataset == NETWORK.name:
+        yield ("figure", "value", "unit", "meaning")
+        for column in NETWORK.columns:
+            yield (column.name, cell(statistics[column.name]), column.unit, column.meaning)
+        return
+    yield ("network", "kept epoch", "cross-entropy", "before", "RMSE of equities", "before")
+    for which in reversed(range(len(CLASSES))):
+        name = CLASSES[which]
+        if best_epoch(curve, which) is None:
+            yield (name, "did not learn", "", "", "", "")
+        else:
+            keys = [f"{when}{name}_{what}" for what in ("cross_entropy", "equity_error") for when in ("", "start_")]
+            yield (name, f"{statistics[f'{name}_epoch']:.0f}", *(f"{statistics[key]:.5f}" for key in keys))
+
+
+def recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
+    """Every parameter with its value and what it does."""
+
+    meanings = (TD_RECIPE if manifest.dataset == NETWORK.name else SL_RECIPE) | {
+        "features": "Inputs of the networks with their revisions.",
+        "platform": "What PyTorch computed on.",
+    }
+    yield ("parameter", "value", "meaning")
+    for name, value in manifest.parameters.items():
+        if name not in _LEAVE_OUT:
+            yield (name, str(value), meanings.get(name, "").partition("  [")[0])
+
+
+def lineage_rows(found: Iterable[Ancestor]) -> Iterator[Sequence[str]]:
+    """The network and those that it goes on from, the first of them last."""
+    yield ("network", "learned", "points per game", "standard error")
+    yield from found
+
+
+def version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
+    """Where the numbers come from."""
+    software = ", ".join(f"{name} {version}" for name, version in sorted(manifest.software.items()))
+    yield ("", "")
+    yield from {
+        "version": manifest.version,
+        "digest of the values": manifest.digest,
+        "recipe key": manifest.recipe_key,
+        "made": f"{manifest.created}, in {manifest.seconds:,.0f} s",
+        "software": software,
+        "source": manifest.source,
+        "licence": manifest.licence,
+    }.items()
+
+
+def curve_table(table: Table, is_supervised: bool) -> Iterator[str]:
+    """All rows of the learning curve, folded away."""
+    columns: tuple[Column, ...] = (SUPERVISED if is_supervised else NETWORK).columns
+    dataset: Any = SUPERVISED if is_supervised else NETWORK
+    parameters = dataset.parameters.from_manifest(table.manifest.parameters)
+    (batch,) = dataset.batches(Computed(parameters, {"curve": table.array("curve")}))
+    rows = [[cell(row[column.name]) for column in columns] for row in batch.to_pylist()]
+    yield f"<h2>Table</h2>\n<details><summary>{len(rows)} rows of the learning curve</summary>"
+    yield from grid([[column.name for column in columns], *rows])
+    yield "</details>"
+
+
+def cell(value: object) -> str:
+    """A value in few letters."""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:.6g}"
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def section(title: str, rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A heading with a table below it; the first row is its head."""
+    yield f"<h2>{escape(title)}</h2>"
+    yield from grid(list(rows))
+
+
+def grid(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table whose first row is its head, left out where it is empty."""
+    head, *others = rows
+    yield '<div class="wide"><table>'
+    if any(head):
+        yield "<thead><tr>" + "".join(f'<th scope="col">{escape(text)}</th>' for text in head) + "</tr></thead>"
+    yield "<tbody>"
+    for row in others:
+        first, *rest = row
+        cells = (f"<td{' class=number' * is_number(text)}>{escape(text)}</td>" for text in rest)
+        yield f'<tr><th scope="row">{escape(first)}</th>{"".join(cells)}</tr>'
+    yield "</tbody></table></div>"
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is set to the right."""
+    try:
+        float(text.replace(",", ""))
+    except ValueError:
+        return False
+    return True
+
+
+NOT_HERE = "not in this warehouse"
+
+
+class Ancestor(NamedTuple):
+    """A network and how good it was, in words."""
+
+    name: str
+    learned: str
+    points_per_game: str = ""
+    standard_error: str = ""
+
+
+def ancestors(warehouse: Warehouse, manifest: Manifest) -> Iterator[Ancestor]:
+    """The network itself, the one that it started from, and so on, as far as the warehouse knows."""
+    name = f"{manifest.dataset}/{manifest.variant}/{manifest.version}"
+    while True:
+        statistics = manifest.statistics
+        points, error = f"{statistics['points_per_game']:+.3f}", f"{statistics['standard_error']:.3f}"
+        yield Ancestor(name, how_learned(manifest), points, error)
+        given = manifest.parameters.get("start")
+        if not given:
+            return
+        place = VersionRef(**given)
+        try:
+            table = find_version(warehouse, place)
+            name, manifest = table.name, table.manifest
+        except MissingTableError:
+            yield Ancestor(str(place), NOT_HERE)
+            return
+
+
+def how_learned(manifest: Manifest) -> str:
+    """From what, and how much of it."""
+    recipe = manifest.parameters
+    if manifest.dataset == NETWORK.name:
+        return f"{recipe['games']:,} games of self-play"
+    return f"{recipe['epochs']} epochs of labels"
+
+
+def find_version(warehouse: Warehouse, place: VersionRef) -> Table:
+    """The version that is named, of networks also one that comes with the package, or the current one of a variant.
+    Raises MissingTableError."""
+    from bgdata.evaluation.networks.named import find_network
+
+    if place.kind in KINDS:
+        return find_network(f"{NETWORK.name}/{place.variant}", warehouse, place.version or None)
+    if not warehouse.root.is_dir():
+        raise MissingTableError(f"no {place} in {warehouse.root}, which is no folder")
+    return warehouse.open_reference(place)
+
+
+def label_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[tuple[str, ...]]:
+    """A head, and a row for each version of labels, and of benchmarks whose positions are left out."""
+    yield ("version", "rows", "share of what is learned", "digest")
+    recipe = SupervisedParameters.from_manifest(manifest.parameters)
+    total = sum(labels.weight for labels in recipe.labels)
+    for labels in recipe.labels:
+        share = f"{100 * labels.weight / total:.3g} %" + " together" * (len(labels.versions) > 1)
+        for place in labels.versions:
+            yield (str(place), *version_facts(warehouse, place, share))
+    for place in recipe.guard:
+        yield (str(place), *version_facts(warehouse, place, "none: its positions are left out"))
+
+
+def version_facts(warehouse: Warehouse, place: VersionRef, share: str) -> tuple[str, str, str]:
+    """How many rows a version has, the share, and the digest of its values."""
+    try:
+        manifest = find_version(warehouse, place).manifest
+    except MissingTableError:
+        return NOT_HERE, share, ""
+    return f"{manifest.rows:,}", share, manifest.digest

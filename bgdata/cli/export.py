@@ -1,0 +1,272 @@
+"""`bgdata export`: tables in other programs' formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from bgdata.bearoff.index import check_size
+from bgdata.cli.completion import complete_mets, complete_tables
+from bgdata.cli.met import export_met
+from bgdata.cli.options import output_option, threads_option
+from bgdata.cli.query import copy_rows, written_aside
+from bgdata.datasets import gnubg_benchmark
+from bgdata.datasets.bgsage_rollouts import flipped_chances
+from bgdata.datasets.common import decision_file as _decision_file
+from bgdata.datasets.common.columns import text_column
+from bgdata.datasets.matches import matches_of
+from bgdata.datasets.selfplay import match_arrays
+from bgdata.errors import QueryError, UsageError, shown
+from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal, write_two_sided
+from bgdata.formats.lines import write_bytes
+from bgdata.formats.mat import format_mat
+from bgdata.store.arrays import Array
+from bgdata.store.names import identifier
+from bgdata.store.reading import connect_tables
+from bgdata.store.storage import sha256_file
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollouts", "position-list", "mat"]
+
+
+@click.group()
+def export() -> None:
+    """Write tables in other programs' formats."""
+
+
+@export.command(name="gnubg-bd")
+@click.option("--one-sided", type=click.IntRange(1, 18), metavar="POINTS", help="A one-sided file (makebearoff -o).")
+@click.option("--two-sided", metavar="POINTSxCHECKERS", help="A two-sided file (makebearoff -t).")
+@output_option(required=True)
+@click.option("-g", "--no-gammons", is_flag=True, help="One-sided without gammon distributions (-g).")
+@click.option("-c", "--uncompressed", is_flag=True, help="One-sided without compression (-c).")
+@click.option("-n", "--normal", is_flag=True, help="One-sided as normal distributions (-n).")
+@click.option("-C", "--cubeless", is_flag=True, help="Two-sided with cubeless equities only (-C).")
+@threads_option
+def gnubg_bd(**options: Any) -> None:
+    """Write a bearoff database as gnubg's makebearoff does.
+
+    The files are the same byte for byte.
+
+    \b
+      bgdata export gnubg-bd --two-sided 6x6 -o gnubg_ts0.bd
+      bgdata export gnubg-bd --one-sided 6 -o gnubg_os0.bd
+    """
+
+    click.echo(write_gnubg_bearoff(**options))
+
+
+@export.command(name="table")
+@click.argument("table", shell_complete=complete_tables)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "json", "parquet"]),
+    default="parquet",
+    show_default=True,
+    help="Form of the file.",
+)
+@output_option(required=True)
+@click.pass_obj
+def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
+    """Write a table with the columns that SQL shows.
+
+    TABLE is KIND/VARIANT, or KIND/VARIANT/VERSION.
+
+    \b
+      bgdata export table bearoff_two_sided/6x6 -o two_sided.parquet
+      bgdata export table match_equity/published-12 --format csv -o published.csv
+    """
+
+    export_version(warehouse, table, form, output)
+
+
+@export.command(name="text")
+@click.argument("table", shell_complete=complete_tables)
+@click.option("--format", "form", required=True, type=click.Choice(TEXT_FORMATS), help="Form of the file.")
+@output_option(required=True)
+@click.pass_obj
+def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
+    """Write positions, benchmarks or matches for other programs.
+
+    TABLE is KIND/VARIANT, or KIND/VARIANT/VERSION. A file that ends in .gz or .bz2 is packed.
+
+    \b
+      bgdata export text selfplay/network-500-seed-2-luck --format mat -o games.mat
+    """
+
+    click.echo(write_text(warehouse.open_reference(table), form, output))
+
+
+@click.command(name="met")
+@click.argument("met", default="", shell_complete=complete_mets)
+@output_option(required=True)
+@click.pass_obj
+def export_met_command(warehouse: Warehouse, met: str, output: Path) -> None:
+    """Write a MET as the XML file that gnubg loads.
+
+    MET is a name or a file, as `bgdata met --help` says; without one it is the table built here. gnubg loads the file
+    with `set met FILE`; one that ends in .gz or .bz2 is packed.
+
+    \b
+      bgdata export met -o ours.xml
+    """
+
+    click.echo(export_met(warehouse, met, output))
+
+
+def export_version(warehouse: Warehouse, reference: str, form: str, output: Path) -> None:
+    """Write the main table of `KIND/VARIANT` or `KIND/VARIANT/VERSION`. Raises UsageError, MissingTableError and
+    QueryError."""
+    import duckdb
+
+    from bgdata.store.locked_sql import first_lines
+
+    table = warehouse.open_reference(reference)
+    with written_aside(output, form, is_needed=True) as path:
+        assert path is not None
+        with connect_tables(warehouse.kinds, [table], outputs=[path]) as connection:
+            try:
+                name = warehouse.kind(table.manifest.dataset).tables[0].name
+                copy_rows(connection, connection.sql(f"from {identifier(name)}"), form, path)
+            except duckdb.Error as error:
+                raise QueryError(first_lines(error)) from error
+
+
+def write_gnubg_bearoff(
+    one_sided: int | None,
+    two_sided: str | None,
+    output: Path,
+    *,
+    no_gammons: bool = False,
+    uncompressed: bool = False,
+    normal: bool = False,
+    cubeless: bool = False,
+) -> str:
+    """Compute and write one file; returns a line that says what was written. Raises UsageError for options that do
+    not belong together, StorageError when the file cannot be written."""
+    if (one_sided is None) == (two_sided is None):
+        raise UsageError("expected either --one-sided POINTS or --two-sided POINTSxCHECKERS")
+    if two_sided is not None:
+        if no_gammons or uncompressed or normal:
+            raise UsageError("expected -g, -c and -n with --one-sided only")
+        write_two_sided_file(*parse_size(two_sided), output, cubeless=cubeless)
+    elif one_sided is not None:
+        if cubeless:
+            raise UsageError("expected -C with --two-sided only")
+        write_one_sided_file(one_sided, output, gammons=not no_gammons, compressed=not uncompressed, normal=normal)
+
+    return f"wrote {output}: {output.stat().st_size:,} bytes, SHA-256 {sha256_file(output)}"
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """(points, checkers) of `6x9`. Raises UsageError."""
+    match = re.fullmatch(r"(\d+)x(\d+)", text)
+    if match is None:
+        raise UsageError(f"expected POINTSxCHECKERS such as 6x6, got {shown(text)}")
+    points, checkers = int(match[1]), int(match[2])
+    check_size(points, checkers)
+    return points, checkers
+
+
+def write_one_sided_file(points: int, output: Path, *, gammons: bool, compressed: bool, normal: bool) -> None:
+    """`makebearoff -o POINTS`: integer distributions, or the moments of normal ones."""
+    from bgdata.bearoff.gnubg_counts import one_sided_counts
+    from bgdata.bearoff.gnubg_normal import normal_moments
+
+    if normal:
+        write_one_sided_normal(output, points, normal_moments(points))
+        return
+    counts = one_sided_counts(points)
+    gammon_counts = one_sided_counts(points, is_gammon=True) if gammons else None
+    write_one_sided(output, points, counts, gammon_counts, compressed=compressed)
+
+
+def write_two_sided_file(points: int, checkers: int, output: Path, *, cubeless: bool) -> None:
+    """`makebearoff -t POINTSxCHECKERS`, cubeful or not."""
+    from bgdata.bearoff.gnubg_counts import two_sided_codes
+
+    write_two_sided(output, points, checkers, two_sided_codes(points, checkers, is_cubeless=cubeless))
+
+
+Arrays = Mapping[str, Array]
+
+
+def write_text(table: Table, form: str, output: Path) -> str:
+    """Write a version in a format; returns a line that says what was written.
+
+    Raises UsageError for a table that lacks what the format holds, and StorageError when the file cannot be written.
+    """
+    needed, writer = FORMATS[form]
+    arrays = table.arrays()
+    if not set(needed) <= set(arrays):
+        able = [name for name, (arrays_of_format, _) in FORMATS.items() if set(arrays_of_format) <= set(arrays)]
+        raise UsageError(f"expected a format for {table.name} among {', '.join(able) or 'none'}, got {form}")
+    writer(arrays, output)
+    return f"wrote {output}: {output.stat().st_size:,} bytes"
+
+
+def write_training(arrays: Arrays, output: Path) -> None:
+    """gnubg's training data, with the comments where there are any."""
+    from bgdata.formats.gnubg_training import write_gnubg_training
+
+    # rows of a second file may have no comment of their own: written, they stand below those of the first
+    index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
+    comments = text_column(arrays, "comments").to_pylist() if index is not None else ()
+    write_gnubg_training(output, arrays["boards"], arrays["chances"], comment_index=index, comments=comments)
+
+
+def write_wildbg(arrays: Arrays, output: Path) -> None:
+    """wildbg's CSV."""
+    from bgdata.formats.wildbg_csv import write_wildbg_csv
+
+    write_wildbg_csv(output, arrays["boards"], arrays["chances"])
+
+
+def write_bgsage(arrays: Arrays, output: Path) -> None:
+    """bgsage's rollouts: after the play, for the player who has played; as written where they came from there."""
+    from bgdata.formats.bgsage_rollouts import write_bgsage_rollouts
+    from bgdata.game.codec import flip_boards
+
+    written = arrays.get("chances_after_play")
+    chances = np.asarray(written) if written is not None else flipped_chances(arrays["chances"].astype(np.float64))
+    write_bgsage_rollouts(output, flip_boards(arrays["boards"]), chances)
+
+
+def write_positions(arrays: Arrays, output: Path) -> None:
+    """Position IDs, one a line."""
+    from bgdata.formats.position_list import write_position_list
+
+    write_position_list(output, arrays["boards"])
+
+
+def write_benchmark(arrays: Arrays, output: Path) -> None:
+    """A gnubg benchmark file: as it was where it was imported, or of decisions that were rolled out here."""
+    from bgdata.formats.gnubg_benchmark_write import write_gnubg_benchmark
+
+    is_imported = "decisions_lines" in arrays
+    benchmark_of = gnubg_benchmark.benchmark_of if is_imported else _decision_file.benchmark_of
+    write_gnubg_benchmark(output, benchmark_of(arrays))
+
+
+def write_matches(arrays: Arrays, output: Path) -> None:
+    """All matches in the Jellyfish format, one after the other."""
+
+    arrays = arrays if "games" in arrays else match_arrays(arrays)
+    write_bytes(output, (line for match in matches_of(arrays) for line in format_mat(match)))
+
+
+FORMATS: dict[str, tuple[tuple[str, ...], Callable[[Arrays, Path], None]]] = {  # arrays that it needs, writer
+    "gnubg-training": (("boards", "chances"), write_training),
+    "gnubg-benchmark": (("decisions_boards", "plays_boards"), write_benchmark),
+    "wildbg-csv": (("boards", "chances"), write_wildbg),
+    "bgsage-rollouts": (("boards", "chances"), write_bgsage),
+    "position-list": (("boards",), write_positions),
+    "mat": (("turn_moves", "players"), write_matches),
+}

@@ -1,0 +1,182 @@
+"""The grammar that all commands share: sections of the help, one --warehouse, and errors that are one short line."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from click.shell_completion import CompletionItem
+
+from bgdata.errors import BgdataError, UsageError, shown
+from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
+
+VARIABLE = "BGDATA_WAREHOUSE"
+HERE = "warehouse"  # the folder where nobody names another
+LONGEST_WORD = 200  # characters of an error that stand together: paths may be long
+LONGEST = 380  # of a whole error
+_GIVEN = "bgdata.warehouse"  # folders that the command line has named so far
+
+
+class Sections(click.Group):
+    """A group whose help lists its commands by section, each in a module that is imported when the command is wanted.
+
+    `sections` has for each title the commands below it: name, module of `bgdata.cli`, and the first line of the help.
+    """
+
+    sections: Mapping[str, Mapping[str, tuple[str, str]]] = {}
+
+    @property
+    def entries(self) -> dict[str, tuple[str, str]]:
+        """(module, first line of the help) by the name of the command."""
+        return {name: entry for entries in self.sections.values() for name, entry in entries.items()}
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """All commands, in the order of the help."""
+        return list(self.entries)
+
+    def get_command(self, _: click.Context, name: str) -> click.Command | None:
+        """The command, whose module is imported; None for a name that is none."""
+        if name not in self.entries:
+            return None
+        module = import_module(f"{__package__}.{self.entries[name][0]}")
+        found = {value.name: value for value in vars(module).values() if isinstance(value, click.Command)}
+        give_warehouse(found[name])
+        return found[name]
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section of the help for each of ours."""
+        limit = formatter.width - 6 - max(map(len, self.entries))
+        for title, entries in self.sections.items():
+            with formatter.section(title.capitalize()):
+                lines = ((name, line.removesuffix(".")) for name, (_, line) in entries.items())
+                formatter.write_dl([(name, textwrap.shorten(line, limit, placeholder="...")) for name, line in lines])
+
+    def shell_complete(self, context: click.Context, typed: str) -> list[CompletionItem]:
+        """Commands and options that begin so; no command is imported."""
+        named = [CompletionItem(name, help=line) for name, (_, line) in self.entries.items() if name.startswith(typed)]
+        return named + click.Command.shell_complete(self, context, typed)
+
+
+class Commands(Sections):
+    """Prints errors as one line: exit code 2 for wrong usage, 1 for failure, 130 when interrupted, 141 when nobody
+    reads the output."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        forget()
+        try:
+            return super().main(*arguments, **options)
+        except SystemExit:
+            if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):  # so does Click end where a pipe breaks
+                sys.exit(BROKEN_PIPE)
+            raise
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **options)
+        except click.ClickException as error:
+            fail_as_click(error)
+            raise
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except BaseException as error:
+            if is_stopping(error):
+                sys.exit(say_stopped())
+            if isinstance(error, click.ClickException):
+                fail_as_click(error)
+            if isinstance(error, BgdataError) and not context.params.get("debug"):
+                fail(str(error), 2 if isinstance(error, UsageError) else 1)
+            if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+                fail(f"expected the name of a file, got one that is too long: {shown(str(error.filename))}", 2)
+            raise
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        if args and not context.resilient_parsing and not args[0].startswith("-") and args[0] not in self.entries:
+            near = difflib.get_close_matches(args[0][:100], self.entries)
+            meant = f"; do you mean {' or '.join(near)}?" if near else "; see: bgdata --help"
+            fail(f"expected a command, got {args[0]}{meant}", 2)
+        return super().resolve_command(context, args)
+
+
+def fail_as_click(error: click.ClickException) -> None:
+    """Print an error that Click found, in our form, and exit; nothing where the error is a help text."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return
+    text = error.format_message().strip().removesuffix(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    step = f"; see: {context.command_path} --help" if context else ""
+    fail(shortened(text[:1].lower() + text[1:], LONGEST - len(step)) + step, error.exit_code)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Print an error in one line and exit."""
+    click.echo(f"error: {shortened(message)}", err=True)
+    sys.exit(code)
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """A message in one line, without what would make it too long: what somebody typed may be of any length."""
+    text = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}...{word[0][-20:]}", " ".join(text.split()))
+    return text if len(text) <= most else f"{text[: most - 123]}...{text[-120:]}"
+
+
+def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[Path, ...]) -> None:
+    """Give the command the warehouse that was named before or after it. Raises click.UsageError for two of them."""
+    given = {*context.meta.get(_GIVEN, ()), *folders}
+    if len(given) > 1:
+        one, other = sorted(map(str, given))[:2]
+        raise click.UsageError(f"expected one --warehouse, got {one} and {other}", context)
+    context.meta[_GIVEN] = given
+    from bgdata.datasets import all_kinds
+    from bgdata.warehouse import Warehouse
+
+    context.obj = Warehouse(next(iter(given), None) or os.environ.get(VARIABLE) or HERE, all_kinds())
+    if not isinstance(context.command, click.Group):  # which may still name another after it
+        context.obj.mend_catalog()
+
+
+def complete_folders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Folders, which the shell itself knows."""
+    return [CompletionItem(typed, type="dir")]
+
+
+WAREHOUSE = click.Option(
+    ["--warehouse"],
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    expose_value=False,
+    callback=choose_warehouse,
+    shell_complete=complete_folders,
+    help=f"Folder of the tables.  [env var: {VARIABLE}; default: {HERE}]",
+)
+
+
+def give_warehouse(command: click.Command) -> None:
+    """Let a command, and all below it, be told the warehouse."""
+    if WAREHOUSE not in command.params:
+        command.params.append(WAREHOUSE)
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            give_warehouse(each)
+
+
+def every_command(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Names of all commands of a group, each with the command; those of groups in it too. Imports all of them."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None  # it is listed
+        yield (*names, name), command
+        if isinstance(command, click.Group):
+            yield from every_command(command, *names, name)

@@ -1,0 +1,278 @@
+"""`bgdata luck`: luck, skill and luck-adjusted results of recorded games, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
+from bgdata.cli.completion import complete_tables
+from bgdata.cli.options import format_option, player_option, plot_option, ply_option
+from bgdata.cli.output import write_rows
+from bgdata.datasets.matches import DATASET as MATCHES
+from bgdata.datasets.matches import matches_of, read_matches
+from bgdata.errors import InvalidGameError
+from bgdata.formats.matches import Game, Match
+from bgdata.formats.replay import ReplayedTurn, replay
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bgdata.play.luck.recorded import GameLuck, RecordedGame, Totals
+
+
+@click.command()
+@click.argument("match", shell_complete=complete_tables)
+@player_option
+@ply_option()
+@click.option("--by-game", is_flag=True, help="One row for each game, not each turn.")
+@format_option
+@plot_option
+@click.pass_obj
+def luck(warehouse: Warehouse, match: str, player: str, ply: int, by_game: bool, form: str, plot: Path | None) -> None:
+    """Say how lucky and how skilful the players of a MATCH were.
+
+    MATCH is a .mat or .sgf file, or matches/NAME of the warehouse. The luck of a roll is the value after its best play
+    minus the mean over all rolls; a luck-adjusted (hedged) result is the result minus net luck. All is cubeless, in
+    points per unit cube: cube actions are not valued. The values are those of --player: network, network/NAME or an
+    installed gnubg (slow).
+
+    \b
+      bgdata luck game.mat --by-game
+      bgdata luck matches/mine --ply 1 --format csv
+    """
+
+    games = analyse_matches(warehouse, match, player, ply)
+    if plot:
+        draw_luck(games, plot)
+    print_luck(games, form, by_game=by_game)
+
+
+NOTE = (
+    "cubeless, in points per unit cube: cube actions are not valued, and gammons count as for money\n"
+    "hedged = result - net luck; drift: changes of the evaluator's mind, and what a cash or resignation settled"
+)
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """One game with its luck; `plays` has the plays in the usual notation, "" where nothing could be played."""
+
+    match: Match
+    game: Game
+    record: RecordedGame
+    plays: list[str]
+    cube_value: int  # at the end
+    found: GameLuck
+    totals: Totals
+
+
+def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[Analysed]:
+    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, valued by a player.
+
+    Raises InvalidGameError for a game that breaks a rule, UsageError for a player who only chooses plays, and
+    MissingTableError, UnknownPlayerError or StorageError for what is not there.
+    """
+    from bgdata.evaluation.player import open_player
+    from bgdata.play.luck.recorded import game_luck, totals
+
+    player: Any = open_player(name, ply, warehouse)
+    found = []
+    for match in matches_at(warehouse, source):
+        for game in match.games:
+            try:
+                turns = replay(match, game)
+            except InvalidGameError as error:
+                raise InvalidGameError(f"{error} (game {game.number} of {source})") from error
+            record = recorded(game, turns)
+            luck = game_luck(player, record)
+            plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in turns if turn.turn.dice]
+            cube_value = turns[-1].cube.value if turns else game.cube_value
+            found.append(Analysed(match, game, record, plays, cube_value, luck, totals(record, luck)))
+    if not found:
+        raise InvalidGameError(f"expected recorded games in {source}, found none")
+    return found
+
+
+def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
+    """The matches of a file or of an imported version. Raises InvalidGameError for a file with bad lines."""
+    kind, _, variant = source.partition("/")
+    path = Path(source)
+    if kind == MATCHES.name and variant and not path.exists():
+        return list(matches_of(warehouse.open_reference(source).arrays()))
+    file = read_matches(path)
+    for line in file.quarantined:
+        raise InvalidGameError(f"expected a record of whole games in {source}, found in {line}")
+    return list(file.matches)
+
+
+def recorded(game: Game, turns: Sequence[ReplayedTurn]) -> RecordedGame:
+    """The rolls of a replayed game as arrays, its result in points per unit of the cube at the end."""
+    from bgdata.play.luck.recorded import RecordedGame
+
+    rolled = [turn for turn in turns if turn.turn.dice]
+    result = nan
+    if game.winner is not None and game.points is not None and turns:
+        result = (1 - 2 * game.winner) * game.points / turns[-1].cube.value
+    return RecordedGame(
+        np.array([turn.turn.player for turn in rolled], np.int8),
+        np.array([turn.position.board for turn in rolled], np.int8).reshape(-1, 26),
+        np.array([turn.turn.dice for turn in rolled], np.int8).reshape(-1, 2),
+        np.array([(turn.play.after_play if turn.play else turn.position).board for turn in rolled], np.int8).reshape(
+            -1, 26
+        ),
+        result,
+    )
+
+
+def print_luck(games: Sequence[Analysed], form: str, *, by_game: bool) -> None:
+    """Print every turn and every game; as csv or json the turns, or with `by_game` the games."""
+    if form == "table":
+        for analysed in games:
+            if not by_game:
+                click.echo("\n".join(turn_lines(analysed)) + "\n")
+        click.echo("\n".join(game_lines(games)))
+        return
+    write_rows(map(game_row, games) if by_game else (row for each in games for row in turn_rows(each)), form)
+
+
+def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
+    """One row for each roll, points to who rolled."""
+    record, found = analysed.record, analysed.found
+    for turn, (player, dice) in enumerate(zip(record.players.tolist(), record.dice.tolist(), strict=True)):
+        yield {
+            "game_number": analysed.game.number,
+            "turn": turn,
+            "player": analysed.match.players[player],
+            "roll": "".join(map(str, dice)),
+            "play": analysed.plays[turn],
+            "equity_before": float(found.values.before[turn]),
+            "equity_best": float(found.values.best[turn]),
+            "equity_after_play": float(found.values.after[turn]),
+            "luck": float(found.luck[turn]),
+            "skill": float(found.skill[turn]),
+            "drift": float(found.drift[turn]),
+        }
+
+
+def game_row(analysed: Analysed) -> dict[str, Any]:
+    """One game, points to player 0 but for what each player has alone; NaN where the game was not finished."""
+    found = analysed.totals
+    return {
+        "game_number": analysed.game.number,
+        "player_0": analysed.match.players[0],
+        "player_1": analysed.match.players[1],
+        "turns": len(analysed.plays),
+        "cube_value": analysed.cube_value,
+        "result": found.result,
+        "luck_0": found.luck[0],
+        "luck_1": found.luck[1],
+        "skill_0": found.skill[0],
+        "skill_1": found.skill[1],
+        "net_luck": found.net_luck,
+        "net_skill": found.net_skill,
+        "net_drift": found.net_drift,
+        "hedged": found.luck_adjusted,
+    }
+
+
+def turn_lines(analysed: Analysed) -> Iterator[str]:
+    """The turns of one game as a table."""
+    players = analysed.match.players
+    width = max(map(len, players))
+    yield f"game {analysed.game.number}: {players[0]} against {players[1]}"
+    yield f"{'turn':>4}  {'':<{width}}  roll  {'play':<26}  {'before':>7}  {'best':>7}  {'luck':>7}  {'skill':>7}"
+    for row in turn_rows(analysed):
+        skill = f"{row['skill']:+7.3f}" if row["skill"] else ""
+        yield (
+            f"{row['turn'] + 1:>4}  {row['player']:<{width}}  {row['roll']:>4}  {row['play']:<26}  "
+            f"{row['equity_before']:+7.3f}  {row['equity_best']:+7.3f}  {row['luck']:+7.3f}  {skill}".rstrip()
+        )
+
+
+def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
+    """The games as a table, seen by player 0, with the mean of the finished ones."""
+    players = games[0].match.players
+    names = ("result", "net luck", "net skill", "net drift", "hedged")
+    yield f"{'game':>4}  {'turns':>5}  {'cube':>4}" + "".join(f"  {name:>9}" for name in names) + f"  (to {players[0]})"
+    for each in games:
+        found = each.totals
+        figures = found.result, found.net_luck, found.net_skill, found.net_drift, found.luck_adjusted
+        shown = "".join(f"  {value:+9.3f}" if not isnan(value) else f"  {'-':>9}" for value in figures)
+        yield f"{each.game.number:>4}  {len(each.plays):>5}  {each.cube_value:>4}{shown}"
+    ended = [each.totals for each in games if not isnan(each.totals.result)]
+    if len(ended) > 1:
+        means = [
+            sum(values) / len(ended)
+            for values in zip(
+                *((t.result, t.net_luck, t.net_skill, t.net_drift, t.luck_adjusted) for t in ended), strict=True
+            )
+        ]
+        yield f"{'mean':>4}  {'':>5}  {'':>4}" + "".join(f"  {value:+9.3f}" for value in means)
+    for number, name in enumerate(players):
+        luck, skill = (sum(getattr(each.totals, item)[number] for each in games) for item in ("luck", "skill"))
+        rolls = sum(int((each.record.players == number).sum()) for each in games)
+        yield f"{name}: {rolls} rolls, luck {luck:+.3f}, skill {skill:+.3f} ({skill / max(rolls, 1):+.4f} a roll)"
+    yield NOTE
+
+
+def running_totals(games: Sequence[Analysed]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], list[int]]:
+    """(sums of net luck and of net skill after every turn, seen by player 0; turns up to the end of each game)."""
+    from bgdata.play.luck.recorded import signs
+
+    luck = np.concatenate([signs(each.record.players) * each.found.luck for each in games])
+    skill = np.concatenate([signs(each.record.players) * each.found.skill for each in games])
+    return np.cumsum(luck), np.cumsum(skill), np.cumsum([len(each.plays) for each in games]).tolist()
+
+
+def draw_luck(games: Sequence[Analysed], path: Path) -> None:
+    """Draw the luck of every roll, and below it how net luck and net skill add up.
+
+    Raises StorageError.
+    """
+    with new_figure(10.5, 5.4) as figure:
+        rolls, sums = figure.subplots(2, 1, sharex=True)
+        draw_rolls(rolls, games)
+        draw_sums(sums, games)
+        for axes in (rolls, sums):
+            axes.axhline(0, color=GREY, linewidth=0.8)
+            axes.grid(visible=False, axis="x")
+            for end in running_totals(games)[2][:-1]:
+                axes.axvline(end + 0.5, color=GREY, linewidth=0.6, linestyle=":")
+        players = games[0].match.players
+        figure.suptitle(f"{players[0]} against {players[1]}: points per unit cube, cubeless")
+        write_figure(figure, path)
+
+
+def draw_rolls(axes: Axes, games: Sequence[Analysed]) -> None:
+    """A bar for each roll: upwards what is good for player 0, coloured by who rolled."""
+    from bgdata.play.luck.recorded import signs
+
+    players = np.concatenate([each.record.players for each in games])
+    luck = signs(players) * np.concatenate([each.found.luck for each in games])
+    turns = np.arange(1, len(luck) + 1)
+    for player, colour in ((0, TEAL), (1, RED)):
+        rows = players == player
+        axes.bar(turns[rows], luck[rows], width=0.8, color=colour, label=games[0].match.players[player])
+    axes.legend(title="rolled by")
+    axes.set_title(f"luck of every roll, to {games[0].match.players[0]}")
+
+
+def draw_sums(axes: Axes, games: Sequence[Analysed]) -> None:
+    """Luck and skill so far, and the luck-adjusted results at the ends of games."""
+    luck, skill, ends = running_totals(games)
+    turns = np.arange(1, len(luck) + 1)
+    axes.plot(turns, luck, color=TEAL, label="net luck")
+    axes.plot(turns, skill, color=RED, label="net skill of the plays")
+    adjusted = np.cumsum([each.totals.luck_adjusted for each in games])
+    axes.plot(ends, adjusted, color=GREY, marker="o", linestyle="", label="luck-adjusted results")
+    axes.legend()
+    axes.set_xlabel("rolls")
+    axes.set_title(f"sums, to {games[0].match.players[0]}")

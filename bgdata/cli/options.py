@@ -1,0 +1,321 @@
+"""Options that several commands have: the same name, the same meaning, the same words."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bgdata.cli.completion import complete_mets, complete_networks, complete_players
+from bgdata.errors import UsageError, shown
+from bgdata.game.match import MatchScore
+
+AWAY = re.compile(r"(\d{1,3})-(\d{1,3})", re.ASCII)
+
+
+class OutputFile(click.Path):
+    """A file to write: any path that names one."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        path = super().convert(value, parameter, context)
+        if not Path(os.fsdecode(path)).name:  # a row of slashes is too long a name to be found to be a folder
+            self.fail(f"expected a file, got {shown(str(value))}", parameter, context)
+        return path
+
+
+OUTPUT = OutputFile(path_type=Path, dir_okay=False)
+
+Decorated = Callable[..., None]
+
+
+def parse_away(text: str, *, is_crawford: bool) -> MatchScore:
+    """The score of `3-5`: points that the player on roll and the opponent need. Raises UsageError or
+    InvalidScoreError."""
+    found = AWAY.fullmatch(text)
+    if not found:
+        raise UsageError(
+            f"expected points that the player on roll and the opponent need, such as 3-5, got {shown(text)}"
+        )
+    return MatchScore(int(found[1]), int(found[2]), is_crawford)
+
+
+def format_option(function: Decorated) -> Decorated:
+    """How data are printed."""
+    forms = click.Choice(["table", "csv", "json"])
+    return click.option(
+        "--format", "form", type=forms, default="table", show_default=True, help="Form of what is printed."
+    )(function)
+
+
+def score_options(function: Decorated) -> Decorated:
+    """The score of a match, and whose the cube is."""
+    for add in (met_option, owner_option, cube_option, crawford_option, away_option):
+        function = add(function)
+    return function
+
+
+def away_option(function: Decorated) -> Decorated:
+    """The score of a match."""
+    return click.option(
+        "--away", metavar="A-B", help="Points that the player on roll and the opponent need to win the match."
+    )(function)
+
+
+def crawford_option(function: Decorated) -> Decorated:
+    """Whether this is the Crawford game."""
+    return click.option(
+        "--crawford", is_flag=True, help="It is the Crawford game.  [default: a 1-away side is past it]"
+    )(function)
+
+
+def cube_option(function: Decorated) -> Decorated:
+    """How high the cube is."""
+    return click.option(
+        "--cube",
+        "cube_value",
+        type=click.IntRange(1),
+        metavar="VALUE",
+        help="Value of the cube.  [default: as the position says, or 1]",
+    )(function)
+
+
+def owner_option(function: Decorated) -> Decorated:
+    """Who may turn the cube."""
+    return click.option(
+        "--owner",
+        type=click.Choice(["centered", "on_roll", "opponent"]),
+        help="Who owns the cube.  [default: as the position says; centered at 1, else on_roll]",
+    )(function)
+
+
+def met_option(function: Decorated) -> Decorated:
+    """Which match equity table."""
+    return click.option(
+        "--met",
+        default="",
+        metavar="MET",
+        shell_complete=complete_mets,
+        help="Match equity table of the warehouse.  [default: the one built here]",
+    )(function)
+
+
+def jacoby_option(function: Decorated) -> Decorated:
+    """Whether gammons need a turned cube."""
+    return click.option(
+        "--jacoby/--no-jacoby",
+        default=None,
+        help="In money play gammons count only once the cube is turned.  [default: not, unless the position says so]",
+    )(function)
+
+
+def beavers_option(function: Decorated) -> Decorated:
+    """Whether a taker may double at once."""
+    return click.option(
+        "--beavers/--no-beavers",
+        default=None,
+        help="In money play a taker may double at once and keep the cube.  [default: not, unless the position says so]",
+    )(function)
+
+
+def ply_option(most: int | None = None, *, default: int = 0) -> Callable[[Decorated], Decorated]:
+    """How far a player looks ahead."""
+    rolls = click.IntRange(0, most)
+    return click.option(
+        "--ply", default=default, show_default=True, type=rolls, metavar="N", help="Rolls that the player looks ahead."
+    )
+
+
+def network_option(function: Decorated) -> Decorated:
+    """Which network plays."""
+    return click.option(
+        "--network",
+        default="",
+        metavar="NAME",
+        shell_complete=complete_networks,
+        help="Network of the warehouse.  [default: the one that comes with bgdata]",
+    )(function)
+
+
+def player_option(function: Decorated) -> Decorated:
+    """Which player."""
+    return click.option(
+        "--player",
+        default="network",
+        show_default=True,
+        metavar="PLAYER",
+        shell_complete=complete_players,
+        help="Who plays or judges: network (the one that comes with bgdata), network/NAME, or another player.",
+    )(function)
+
+
+def luck_option(function: Decorated) -> Decorated:
+    """Whether rolls are valued."""
+    return click.option("--luck", is_flag=True, help="Measure the luck of every roll: much slower, and much surer.")(
+        function
+    )
+
+
+def table_option(function: Decorated) -> Decorated:
+    """Which exact table."""
+    return click.option(
+        "--table",
+        default="",
+        metavar="POINTSxCHECKERS",
+        help="Exact two-sided table, such as 6x9.  [default: the largest]",
+    )(function)
+
+
+def seed_option(default: int | None, note: str = "") -> Callable[[Decorated], Decorated]:
+    """What decides the dice, and all else that is left to chance; `note` says the default where there is no number."""
+    shown_default = f"  [default: {note}]" if note else ""
+    return click.option(
+        "--seed",
+        default=default,
+        show_default=not note,
+        type=click.IntRange(0),
+        metavar="N",
+        help=f"Seed of the dice and of all that is drawn.{shown_default}",
+    )
+
+
+def games_option(default: int | None, note: str = "") -> Callable[[Decorated], Decorated]:
+    """How many games; `note` says the default where it depends."""
+    shown_default = f"  [default: {note}]" if note else ""
+    return click.option(
+        "--games", default=default, show_default=not note, type=int, metavar="N", help=f"Games to play.{shown_default}"
+    )
+
+
+def plays_option(least: int = 1) -> Callable[[Decorated], Decorated]:
+    """How many plays of a roll are looked at."""
+    return click.option(
+        "--plays", default=5, show_default=True, type=click.IntRange(least), metavar="N", help="How many plays at most."
+    )
+
+
+def force_option(function: Decorated) -> Decorated:
+    """Whether to compute what is there."""
+    return click.option("--force", is_flag=True, help="Make anew even what is there.")(function)
+
+
+def yes_option(function: Decorated) -> Decorated:
+    """Whether somebody is asked."""
+    return click.option("--yes", is_flag=True, help="Do not ask.")(function)
+
+
+def plot_option(function: Decorated) -> Decorated:
+    """Where a picture goes."""
+    return click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw into a PNG or SVG file.")(function)
+
+
+def output_option(note: str = "", *, required: bool = False) -> Callable[[Decorated], Decorated]:
+    """Where what is made goes; `note` says where without it."""
+    told = "File to write." + (f"  [default: {note}]" if note else "")
+    return click.option("-o", "--output", required=required, type=OUTPUT, metavar="FILE", help=told)
+
+
+def threads_option(function: Decorated) -> Decorated:
+    """How many threads kernels may use while the command runs."""
+    return click.option(
+        "--threads",
+        type=click.IntRange(1),
+        metavar="N",
+        expose_value=False,
+        callback=use_threads,
+        help="Threads to use.  [default: all cores]",
+    )(function)
+
+
+def use_threads(context: click.Context, _: click.Parameter, count: int | None) -> None:
+    """Let kernels run on so many threads until the command ends."""
+    if count is not None and not context.resilient_parsing:  # as it is while the shell completes
+        from bgdata.kernel import threads
+
+        context.with_resource(threads(count))
+
+
+def executor_option(function: Decorated) -> Decorated:
+    """Who computes kinds that come in parts."""
+    return click.option(
+        "--executor",
+        default="local",
+        show_default=True,
+        metavar="NAME",
+        help="Who computes what comes in parts, such as games: local, processes:N, or dask://HOST:PORT.",
+    )(function)
+
+
+def gnubg_option(function: Decorated) -> Decorated:
+    """Files of gnubg to look into beside our tables."""
+    return click.option(
+        "--bd",
+        "gnubg_files",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="A bearoff file of gnubg to look into as well; can be given several times.",
+    )(function)
+
+
+def player_options(function: Decorated) -> Decorated:
+    """Which networks, and how far they look ahead."""
+    return network_option(ply_option(3)(function))
+
+
+def against_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Opponents."""
+    return click.option(
+        "--against",
+        multiple=True,
+        metavar="PLAYER[:PLY]",
+        shell_complete=complete_players,
+        help="Play against PLAYER, such as network/NAME, or gnubg:1 for 1-ply.",
+    )(function)
+
+
+within_option = click.option(
+    "--within",
+    default=0.16,
+    show_default=True,
+    metavar="POINTS",
+    help="Roll out plays that lose at most so much at 0-ply.",
+)
+
+
+def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
+    """How to roll out."""
+    stops = click.Choice(["end", "exact", "tables"])
+    stop_help = "Where games end sooner: nowhere, at exact bearoff tables, or at any."
+    for add in (
+        network_option,
+        click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less exact."),
+        click.option("--stop", type=stops, default="exact", show_default=True, help=stop_help),
+        click.option(
+            "--truncate",
+            default=0,
+            metavar="ROLLS",
+            help="Rolls after which the static evaluation counts.  [default: never]",
+        ),
+        seed_option(0),
+        click.option(
+            "--most-trials",
+            default=46_656,
+            show_default=True,
+            metavar="N",
+            help="Trials where --until ends, a multiple of --trials.",
+        ),
+        click.option(
+            "--until",
+            type=float,
+            metavar="ERROR",
+            help="Play more rounds of --trials until the standard error is so small, in points.  "
+            "[default: one round; for a benchmark 0.005]",
+        ),
+        click.option("--trials", default=1296, show_default=True, metavar="N", help="Games, a multiple of 36."),
+    ):
+        function = add(function)
+    return function

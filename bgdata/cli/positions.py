@@ -1,0 +1,210 @@
+"""`bgdata show`, `bgdata eval` and `bgdata hint`: a position, what a player thinks of it, and the plays of a roll."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bgdata.cli.options import OUTPUT, format_option, player_options, plays_option
+from bgdata.cli.output import write_rows
+from bgdata.errors import UsageError, shown
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.board_text import format_board_text
+from bgdata.game.classes import position_class
+from bgdata.game.dice import parse_roll
+from bgdata.game.identifiers import identify, parse_identifier
+from bgdata.game.outcome import check_in_progress, check_occurs
+from bgdata.game.plays import legal_plays, parse_play
+from bgdata.store.storage import write_file
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, RankedPlay
+
+
+@click.command()
+@click.argument("position")
+@click.option("--roll", metavar="DICE", help="A roll such as 31, to list its plays.  [default: as the position says]")
+@click.option("--play", metavar="MOVES", help="A play such as '8/5 6/5': the position after it, and arrows in the SVG.")
+@click.option("--svg", type=OUTPUT, metavar="FILE", help="Draw the board into an SVG file.")
+@format_option
+def show(position: str, roll: str | None, play: str | None, svg: Path | None, form: str) -> None:
+    """Draw a POSITION and name it in every format.
+
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start.
+
+    \b
+      bgdata show 4HPwATDgc/ABMA
+      bgdata show 4HPwATDgc/ABMA --roll 31 --svg opening.svg
+    """
+
+    show_position(position, roll, play, svg, form)
+
+
+@click.command(name="eval")
+@click.argument("position")
+@player_options
+@format_option
+@click.pass_obj
+def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str) -> None:
+    """Evaluate a POSITION: chances, equity, and who says so.
+
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start, and the player on roll is about to
+    roll. Positions that a bearoff table covers are answered from it, others by the network for their class.
+
+    \b
+      bgdata eval 4HPwATDgc/ABMA
+      bgdata eval CgAAEAEAAAAAAA --format json
+    """
+    from bgdata.evaluation.networks.named import map_player
+
+    print_evaluation(map_player(warehouse, network, ply), position, form)
+
+
+@click.command()
+@click.argument("position")
+@click.argument("roll", required=False)
+@player_options
+@plays_option()
+@format_option
+@click.pass_obj
+def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, ply: int, plays: int, form: str) -> None:
+    """Rank the plays of a POSITION and a ROLL, the best first.
+
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; ROLL is two dice such as 31, which
+    an XGID or gnubg ID may contain. Only the better plays are looked into as far as --ply says: each loss is
+    against the best play at the ply of its line.
+
+    \b
+      bgdata hint 4HPwATDgc/ABMA 31
+      bgdata hint 4HPwATDgc/ABMA 31 --ply 2 --plays 4
+    """
+    from bgdata.evaluation.networks.named import map_player
+
+    print_hint(map_player(warehouse, network, ply), position, roll, plays, form)
+
+
+def show_position(
+    text: str, roll_text: str | None, play_text: str | None, svg: Path | None, form: str = "table"
+) -> None:
+    """Print a position, its identifiers and class, and the legal plays where a roll is given; draw it into a file, a
+    play with arrows.
+
+    As data it is one row, or with a roll a row a play, that of a play given alone. Raises InvalidPositionError,
+    InvalidRollError, IllegalPlayError or StorageError.
+    """
+    position, match = parse_identifier(text)
+    check_occurs(position)
+    roll = parse_roll(roll_text) if roll_text else match.roll if match else None
+    play = parse_play(play_text, position, roll) if play_text else None
+    stakes = match.stakes if match else None
+    plays = [play] if play else legal_plays(position, roll) if roll else []
+    facts = {"class": position_class(position).name.lower(), **identify(position, match)}
+    if form == "table":
+        click.echo(format_board_text(position, roll=roll, stakes=stakes, with_id=False) + "\n")
+        for name, value in facts.items():
+            click.echo(f"{name:<12} {value.replace('_', ' ') if name == 'class' else value}")
+        if play:
+            click.echo(f"\nafter {play}, seen by the opponent: {play.next_position.id}")
+        elif roll:
+            click.echo(f"\n{len(plays)} plays of {roll}")
+            for each in plays:
+                click.echo(f"  {each!s:<24} {each.next_position.id}")
+    else:
+        facts_and_pips: dict[str, object] = facts | {"pip_count": position.pip_count}
+        rows = ({"roll": str(roll), "play": str(each), "next_position_id": each.next_position.id} for each in plays)
+        write_rows([facts_and_pips | row for row in rows] or [facts_and_pips], form)
+    if svg:
+        write_file(svg, format_board_svg(position, roll=roll, play=play, stakes=stakes).encode())
+        click.echo(f"wrote {svg}", err=True)
+
+
+_SOURCES = {
+    "OVER": "the rules",
+    "EXACT": "two-sided table",
+    "COMBINED": "one-sided tables combined",
+    "RACE_NETWORK": "race network",
+    "CRASHED_NETWORK": "crashed network",
+    "CONTACT_NETWORK": "contact network",
+    "PROGRAM": "another program",
+}
+
+
+def print_evaluation(player: LookaheadPlayer, text: str, form: str) -> None:
+    """Print a position's chances, equity, and who says so. Raises InvalidPositionError."""
+    position, match = parse_identifier(text)
+    evaluation = player.evaluate(position)
+    if form != "table":
+        write_rows([{"position_id": position.id} | vars(evaluation)], form)
+        return
+    click.echo(format_board_text(position, stakes=match.stakes if match else None))
+    click.echo("\n" + describe_evaluation(evaluation))
+
+
+def describe_evaluation(evaluation: Evaluation) -> str:
+    """Chances of winning and losing, the equity, and who says so with what accuracy."""
+    rows = (
+        ("win", evaluation.win, evaluation.win_gammon, evaluation.win_backgammon),
+        ("lose", 1 - evaluation.win, evaluation.lose_gammon, evaluation.lose_backgammon),
+    )
+    lines = [
+        f"{name:<5}{100 * any_:6.2f} %   with a gammon {100 * gammon:6.2f} %   backgammon {100 * backgammon:5.2f} %"
+        for name, any_, gammon, backgammon in rows
+    ]
+    lines.append(f"cubeless equity {evaluation.cubeless_equity:+.4f}\n")
+    return "\n".join([*lines, describe_source(evaluation)])
+
+
+def describe_source(evaluation: Evaluation) -> str:
+    """`contact network, 2 plies: ...`, in lines of text: who answered, how far it looked, and how far to trust it."""
+    who = _SOURCES[evaluation.source.name]
+    if not evaluation.source.is_final:
+        who += ", " + (
+            "static" if evaluation.ply == 0 else "1 ply" if evaluation.ply == 1 else f"{evaluation.ply} plies"
+        )
+    said = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
+    return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def print_hint(player: LookaheadPlayer, text: str, roll_text: str | None, count: int, form: str) -> None:
+    """Print the best plays of a roll. Raises InvalidPositionError, InvalidRollError, or UsageError without a roll."""
+    position, match = parse_identifier(text)
+    check_in_progress(position)
+    roll = parse_roll(roll_text) if roll_text else match.roll if match else None
+    if roll is None:
+        raise UsageError(f"expected a roll after the position, such as 31, got none with {shown(text)}")
+    ranked = player.rank_plays(position, roll)
+    if form != "table":
+        first = {"position_id": position.id, "roll": str(roll)}
+        places = enumerate(ranked[:count], start=1)
+        write_rows(
+            (
+                first | {"rank": rank, "play": str(row.play), "loss": row.loss} | vars(row.evaluation)
+                for rank, row in places
+            ),
+            form,
+        )
+        return
+    click.echo(format_board_text(position, roll=roll, stakes=match.stakes if match else None))
+    click.echo("\n" + describe_plays(ranked, count))
+    click.echo("\n" + describe_source(ranked[0].evaluation))
+
+
+def describe_plays(ranked: list[RankedPlay], count: int) -> str:
+    """A table of the best plays: ply, play, equity, loss at that ply, and chances in percent: win, gammon, backgammon -
+    lose, gammon, backgammon."""
+    lines = [f"{'':>3} ply  {'play':<26}{'equity':>8}{'loss':>9}     win     g    bg  -  lose     g    bg"]
+    for place, row in enumerate(ranked[:count], start=1):
+        found = row.evaluation
+        won = f"{100 * found.win:5.1f} {100 * found.win_gammon:5.1f} {100 * found.win_backgammon:5.1f}"
+        lost = f"{100 * (1 - found.win):5.1f} {100 * found.lose_gammon:5.1f} {100 * found.lose_backgammon:5.1f}"
+        loss = f"{row.loss:.4f}" if place > 1 else ""
+        lines.append(
+            f"{place:>3} {found.ply:>3}  {row.play!s:<26}{found.cubeless_equity:+8.4f}{loss:>9}   {won}  - {lost}"
+        )
+    if len(ranked) > count:
+        lines.append(f"    and {len(ranked) - count} more")
+    return "\n".join(lines)

@@ -1,0 +1,371 @@
+"""`bgdata probe`: one position in every bearoff table that covers it, for money or at a match score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
+from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
+from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
+from bgdata.cli.cube import chosen_stakes
+from bgdata.cli.options import format_option, gnubg_option, score_options
+from bgdata.cli.output import write_rows
+from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
+from bgdata.equity.stored_met import default_met
+from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError, UsageError
+from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.game.identifiers import parse_identifier
+from bgdata.game.match import CubeOwner, MatchScore, Stakes
+from bgdata.game.outcome import check_in_progress
+from bgdata.game.position import Position
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+
+@click.command()
+@click.argument("position")
+@gnubg_option
+@score_options
+@format_option
+@click.pass_obj
+def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...], form: str, **options: Any) -> None:
+    """Look a bearoff position up in every table.
+
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; the player on roll is about to roll.
+    At a match score, of the position or of --away, the exact table of that score answers, which is built where it
+    is missing.
+
+    \b
+      bgdata probe CgAAEAEAAAAAAA
+      bgdata probe CgAAEAEAAAAAAA --away 3-5 --cube 2
+      bgdata probe CgAAEAEAAAAAAA --bd gnubg_ts0.bd --format csv
+    """
+
+    stakes = match_stakes(position, options)
+    if stakes is None:
+        print_probe(warehouse, position, gnubg_files, form)
+        return
+    if gnubg_files:
+        raise UsageError("expected --bd in money play only, got it at a match score")
+    print_match_probe(warehouse, position, stakes, options["met"], form)
+
+
+PIPS_PER_ROLL = 49 / 6
+COLUMNS = (  # of a probe as data
+    *("position_id", "source", "method", "error_bound", "win", "win_gammon", "lose_gammon"),
+    *("cubeless", "owned", "centered", "opponent_owned", "cube_action"),
+    *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),
+)
+
+Found = dict[str, Any]
+
+
+def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] = (), form: str = "table") -> None:
+    """Print what each table, and each of gnubg's files given, says of a position.
+
+    Raises InvalidPositionError, NotCoveredError, or CorruptFileError for a file.
+    """
+    position = Position(text)
+    on_roll, opponent = rows_of(position)
+    warehouse.require()
+    found = [*exact_rows(warehouse, on_roll, opponent), *one_sided_rows(warehouse, on_roll, opponent)]
+    found += [gnubg_row(path, on_roll, opponent) for path in gnubg_files]
+    if not found:
+        furthest = max(point for row in (on_roll, opponent) for point in range(1, 25) if row[point - 1])
+        raise NotCoveredError(
+            f"expected a position that a table covers, got a checker on point {furthest}; see: bgdata list"
+        )
+    if form != "table":
+        identity = {"position_id": position.id}
+        write_rows((dict.fromkeys(COLUMNS) | identity | known_columns(row) for row in found), form)
+        return
+    print_layouts(position)
+    for row in found:
+        click.echo("\n" + "\n".join(described(warehouse, row)))
+
+
+def known_columns(row: Found) -> Found:
+    """What a row has for `COLUMNS`."""
+    return {name: value for name, value in row.items() if name in COLUMNS}
+
+
+def rows_of(position: Position) -> tuple[list[int], list[int]]:
+    """Checkers of the player on roll and of the opponent, by point. Raises InvalidPositionError or NotCoveredError for
+    what is no bearoff in progress."""
+    opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
+    if on_roll[24] or opponent[24]:
+        raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position.id}")
+    return on_roll, opponent
+
+
+def print_layouts(position: Position) -> None:
+    """Both sides in words."""
+    opponent, on_roll = position.rows
+    click.echo(f"{position.id}: the player on roll is about to roll")
+    for name, row in (("on roll", on_roll), ("opponent", opponent)):
+        places = " ".join(f"{point}pt:{count}" for point, count in enumerate(row[:24], start=1) if count)
+        pips = sum(point * count for point, count in enumerate(row[:24], start=1))
+        click.echo(f"  {name:<9} {places}  ({sum(row)} checkers, {pips} pips)")
+
+
+def covering(warehouse: Warehouse, kind: str) -> list[Table]:
+    """Current tables of a kind, smallest first."""
+    return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
+
+
+def exact_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+    """Equities and cube actions of the smallest two-sided table that covers the position, if one does."""
+    for table in covering(warehouse, "bearoff_two_sided"):
+        reader = TwoSidedTable(table)
+        try:
+            equities = reader.probe(on_roll, opponent)
+        except (NotCoveredError, InvalidPositionError):
+            continue
+        yield {
+            "source": table.name,
+            "method": "exact",
+            "error_bound": table.manifest.statistics["cubeless_error_bound"],
+            "win": None if reader.limit > 1 else (equities.cubeless + 1) / 2,
+            **equities._asdict(),
+            "cube_action": cube_action(equities.centered, equities).partition(":")[0],
+            "equities": equities,
+        }
+        return
+
+
+def one_sided_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+    """Rolls of each side, and what combining them says, by the smallest table that covers both."""
+    for table in covering(warehouse, "bearoff_one_sided"):
+        reader = RaceTable(table)
+        try:
+            chances = [reader.probe_chances(row) for row in (on_roll, opponent)]
+        except (NotCoveredError, InvalidPositionError):
+            continue
+        means = [float(reader.probe_mean_rolls(row)) for row in (on_roll, opponent)]
+        sds = [float(reader.probe_sd_rolls(row)) for row in (on_roll, opponent)]
+        win = off_first(*chances)
+        yield {
+            "source": table.name,
+            "method": "combined",
+            **dict(zip(("mean_rolls", "opponent_mean_rolls"), means, strict=True)),
+            **dict(zip(("sd_rolls", "opponent_sd_rolls"), sds, strict=True)),
+            "win": win,
+            "cubeless": 2 * win - 1,
+            **gammons(warehouse, on_roll, opponent, *chances),
+        }
+        return
+
+
+def gammons(
+    warehouse: Warehouse, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
+) -> Found:
+    """Approximate gammon chances of the sides that still have all 15 checkers, and the table that they are from."""
+    for table in covering(warehouse, "bearoff_gammon"):
+        reader, found = RaceTable(table), Found()
+        try:
+            if sum(opponent) == 15:
+                found["win_gammon"] = off_first(ours, reader.probe_chances(opponent))
+            if sum(on_roll) == 15:
+                found["lose_gammon"] = 1 - off_first(reader.probe_chances(on_roll), theirs)
+        except (NotCoveredError, BgdataError):
+            continue
+        return found | {"gammon_source": table.name}
+    return {}
+
+
+def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
+    """What one of gnubg's files says of the position. Raises NotCoveredError, CorruptFileError, or UsageError."""
+    file = open_gnubg_bearoff(path)
+    indexes = [position_index(fitted(row, file.points)) for row in (on_roll, opponent)]
+    if max(indexes) >= len(file):
+        raise NotCoveredError(f"expected a position with at most {file.checkers} checkers a side for {path}")
+    found: Found = {"source": str(path), "method": "gnubg"}
+    if isinstance(file, GnubgTwoSided):
+        return found | file.probe(*indexes)._asdict()
+    if not isinstance(file, GnubgOneSided):
+        raise UsageError(f"expected a one-sided or two-sided table, got one of hypergammon: {path}")
+    win = off_first(*(file.probe_chances(index) for index in indexes))
+    means = zip(("mean_rolls", "opponent_mean_rolls"), map(file.mean_rolls, indexes), strict=True)
+    return found | dict(means) | {"win": win, "cubeless": 2 * win - 1}
+
+
+def described(warehouse: Warehouse, row: Found) -> Iterator[str]:
+    """What one table says, in lines of text."""
+    if row["method"] == "exact":
+        return exact_lines(row, row["equities"])
+    if row["method"] == "combined":
+        return one_sided_lines(warehouse, row)
+    return gnubg_lines(row)
+
+
+def exact_lines(row: Found, equities: Equities) -> Iterator[str]:
+    """Equities and cube actions of a two-sided table."""
+    chance = "" if row["win"] is None else f"  (win chance {row['win']:.6f})"
+    yield f"exact, {row['source']} (each within {row['error_bound']:.2g})"
+    yield f"  cubeless equity           {equities.cubeless:+.6f}{chance}"
+    yield "  no-double equity per unit cube, and the right cube action"
+    yield f"    cube centered           {equities.centered:+.6f}  {cube_action(equities.centered, equities)}"
+    yield f"    owned by player on roll {equities.owned:+.6f}  {cube_action(equities.owned, equities, 'redouble')}"
+    yield f"    owned by opponent       {equities.opponent_owned:+.6f}"
+
+
+def one_sided_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
+    """Rolls, and chances combined."""
+    yield f"one-sided, {row['source']}: rolls to bear off"
+    for name, side in (("on roll", ""), ("opponent", "opponent_")):
+        mean, sd = row[f"{side}mean_rolls"], row[f"{side}sd_rolls"]
+        yield f"  {name:<9} mean {mean:.5f}, standard deviation {sd:.5f}, EPC {mean * PIPS_PER_ROLL:.2f}"
+    yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
+    yield from known_error(warehouse)
+    for name in ("win_gammon", "lose_gammon"):
+        if name in row:
+            yield f"  {name.replace('_', ' '):<11} {row[name]:.6f} (approximate: {row['gammon_source']})"
+
+
+def gnubg_lines(row: Found) -> Iterator[str]:
+    """What a file of gnubg says."""
+    yield f"gnubg, {row['source']}"
+    if "mean_rolls" not in row:
+        for name in ("cubeless", "owned", "centered", "opponent_owned"):
+            if row[name] is not None:
+                yield f"  {name:<15} {row[name]:+.6f}"
+        return
+    for name, side in (("on roll", ""), ("opponent", "opponent_")):
+        yield f"  {name:<9} mean {row[f'{side}mean_rolls']:.5f}"
+    yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
+
+
+def cube_action(no_double: float, equities: Equities, verb: str = "double") -> str:
+    """The right cube action and its equity; ties double, as in gnubg's rule."""
+    doubled = min(2 * equities.opponent_owned, 1.0)
+    if doubled < no_double and not isclose(doubled, no_double, abs_tol=1e-9):
+        return "too good to double" if no_double > 1 else f"no {verb}"
+    return f"{verb}, {'pass' if 2 * equities.opponent_owned >= 1 else 'take'}: {doubled:+.6f}"
+
+
+def off_first(first: np.ndarray, second: np.ndarray) -> float:
+    """Chance that the side that rolls first needs no more rolls than the other."""
+    tail = second[::-1].cumsum()[::-1]
+    length = min(len(first), len(tail))
+    return float(first[:length] @ tail[:length])
+
+
+def known_error(warehouse: Warehouse) -> Iterator[str]:
+    """What `bearoff_error` measured, where it is built."""
+    for table in covering(warehouse, "bearoff_error")[-1:]:
+        statistics = table.manifest.statistics
+        yield (
+            f"  (over all pairs of {table.manifest.variant} the combined equity is off by "
+            f"{statistics['mean_absolute_difference']:.4f} on average, {statistics['smallest_difference']:+.4f} to "
+            f"{statistics['largest_difference']:+.4f})"
+        )
+
+
+def match_stakes(text: str, options: Mapping[str, Any]) -> Stakes | None:
+    """The score of a match and its cube, as the position or options say; None for money play. Raises
+    InvalidPositionError, InvalidScoreError, and UsageError for options that need a score."""
+    _, match = parse_identifier(text)
+    if options["away"] is None and (match is None or not isinstance(match.stakes.score, MatchScore)):
+        if options["crawford"] or options["cube_value"] or options["owner"] or options["met"]:
+            raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
+        return None
+    stakes = chosen_stakes(match, options)
+    checked_owner(stakes.cube.value, stakes.cube.owner)
+    return stakes
+
+
+def print_match_probe(warehouse: Warehouse, text: str, stakes: Stakes, met: str, form: str = "table") -> None:
+    """Print exact MWC and the right cube action. Raises UsageError, InvalidScoreError, InvalidParameterError,
+    NotCoveredError or MissingTableError."""
+    position = Position(text)
+    on_roll, opponent = rows_of(position)
+    parameters = parameters_of(warehouse, stakes, met)
+    DATASET.check_parameters(parameters)
+    owner = stakes.cube.owner
+    parameters = covering_parameters(warehouse, parameters, on_roll, opponent)
+    with progress_bars(notes=False) as progress:
+        reader = MatchTable(warehouse.build(DATASET.name, parameters, progress=progress))
+    decision = reader.probe_layouts(on_roll, opponent, owner)
+    if form != "table":
+        write_rows([{"position_id": position.id} | as_row(reader, decision, owner)], form)
+        return
+    print_layouts(position)
+    held = "centered" if owner == CubeOwner.CENTERED else f"owned by {owner.replace('_', ' ')}"
+    bound = reader.table.manifest.statistics["mwc_error_bound"]
+    click.echo(f"\n{reader.score}, cube {reader.cube_value} {held}, by {reader.met}")
+    click.echo(f"exact, {reader.table.name} (each within {bound:.2g})")
+    print_decision(reader, decision)
+
+
+def as_row(reader: MatchTable, decision: MatchDecision, owner: CubeOwner) -> dict[str, Any]:
+    """A decision as data: chances to win the match."""
+    score = {name: getattr(reader.score, name) for name in ("away", "opponent_away", "is_crawford")}
+    cube = {"cube_value": reader.cube_value, "cube_owner": str(owner), "met": reader.met}
+    bound = reader.table.manifest.statistics["mwc_error_bound"]
+    found = {"source": reader.table.name, "error_bound": bound, **decision._asdict()}
+    return score | cube | found | {"mwc": decision.mwc, "cube_action": decision.action}
+
+
+def print_decision(reader: MatchTable, decision: MatchDecision) -> None:
+    """MWC, with normalised equities beside them, and the right action."""
+    lines = {
+        "cube never turned": decision.cubeless,
+        "no double": decision.no_double,
+        "double, take": decision.double_take,
+        "double, pass": decision.double_pass if decision.double_take is not None else None,
+    }
+    for name, mwc in lines.items():
+        if mwc is not None:
+            click.echo(f"  {name:<18} mwc {mwc:.6f}  equity {reader.equity(mwc):+.6f}")
+    click.echo(f"  right: {decision.action}, mwc {decision.mwc:.6f}")
+
+
+def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearoffParameters:
+    """The recipe of the table, for 6 points and 6 checkers. Raises MissingTableError."""
+    assert isinstance(stakes.score, MatchScore)
+    return DATASET.completed(
+        MatchBearoffParameters(
+            away=stakes.score.away,
+            opponent_away=stakes.score.opponent_away,
+            is_crawford=stakes.score.is_crawford,
+            cube_value=stakes.cube.value,
+            met=met or default_met(warehouse),
+        ),
+        warehouse,
+    )
+
+
+def covering_parameters(
+    warehouse: Warehouse, parameters: MatchBearoffParameters, on_roll: list[int], opponent: list[int]
+) -> MatchBearoffParameters:
+    """The smallest table that covers a position: the one of 6 points and 6 checkers, or a larger one that is built.
+
+    Raises NotCoveredError.
+    """
+    points = max(point for row in (on_roll, opponent) for point in range(1, 25) if row[point - 1])
+    checkers = max(sum(on_roll), sum(opponent))
+    if points <= parameters.points and checkers <= parameters.checkers:
+        return parameters
+    for table in sorted(warehouse.versions(DATASET.name), key=lambda table: table.manifest.rows):
+        built = DATASET.parameters.from_manifest(table.manifest.parameters)
+        same = {"points": built.points, "checkers": built.checkers}
+        if built == parameters.with_changes(same) and points <= built.points and checkers <= built.checkers:
+            return built
+    names = ("away", "opponent_away", "is_crawford", "cube_value", "met")
+    settings = " ".join(f"--set {name}={getattr(parameters, name)}" for name in names)
+    hint = (
+        f"; try: bgdata build {DATASET.name} --points {max(points, 6)} --checkers {max(checkers, 6)} {settings}"
+        if points <= MAX_POINTS and checkers < MAX_CHECKERS
+        else ""
+    )
+    raise NotCoveredError(
+        f"expected up to {parameters.checkers} checkers a side on points 1 to {parameters.points}, "
+        f"got {checkers} checkers up to point {points}{hint}"
+    )

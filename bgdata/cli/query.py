@@ -1,0 +1,276 @@
+"""`bgdata query`: one SQL query, to the terminal or to a file; gnubg's .bd files as views beside our tables."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from bgdata.cli.options import gnubg_option, output_option
+from bgdata.datasets.common.columns import fixed_lists
+from bgdata.errors import QueryError, UsageError
+from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.process import when_cut_off
+from bgdata.store.names import identifier, quoted
+from bgdata.store.storage import storage_errors
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+    from bgdata.store.locked_sql import Limits
+
+
+@click.command()
+@click.argument("sql", required=False)
+@click.option("--file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A file with the query.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json", "parquet"]),
+    default="table",
+    show_default=True,
+    help="Form of what is printed.",
+)
+@output_option("standard output")
+@gnubg_option
+@click.option("--allow-files", is_flag=True, help="Allow any statements, which may read and write any files.")
+@click.option(
+    "--seconds",
+    default=600.0,
+    show_default=True,
+    type=click.FloatRange(0.01, 86_400),
+    metavar="S",
+    help="Stop after so long.",
+)
+@click.option("--memory", type=click.FloatRange(0.1, 65_536), metavar="GB", help="Most memory.  [default: half of all]")
+@click.pass_obj
+def query(
+    warehouse: Warehouse,
+    sql: str | None,
+    file: Path | None,
+    form: str,
+    output: Path | None,
+    gnubg_files: tuple[Path, ...],
+    allow_files: bool,
+    seconds: float,
+    memory: float | None,
+) -> None:
+    """Run one SQL query on the tables.
+
+    SQL is a query in DuckDB's words; - reads it from standard input. It can read the tables of the warehouse and
+    nothing else, unless --allow-files. A gnubg file given with --bd is a view named like the file: gnubg_ts0.bd is
+    gnubg_ts0. In JSON, what is no number is null; parquet needs --output.
+
+    \b
+      bgdata query "select * from versions" --format csv
+      bgdata query "from match_equity where away = 3" --format parquet --output three.parquet
+    """
+    from bgdata.store.locked_sql import Limits
+
+    limits = Limits(seconds, round((memory or 0) * 1e9))
+    text = query_text(sql, file)
+    run_query(warehouse, text, form, output, gnubg_files, allow_files=allow_files, limits=limits)
+
+
+OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
+MOST_ROWS_SHOWN = 40  # of a table on a terminal
+ALL = 1 << 40  # rows, or characters
+
+
+def query_text(sql: str | None, file: Path | None) -> str:
+    """The query: as given, of a file, or of standard input for `-`. Raises UsageError or StorageError."""
+    if (sql is None) == (file is None):
+        raise UsageError("expected either SQL or --file, got " + ("neither" if sql is None else "both"))
+    try:
+        if file is not None:
+            with storage_errors("read", file):
+                return file.read_text("utf-8")
+        return sys.stdin.read() if sql == "-" else str(sql)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"expected SQL as UTF-8 text, found other bytes in {file or 'standard input'}") from error
+
+
+def run_query(
+    warehouse: Warehouse,
+    sql: str,
+    form: str,
+    output: Path | None,
+    gnubg_files: tuple[Path, ...] = (),
+    *,
+    allow_files: bool = False,
+    limits: Limits | None = None,
+) -> None:
+    """Run one query that reads the tables and the gnubg files; `allow_files`: any statements, on any files.
+
+    Raises QueryError with DuckDB's first line, and UsageError for parquet without a file.
+    """
+    import duckdb
+
+    from bgdata.store.locked_sql import Limits, first_lines, reading_query
+
+    if form == "parquet" and output is None:
+        raise UsageError("expected --output FILE with --format parquet, got none")
+    is_shown = form == "table" and output is None
+    text = sql if allow_files else reading_query(sql)
+    with written_aside(output, "csv" if form == "table" else form, is_needed=not is_shown) as path:
+        outputs = [path] if path else []
+        limits = limits or Limits()
+        with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
+            for file in gnubg_files:
+                define_gnubg_view(connection, file, view_name(file))
+            try:
+                relation = connection.sql(text) if text else None
+                if relation is None:
+                    return
+                if path is not None:
+                    copy_rows(connection, relation, form if form != "table" else "csv", path)
+                else:
+                    show_rows(relation)
+            except duckdb.InterruptException as error:
+                raise QueryError(
+                    f"expected a query of at most {limits.seconds:g} seconds; try: --seconds N, or fewer rows"
+                ) from error
+            except duckdb.OutOfMemoryException as error:
+                raise QueryError(f"{first_lines(error)}; try: --memory GB, or fewer rows") from error
+            except duckdb.PermissionException as error:
+                raise QueryError(f"{first_lines(error)}; try: --allow-files") from error
+            except duckdb.Error as error:
+                raise QueryError(first_lines(error)) from error
+
+
+def show_rows(relation: duckdb.DuckDBPyRelation) -> None:
+    """Draw a table: on a terminal its first rows, as wide as that is, elsewhere all of it."""
+    try:
+        width = os.get_terminal_size(sys.stdout.fileno()).columns
+        relation.show(max_rows=MOST_ROWS_SHOWN, max_width=width)
+    except (OSError, ValueError):
+        relation.show(max_rows=ALL, max_width=ALL, max_col_width=ALL)
+
+
+@contextmanager
+def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
+    """An empty file to write rows to: renamed to `output`, or else copied to standard output, once the block is done.
+
+    None where none is needed. DuckDB itself would truncate what standard output goes to.
+    """
+    if not is_needed:
+        yield None
+    elif output is None:
+        with tempfile.NamedTemporaryFile(suffix=f".{form}") as file:
+            path = Path(file.name).resolve()
+            with when_cut_off(path.unlink):
+                yield path
+                with path.open("rb") as rows:
+                    shutil.copyfileobj(rows, sys.stdout.buffer)
+    else:
+        partial = output.absolute().with_name(f".{output.name}.{os.getpid()}.partial")
+        with storage_errors("write", output), when_cut_off(lambda: partial.unlink(missing_ok=True)):
+            partial.touch()  # DuckDB's own words for a folder that cannot be written would blame the query
+            try:
+                yield partial.resolve()
+                if partial.stat().st_size:  # a text without any query writes nothing
+                    partial.replace(output)
+            finally:
+                partial.unlink(missing_ok=True)
+
+
+def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, path: Path) -> None:
+    """Write the rows of a query to a file."""
+    source = f"({relation.sql_query()})"
+    if form == "json":
+        types = zip(relation.columns, relation.types, strict=True)
+        columns = ", ".join(f"{finite(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)
+        source = f"(select {columns} from {source})"
+    if form != "parquet":  # DuckDB 2.0 may hang for ever where a query fails after its first rows were written as text
+        connection.execute(f"create temp table finished as from {source}")
+        source = "finished"
+    connection.execute(f"copy {source} to {quoted(str(path))} ({OPTIONS[form]}, use_tmp_file false)")
+
+
+def finite(value: str, type_: Any, depth: int = 0) -> str:
+    """SQL for a value with null in the place of what JSON has no numbers for: NaN and the infinities, at any depth."""
+    if "FLOAT" not in str(type_) and "DOUBLE" not in str(type_):
+        return value
+    item = f"item_{depth}"
+    if type_.id in ("float", "double"):
+        return f"case when isfinite({value}) then {value} end"
+    if type_.id in ("list", "array"):
+        inner = dict(type_.children)["child"]
+        return f"list_transform({value}::{inner}[], lambda {item}: {finite(item, inner, depth + 1)})"
+    if type_.id == "struct":
+        parts = (
+            f"{identifier(name)} := {finite(f'{value}.{identifier(name)}', part, depth)}"
+            for name, part in type_.children
+        )
+        return f"case when {value} is not null then struct_pack({', '.join(parts)}) end"
+    if type_.id == "map":
+        inner = dict(type_.children)["value"]
+        values = f"list_transform(map_values({value}), lambda {item}: {finite(item, inner, depth + 1)})"
+        return f"case when {value} is not null then map(map_keys({value}), {values}) end"
+    return f"{value}::varchar"  # a union
+
+
+COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
+
+
+def view_name(path: Path) -> str:
+    """SQL name of a file: its stem in lower case, other characters than letters and digits as underscores."""
+    return re.sub(r"\W", "_", path.stem.lower())
+
+
+def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
+    """Register a file as a view with the columns of our tables; returns the dataset kind that it compares with.
+
+    Raises CorruptFileError, or UsageError for a file that holds no bearoff table.
+    """
+    file = open_gnubg_bearoff(path)
+    if isinstance(file, GnubgTwoSided):
+        connection.register(name, two_sided_rows(file))
+        return "bearoff_two_sided"
+    if isinstance(file, GnubgOneSided) and not file.header.is_normal:
+        connection.register(name, one_sided_rows(file))
+        return "bearoff_one_sided"
+    raise UsageError(f"expected a one-sided or two-sided table of chances or equities, got {path}")
+
+
+def two_sided_rows(file: GnubgTwoSided) -> pa.Table:
+    """on_roll_index, opponent_index and the equities that the file has."""
+    import pyarrow as pa
+
+    count = len(file)
+    index = np.arange(count, dtype=np.int32)
+    equities = (file.codes.reshape(count * count, -1) / np.float32(32767.5)) - np.float32(1)
+    columns = {name: np.ascontiguousarray(equities[:, n]) for n, name in enumerate(COLUMNS[: equities.shape[1]])}
+    return pa.table({"on_roll_index": np.repeat(index, count), "opponent_index": np.tile(index, count), **columns})
+
+
+def one_sided_rows(file: GnubgOneSided) -> pa.Table:
+    """position_index, chances (a list from 0 rolls on) and mean_rolls, and gammon_chances where the file has them."""
+    import pyarrow as pa
+
+    counts, gammons = file.read_all()
+    columns: dict[str, object] = {
+        "position_index": np.arange(len(counts), dtype=np.int32),
+        "chances": list_column(counts),
+        "mean_rolls": counts @ np.arange(counts.shape[1]) / 65535,
+    }
+    if gammons is not None:
+        columns["gammon_chances"] = list_column(gammons)
+    return pa.table(columns)
+
+
+def list_column(counts: np.ndarray) -> pa.Array:
+    """Rows of 65535ths as lists of chances."""
+
+    return fixed_lists((counts / np.float32(65535)).astype(np.float32))

@@ -1,0 +1,231 @@
+"""`bgdata rollout`: a position, or the plays of a roll, played out many times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from bgdata.cli.kept_rollout import kept_rollout
+from bgdata.cli.labels import describe_labels, roller_parameters
+from bgdata.cli.options import format_option, plays_option, rollout_options, threads_option, within_option
+from bgdata.cli.output import print_built, write_rows
+from bgdata.datasets.common.sources import find_source
+from bgdata.datasets.rollout_labels import DATASET as LABELS
+from bgdata.datasets.rollout_labels import LabelParameters
+from bgdata.game.board_text import format_board_text
+from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.identifiers import parse_identifier
+from bgdata.game.outcome import check_in_progress
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.networks.player import NetworkPlayer
+    from bgdata.play.rollout import Limits, RolloutResult, Values
+    from bgdata.play.rollout_decisions import Decision
+
+
+@click.command()
+@click.argument("position")
+@click.argument("roll", required=False)
+@rollout_options
+@within_option
+@plays_option()
+@threads_option
+@format_option
+@click.pass_obj
+def rollout(
+    warehouse: Warehouse,
+    /,
+    position: str,
+    roll: str | None,
+    network: str,
+    form: str,
+    **options: Any,
+) -> None:
+    """Roll out a POSITION, or the plays of a ROLL.
+
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start. The network plays both sides many
+    times; chances and equity have standard errors. With a ROLL such as 31, or an XGID or gnubg ID that has one, the
+    better plays are rolled out with the same dice, and ranked. The luck of every roll is subtracted, which makes
+    standard errors several times smaller.
+
+    \b
+      bgdata rollout 4HPwATDgc/ABMA
+      bgdata rollout 4HPwATDgc/ABMA 31 --plays 3 --until 0.005
+    """
+    from bgdata.evaluation.networks.named import KIND, open_network_player
+    from bgdata.evaluation.networks.player import NetworkPlayer
+
+    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse)
+    assert isinstance(player, NetworkPlayer)  # at ply 0
+    print_rollout(player, position, roll, form, options)
+
+
+def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form: str, options: dict[str, Any]) -> None:
+    """Roll out and print a position, or the better plays of a roll. Raises UsageError, InvalidPositionError or
+    InvalidRollError."""
+    from bgdata.play.rollout import Limits, RolloutSettings, roll_out
+    from bgdata.play.rollout_decisions import Window, roll_out_decision
+
+    position, match = parse_identifier(text)
+    check_in_progress(position)
+    roll = parse_roll(roll_text) if roll_text else match.roll if match else None
+    how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"])
+    limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)
+    stakes = match.stakes if match else None
+    window = Window(options["within"], min(2, options["plays"]), options["plays"])
+    board, seed, brain = np.array(position.board, np.int8), options["seed"], player.chooser
+    most, until = limits.most_trials or limits.trials, limits.until
+    asked = (roll.high, roll.low, window) if roll else ()
+    with kept_rollout(player.label, player.version, position.board, seed, how, asked) as kept:
+        with progress_bars() as progress:
+            if roll is None:
+                through = kept.watched(progress, most, estimate)
+                result = roll_out(
+                    board[None], brain, limits.trials, seed, how, until=until, most_trials=limits.most_trials,
+                    through=through,
+                )  # fmt: skip
+                rows, lines = [as_dictionary(result, 0, limits)], describe_result(result)
+            else:
+                through = kept.watched(progress, most, estimate_of_best)
+                dice = roll.high, roll.low
+                decision = roll_out_decision(board, dice, brain, seed, how, window, limits, through)
+                plays = names_of(decision, position, roll)
+                rows = [play_dictionary(decision, row, limits) | {"play": play} for row, play in enumerate(plays)]
+                result, lines = decision.result, describe_decision(decision, plays)
+        if form != "table":
+            first = {"position_id": position.id, "player": player.label, "version": player.version}
+            first |= {"roll": str(roll)} if roll else {}
+            write_rows((first | row for row in rows), form)
+            return
+        click.echo(format_board_text(position, roll=roll, stakes=stakes))
+        click.echo("\n" + "\n".join([*lines, *describe_limits(result, limits)]))
+
+
+def estimate(blocks: Values) -> str:
+    """The equity after the blocks of a rollout so far, and its standard error."""
+    from bgdata.play.rollout import result_of
+
+    if blocks.shape[1] < 2:
+        return ""
+    result = result_of(blocks)
+    best = int(result.equities.argmax())
+    return f"{result.equities[best]:+.4f} +/- {result.equity_standard_errors[best]:.4f}"
+
+
+def estimate_of_best(blocks: Values) -> str:
+    """The same of the best play, from blocks that the opponent sees."""
+    from bgdata.play.rollout_decisions import own_blocks
+
+    return estimate(own_blocks(blocks))
+
+
+def label_by_rollouts(warehouse: Warehouse, source: str, network: str, options: dict[str, Any], form: str) -> None:
+    """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
+    or a network that is not there."""
+    roller, (place, recipe) = roller_parameters(warehouse, network, options), find_source(warehouse, source)
+    parameters = LabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
+    LABELS.check_parameters(parameters)
+    with progress_bars() as progress:
+        table = warehouse.build(LABELS.name, parameters, progress=progress)
+    print_built(table, [describe_labels(table.manifest.rows, table.manifest.statistics, parameters)], form)
+
+
+def describe_result(result: RolloutResult) -> list[str]:
+    """The five chances and the equity of the first position, with standard errors."""
+    chances, errors = 100 * result.chances[0], 100 * result.standard_errors[0]
+    lines = []
+    for name, most, places in (("win", chances[0], (0, 1, 2)), ("lose", 100 - chances[0], (0, 3, 4))):
+        shares = most, chances[places[1]], chances[places[2]]
+        any_, gammon, backgammon = (
+            f"{share:6.2f} % +/- {errors[place]:.2f}" for share, place in zip(shares, places, strict=True)
+        )
+        lines.append(f"{name:<5}{any_}   with a gammon {gammon}   backgammon {backgammon}")
+    lines.append(f"cubeless equity {result.equities[0]:+.4f} +/- {result.equity_standard_errors[0]:.4f}\n")
+    return [*lines, describe_luck(result)]
+
+
+def describe_luck(result: RolloutResult) -> str:
+    """How many trials there were, and what subtracting luck was good for."""
+    trials, plain, error = (
+        column[0] for column in (result.trials, result.plain_standard_errors, result.equity_standard_errors)
+    )
+    if plain == error:
+        return f"{trials:,} trials"
+    times = f": {plain / error:.1f} times as much" if error > 0 else ""
+    return f"{trials:,} trials; without subtracting luck the equity had +/- {plain:.4f}{times}"
+
+
+def describe_decision(decision: Decision, plays: Sequence[str]) -> list[str]:
+    """A table of the plays: equity and loss with standard errors, and chances in percent."""
+    lines = [
+        f"{'':>3}  {'play':<26}{'equity':>8}{'+/-':>8}{'loss':>9}{'+/-':>8}     win     g    bg  -  lose     g    bg"
+    ]
+    result = decision.result
+    for row, play in enumerate(plays):
+        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (100 * result.chances[row]).tolist()
+        loss = f"{decision.losses[row]:9.4f}{decision.loss_standard_errors[row]:8.4f}" if row else " " * 17
+        lines.append(
+            f"{row + 1:>3}  {play:<26}{result.equities[row]:+8.4f}{result.equity_standard_errors[row]:8.4f}{loss}   "
+            f"{win:5.1f} {win_gammon:5.1f} {win_backgammon:5.1f}  - {100 - win:5.1f} {lose_gammon:5.1f} "
+            f"{lose_backgammon:5.1f}"
+        )
+    if decision.n_plays > len(plays):
+        lines.append(f"     and {decision.n_plays - len(plays)} more that were not rolled out")
+    return [*lines, "\nall with the same dice; " + describe_luck(result)]
+
+
+def describe_limits(result: RolloutResult, limits: Limits) -> list[str]:
+    """Whether the standard error that was wanted could not be reached."""
+    worst = float(result.equity_standard_errors.max())
+    if is_reached(worst, limits):
+        return []
+    return [
+        f"expected a standard error of at most {limits.until:g}, got {worst:.4f} after {limits.most_trials:,} trials; "
+        f"try: --most-trials {math.ceil((worst / limits.until) ** 2) * limits.most_trials}"
+    ]
+
+
+def is_reached(error: float, limits: Limits) -> bool:
+    """Whether a standard error is as small as was wanted."""
+    return error <= limits.until
+
+
+def names_of(decision: Decision, position: Position, roll: Roll) -> list[str]:
+    """The rolled-out plays in words."""
+    from bgdata.game.codec import flip_boards
+
+    plays = {tuple(play.after_play.board): str(play) for play in legal_plays(position, roll)}
+    return [plays[tuple(board)] for board in flip_boards(decision.boards).tolist()]
+
+
+def as_dictionary(result: RolloutResult, row: int, limits: Limits) -> dict[str, Any]:
+    """A position as data."""
+    from bgdata.evaluation.chances import CHANCES
+
+    error = float(result.equity_standard_errors[row])
+    return {
+        **dict(zip(CHANCES, result.chances[row].tolist(), strict=True)),
+        **{f"{name}_standard_error": value for name, value in zip(CHANCES, result.standard_errors[row], strict=True)},
+        "cubeless_equity": float(result.equities[row]),
+        "standard_error": error,
+        "plain_standard_error": float(result.plain_standard_errors[row]),
+        "trials": int(result.trials[row]),
+        "is_reached": is_reached(error, limits),
+    }
+
+
+def play_dictionary(decision: Decision, row: int, limits: Limits) -> dict[str, Any]:
+    """A play as data."""
+    return as_dictionary(decision.result, row, limits) | {
+        "loss": float(decision.losses[row]),
+        "loss_standard_error": float(decision.loss_standard_errors[row]),
+        "static_loss": float(decision.static_losses[row]),
+    }

@@ -1,0 +1,77 @@
+"""`bgdata score`: how good a player is, by everything that can be measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bgdata.cli.completion import complete_players
+from bgdata.cli.options import against_option, format_option, games_option, ply_option, threads_option
+from bgdata.cli.query import run_query
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.steps.scores import Amount, Player
+
+
+@click.command()
+@click.argument("player", shell_complete=complete_players)
+@ply_option()
+@games_option(None, "4000 against each, and in self-play")
+@click.option(
+    "--hedged-games",
+    type=int,
+    metavar="N",
+    help="Games whose luck is measured too, of each opponent; 0 for none.  [default: 1000]",
+)
+@click.option("--decisions", type=int, metavar="N", help="Decisions at most.  [default: 10000 bearoffs]")
+@against_option
+@click.option("--no-programs", is_flag=True, help="Leave gnubg and bgsage out even where they are installed.")
+@click.option("--quick", is_flag=True, help="Get a first idea: 400 games, 40 luck-adjusted ones and 1000 decisions.")
+@threads_option
+@format_option
+@click.pass_obj
+def score(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
+    """Say how good a PLAYER is, by all that can be measured here.
+
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, gnubg or bgsage. Each figure has
+    a standard error, and all are rows of the table `scores`:
+
+    \b
+      points per game against PubEval, as they are and luck-adjusted
+      shares of gammons and backgammons in self-play
+      error rates on all benchmarks of the warehouse, imported or made here
+      points lost a bearoff decision, judged by the largest exact table
+      head to head with the installed gnubg and bgsage, and with those given
+
+    What was measured before is not measured again; stopped at any moment, the same command goes on.
+
+    \b
+      bgdata score network --quick
+      bgdata score network/better --against network --no-programs
+    """
+    from bgdata.steps.scores import QUICK, Amount
+
+    given = {name: options[name] for name in Amount._fields if options[name] is not None}
+    amount = (QUICK if options["quick"] else Amount())._replace(**given)
+    print_scores(warehouse, (player, ply), options["against"], amount, form, programs=not options["no_programs"])
+
+
+def print_scores(
+    warehouse: Warehouse, player: Player, against: Sequence[str], amount: Amount, form: str, *, programs: bool
+) -> None:
+    """Measure what is not measured yet, and print the table. Raises as `build_scores` does."""
+    from bgdata.steps.scores import PUBEVAL, build_scores, opponent_of, rows_sql, score_lines
+
+    opponents = [PUBEVAL, *map(opponent_of, against)]
+    with progress_bars() as progress:
+        table, left_out = build_scores(warehouse, player, opponents, amount, progress, programs=programs)
+    for line in left_out:
+        click.echo(f"left out: {line}", err=True)
+    if form == "table":
+        click.echo("\n".join(score_lines(warehouse, table)))
+    else:
+        run_query(warehouse, f"select * from {rows_sql(table)}", form, None)

@@ -1,0 +1,296 @@
+"""`bgdata selfplay` and `bgdata rescore`: a corpus of games, and labels of it from what tables know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from bgdata.cli.completion import complete_tables
+from bgdata.cli.options import (
+    executor_option,
+    force_option,
+    format_option,
+    games_option,
+    jacoby_option,
+    luck_option,
+    player_option,
+    seed_option,
+    table_option,
+    threads_option,
+)
+from bgdata.cli.output import print_built
+from bgdata.datasets.common.cube_players import CubePlayerParameters
+from bgdata.datasets.common.sources import leads_to
+from bgdata.datasets.cubeful_selfplay import DATASET as CUBEFUL
+from bgdata.datasets.cubeful_selfplay import CubefulParameters
+from bgdata.datasets.selfplay import DATASET as SELFPLAY
+from bgdata.datasets.selfplay import SelfPlayParameters
+from bgdata.datasets.selfplay_labels import DATASET as LABELS
+from bgdata.datasets.selfplay_labels import LabelParameters
+from bgdata.errors import MissingTableError, UsageError, shown
+from bgdata.store.executors import open_executor
+from bgdata.store.names import quoted
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+
+@click.command()
+@player_option
+@games_option(10_000)
+@seed_option(1)
+@luck_option
+@click.option(
+    "--cube-model",
+    default="",
+    metavar="MODEL[,MODEL]",
+    help="Play with the cube, handled by a cube life index such as 0.7, by jump:0.08 (volatility), or by money:0.7, "
+    "which ignores the score of a match; one for both sides, or one each.  [default: without the cube]",
+)
+@click.option(
+    "--match-length",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="With --cube-model: play matches to N points.  [default: money games]",
+)
+@jacoby_option
+@executor_option
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **options: Any) -> None:
+    """Let a player play itself, and keep every turn.
+
+    They are the tables `games` and `turns`. The games of a seed are the same from any executor and any number of
+    threads. Stopped at any moment, the same command goes on with the games that are missing.
+
+    \b
+    The luck of the dice, game by game, and the openings:
+      bgdata selfplay --games 500 --seed 2 --luck
+      bgdata query "from luck_by_game limit 5"
+      bgdata query "from opening_plays"
+
+    With --cube-model a network plays money games or matches, and cube actions are turns too. Plays are still chosen by
+    cubeless equity; the cube goes up to 64, and nobody beavers:
+
+    \b
+      bgdata selfplay --cube-model 0.7
+      bgdata selfplay --cube-model 0.7,money:0.7 --match-length 7
+    """
+
+    how = {"luck": options["luck"], "executor": executor, "force": options["force"], "form": form}
+    if options["cube_model"]:
+        counts = {"games": options["games"], "seed": options["seed"]}
+        counts |= {"length": options["match_length"] or 0, "jacoby": int(options["jacoby"] or 0)}
+        play_with_cube(warehouse, player, options["cube_model"], counts, **how)
+        return
+    for name in (name for name in ("match_length", "jacoby") if options[name]):
+        raise UsageError(f"expected --cube-model with --{name.replace('_', '-')}, got none")
+    play_corpus(warehouse, player, options["games"], options["seed"], **how)
+
+
+@click.command()
+@click.argument("corpus", shell_complete=complete_tables)
+@table_option
+@click.option(
+    "--combined", is_flag=True, help="Where it ends, go by one-sided tables too: nearly exact, and they reach further."
+)
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **options: bool) -> None:
+    """Label a CORPUS by outcomes and exact tables.
+
+    CORPUS is one of self-play, such as selfplay/network-10000-seed-1; the labels are the table `selfplay_labels`. A
+    label is how the game ended, until the game reaches a position that bearoff tables know: then their exact chances
+    stand for it, there and in all positions before. Says how much of the variance of labels that removes, which is
+    luck. Where the corpus has luck, each label also comes less the luck of the rolls that led to it.
+
+    \b
+      bgdata rescore selfplay/network-10000-seed-1
+      bgdata query "from selfplay_labels_summary"
+      bgdata export text selfplay_labels/network-10000-seed-1-6x9 --format gnubg-training --output labels.gz
+    """
+
+    rescore_corpus(warehouse, corpus, table, form, combined=options["combined"], force=options["force"])
+
+
+def play_corpus(
+    warehouse: Warehouse, player: str, games: int, seed: int, *, luck: bool, executor: str, force: bool, form: str
+) -> None:
+    """Build the corpus, and print where it is and a summary.
+
+    Raises InvalidParameterError, MissingTableError for a network that is not there, and what executors raise.
+    """
+    from bgdata.evaluation.player import open_player
+
+    parameters = SelfPlayParameters(player, "", games, seed, luck)
+    SELFPLAY.check_parameters(parameters)
+    if player != "network":
+        parameters = parameters.with_changes({"version": open_player(player, 0, warehouse).version})
+    with open_executor(executor) as workers, progress_bars() as progress:
+        table = warehouse.build(SELFPLAY.name, parameters, progress=progress, force=force, executor=workers)
+    print_built(table, [summary(games, table.manifest.statistics)], form)
+
+
+def summary(games: int, found: Mapping[str, float]) -> str:
+    """How games ended, and what player 0 won."""
+    shares = ", ".join(f"{100 * found[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon"))
+    points = f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game"
+    if "hedged_standard_error" in found:
+        error = found["hedged_standard_error"]
+        points += f"; luck-adjusted {found['hedged_points_per_game']:+.4f} +/- {error:.4f}"
+        points += f", {found['standard_error'] / error:.1f} times less noise" if error else ""
+    return f"{games:,} games of {found['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
+
+
+def play_with_cube(
+    warehouse: Warehouse,
+    player: str,
+    cube: str,
+    counts: dict[str, int],
+    *,
+    luck: bool,
+    executor: str,
+    force: bool,
+    form: str,
+) -> None:
+    """Build a corpus with the cube, and print where it is and a summary; counts are `games`, `seed`, `length` and
+    `jacoby`. Raises as `play_corpus` does, and UsageError for players and options that do not go with a cube."""
+    if luck:
+        raise UsageError("expected --cube-model or --luck, which is that of cubeless games, got both")
+    found = network_of(warehouse, player)
+    settings: dict[str, Any] = {**counts, "jacoby": bool(counts["jacoby"])}
+    parameters = CubefulParameters(found.network, found.network_version, cube=" ".join(cube.split(",")), **settings)
+    CUBEFUL.check_parameters(parameters)
+    with open_executor(executor) as workers, progress_bars() as progress:
+        table = warehouse.build(CUBEFUL.name, parameters, progress=progress, force=force, executor=workers)
+    print_built(table, [cubeful_summary(table.manifest.statistics, table.manifest.rows)], form)
+
+
+def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
+    """The network that plays as `network` or `network/NAME`, with the default tables. Raises UsageError for a player
+    that is no network, and MissingTableError."""
+    from bgdata.evaluation.networks.named import KIND, find_network
+
+    if player.partition("/")[0] != KIND:
+        raise UsageError(f"expected a network to handle the cube, got {shown(player)}")
+    if player == KIND:
+        return CubePlayerParameters()
+    found = find_network(player, warehouse)
+    return CubePlayerParameters(network=found.folder.parent.name, network_version=found.folder.name)
+
+
+def cubeful_summary(found: Mapping[str, float], games: int) -> str:
+    """How games ended, and what player 0 won."""
+    if "matches_won_share" in found:
+        won = f"{100 * found['matches_won_share']:.1f} +/- {100 * found['standard_error']:.1f} % of matches won"
+    else:
+        won = f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game"
+    return (
+        f"{games:,} games of {found['turns_per_game']:.1f} turns: {100 * found['passed_share']:.1f} % passed, "
+        f"average cube {found['mean_cube_value']:.2f}\nplayer 0: {won}"
+    )
+
+
+NAME = re.compile(r"(?P<player>pubeval|random|network(-[a-z0-9-]+)?)-(?P<games>\d+)-seed-(?P<seed>\d+)(?P<luck>-luck)?")
+BY_CLASS = """
+select class, positions, covered, rescored, outcome_variance, label_variance, removed_share
+from selfplay_labels_summary where variant = {variant} order by positions desc
+"""
+
+
+def rescore_corpus(warehouse: Warehouse, source: str, table: str, form: str, *, combined: bool, force: bool) -> None:
+    """Build the labels of a corpus by the two-sided table of a size such as 6x9 (the largest if empty), and where
+    `combined` by the largest one-sided tables too; print where they are, and what rescoring removed.
+
+    Raises UsageError for names that are none, MissingTableError for a corpus or table that is not there, and
+    CorruptFileError for a damaged corpus.
+    """
+    from bgdata.steps.scores import table_size
+
+    corpus = found_corpus(warehouse, source)
+    points, checkers = table_size(warehouse, table, "to rescore by")
+    race_points = one_sided_points(warehouse) if combined else 0
+    parameters = LabelParameters(**vars(corpus), points=points, checkers=checkers, one_sided_points=race_points)
+    with progress_bars() as progress:
+        labels = warehouse.build(LABELS.name, parameters, progress=progress, force=force)
+    print_built(labels, [*described(parameters, labels.manifest.statistics), "", *by_class(warehouse, labels)], form)
+
+
+def found_corpus(warehouse: Warehouse, source: str) -> SelfPlayParameters:
+    """The parameters of a corpus that is there, whole, and by the recipe of today: what labels name as their input."""
+    kind, variant, *_ = [*source.split("/"), ""]
+    if kind != SELFPLAY.name or not variant:
+        raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {shown(source)}")
+    if next(warehouse.versions(kind, variant), None) is None:
+        warehouse.require()
+        have = ", ".join(warehouse.variants(kind)) or "none"
+        raise MissingTableError(f"no {source} in {warehouse.root} (have: {have}); try: bgdata {command_for(variant)}")
+    table = warehouse.open_reference(source)
+    table.check_sizes()
+    parameters = SelfPlayParameters.from_manifest(table.manifest.parameters)
+    if not leads_to(warehouse, table):
+        raise MissingTableError(
+            f"expected {source} as the player plays now, found {table.folder.name} by another network or tables; "
+            f"try: bgdata {command_for(variant)}"
+        )
+    return parameters
+
+
+def command_for(variant: str) -> str:
+    """The arguments of `bgdata` that make a corpus of this name, as far as the name tells."""
+    name = NAME.fullmatch(variant)
+    if not name:
+        return "selfplay"
+    player = name["player"].replace("network-", "network/", 1)
+    chosen = "" if player == "network" else f" --player {player}"
+    return f"selfplay{chosen} --games {name['games']} --seed {name['seed']}" + (" --luck" if name["luck"] else "")
+
+
+def one_sided_points(warehouse: Warehouse) -> int:
+    """Points of the largest one-sided table that has a gammon table of the same. Raises MissingTableError."""
+    from bgdata.evaluation.bearoff import sizes
+
+    found = sizes(warehouse, "bearoff_one_sided") & sizes(warehouse, "bearoff_gammon")
+    if not found:
+        raise MissingTableError(
+            f"expected bearoff_one_sided and bearoff_gammon of the same size in {warehouse.root} to combine, found "
+            "none; try: bgdata build bearoff_gammon --points 10"
+        )
+    return max(points for points, _ in found)
+
+
+def described(parameters: LabelParameters, found: Mapping[str, float]) -> Iterator[str]:
+    """The result in lines of text."""
+    race = f" and, combined, bearoff_one_sided/{parameters.one_sided_points}x15" if parameters.one_sided_points else ""
+    yield (
+        f"{found['positions']:,.0f} positions of {parameters.games:,} games, by bearoff_two_sided/{parameters.points}x"
+        f"{parameters.checkers}{race}:"
+    )
+    share = found["rescored"] / found["positions"]
+    rescored = f"{found['rescored']:,.0f} rescored ({100 * share:.1f} %)"
+    yield f"{found['covered']:,.0f} covered, {rescored}; the others keep the outcome of their game"
+    line = (
+        f"label variance {found['variance_before']:.4f} before, {found['variance_after']:.4f} after: "
+        f"{100 * found['removed_share']:.1f} % removed"
+    )
+    if "variance_hedged" in found:
+        share = 1 - found["variance_hedged"] / found["variance_before"]
+        line += f"; luck-adjusted {found['variance_hedged']:.4f}: {100 * share:.1f} %"
+    yield line
+
+
+def by_class(warehouse: Warehouse, labels: Table) -> Iterator[str]:
+    """The same for each class of positions, as a table."""
+    with warehouse.connect() as connection:
+        rows = connection.sql(BY_CLASS.format(variant=quoted(labels.folder.parent.name))).fetchall()
+    yield f"{'class':<8}{'positions':>11}{'covered':>10}{'rescored':>10}{'before':>9}{'after':>9}{'removed':>9}"
+    for name, positions, covered, rescored, before, after, removed in rows:
+        share = f"{100 * removed:>7.1f} %" if removed is not None else f"{'-':>9}"
+        yield f"{name:<8}{positions:>11,}{covered:>10,}{rescored:>10,}{before:>9.4f}{after:>9.4f}{share}"

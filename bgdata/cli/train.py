@@ -1,0 +1,173 @@
+"""`bgdata train`: networks that learn from their own games or from labels, and pictures of how they did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bgdata.cli.completion import complete_networks, complete_players, complete_tables
+from bgdata.cli.curve_page import write_page
+from bgdata.cli.curves import draw_curve
+from bgdata.cli.options import force_option, format_option, output_option, threads_option
+from bgdata.cli.output import print_built
+from bgdata.cli.recipes import sl_options, td_options
+from bgdata.datasets.common.networks import known_network, pinned
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.datasets.network import NetworkParameters
+from bgdata.datasets.network import described as described_games
+from bgdata.datasets.supervised_network import DATASET as SUPERVISED
+from bgdata.datasets.supervised_network import SupervisedParameters, best_epoch
+from bgdata.datasets.supervised_network import described as described_epoch
+from bgdata.errors import UsageError, shown
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+
+@click.group()
+def train() -> None:
+    """Train networks, and draw how they learned."""
+
+
+@train.command()
+@click.argument("name", default=NetworkParameters.name, shell_complete=complete_networks)
+@click.option(
+    "--start",
+    default="",
+    metavar="PLAYER",
+    shell_complete=complete_players,
+    help="Networks to start from: network or network/NAME.  [default: new ones]",
+)
+@td_options
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, **recipe: Any) -> None:
+    """Train the network NAME by self-play.
+
+    NAME is small letters, digits and hyphens. The network learns by temporal differences from games against itself, and
+    plays PubEval as the test; networks to start from have as many hidden units or fewer. Writes network/NAME into the
+    warehouse, first the bearoff tables that it needs. Stopped at any moment, the same command goes on from its last
+    checkpoint, to the same result on any number of threads. Another recipe under the same name is another version, and
+    starts from nothing.
+
+    \b
+    A try of some seconds, and a player that beats PubEval after some minutes:
+      bgdata train td tiny --games 800 --hidden 20 --crashed-hidden 20 --race-hidden 20 --row-games 200
+      bgdata train td small --games 40000 --hidden 40 --crashed-hidden 40 --race-hidden 40 --final-learning-rate 0.02
+    On from the network that comes with bgdata, with more hidden units:
+      bgdata train td wide --start network --hidden 400 --crashed-hidden 200 \\
+        --learning-rate 0.02 --final-learning-rate 0.001
+    """
+    from bgdata.evaluation.networks.named import find_network
+
+    known = known_network(name)
+    if name in warehouse.variants(SUPERVISED.name) or (known and known[0] != NETWORK.name):
+        raise UsageError(f"expected a name that no network has that learned from labels, got {shown(name)}")
+    place = pinned(warehouse, find_network(start, warehouse)) if start else None
+    parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
+    with progress_bars() as progress:
+        table = warehouse.build(NETWORK.name, parameters, progress=progress, force=force)
+    print_built(table, [described_games(table.array("curve")[-1].tolist())], form)
+
+
+@train.command()
+@click.argument("name", required=False, shell_complete=complete_networks)
+@output_option("NAME.png, or NAME.html")
+@click.option("--page", is_flag=True, help="Write a page that needs nothing else, with recipe, lineage and figures.")
+@click.pass_obj
+def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool) -> None:
+    """Draw the learning curve of a network.
+
+    NAME is that of a network, the one that comes with bgdata without it. Drawn as PNG or SVG, or, with
+    --page or a file that ends in .html, as a page with the curves, the final figures, the recipe, the networks and
+    labels that it is made from, and the command line that makes it again.
+
+    \b
+      bgdata train plot --page
+      bgdata train plot better -o better.html
+    """
+    from bgdata.evaluation.networks.named import KIND, find_network
+
+    is_page = page or (output is not None and output.suffix in (".html", ".htm"))
+    if page and output and output.suffix == ".png":
+        raise UsageError(f"expected a file that ends in .html for a page, got {output}")
+    table = find_network(f"{KIND}/{name}" if name else KIND, warehouse)
+    path = output or Path(f"{table.folder.parent.name}.{'html' if is_page else 'png'}")
+    if is_page:
+        write_page(table, warehouse, path)
+    else:
+        draw_curve(table, path)
+    click.echo(f"wrote {path}")
+
+
+@train.command()
+@click.argument("name", default=SupervisedParameters.name, shell_complete=complete_networks)
+@click.option(
+    "--labels",
+    multiple=True,
+    required=True,
+    metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
+    shell_complete=complete_tables,
+    help="Positions to learn from; given several times, batches are mixed by the weights.",
+)
+@click.option(
+    "--start",
+    default=NETWORK.name,
+    show_default=True,
+    metavar="PLAYER",
+    shell_complete=complete_players,
+    help="Networks to start from: network or network/NAME.",
+)
+@click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions of benchmarks.")
+@sl_options
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def sl(
+    warehouse: Warehouse, /, name: str, labels: tuple[str, ...], start: str, guard: bool,
+    force: bool, form: str, **recipe: Any,
+) -> None:  # fmt: skip
+    """Train the network NAME from labels: supervised learning.
+
+    NAME is small letters, digits and hyphens; the network goes on from another one. Labels are versions of the
+    warehouse that hold positions with chances: rollouts, self-play with its outcomes, or training data of gnubg and
+    wildbg once imported. Eight tenths are learned, one tenth is only tested on after every epoch: each network keeps
+    the weights that did best there. Writes a version of supervised_network/NAME, which plays as network/NAME. Stopped
+    at any moment, the same command goes on from its last checkpoint, to the same result on any number of threads. With
+    PyTorch that holds for one version of it and one kind of processor, which the recipe names.
+
+    \b
+    From the network that comes with bgdata; then a wider one from two kinds of labels, two thirds of the first:
+      bgdata train sl better --labels selfplay_labels/network-10000-seed-1-6x9 --epochs 10
+      bgdata train sl wide --labels rollout_labels:2 --labels selfplay_labels --hidden 240 --start network/better
+    gnubg's training files, where they are at hand:
+      bgdata import gnubg_training contact-train-data && bgdata train sl mine --labels gnubg_training
+    A large network by PyTorch (pip install bgdata[torch]) on a GPU, with averages of its weights:
+      bgdata train sl large --labels rollout_labels --hidden 1024 --trainer torch --device cuda --average-decay 0.999
+    The recipe of 2012, but for batches of 16:
+      bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
+        --schedule cycles --batch-size 16 --epochs 200
+    """
+    from bgdata.steps.networks import chosen_parameters
+
+    parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
+    with progress_bars() as progress:
+        table = warehouse.build(SUPERVISED.name, parameters, progress=progress, force=force)
+    print_built(table, [result_text(table)], form)
+
+
+def result_text(table: Table) -> str:
+    """What was learned, for people."""
+    statistics, curve = table.manifest.statistics, table.array("curve")
+    before, after = (
+        f"{statistics[f'{start}points_per_game']:+.3f} +/- {statistics[f'{start}standard_error']:.3f}"
+        for start in ("start_", "")
+    )
+    last = described_epoch(len(curve) - 1, curve)
+    kept = [f"{name} {best_epoch(curve, which)}" for which, name in enumerate(("race", "crashed", "contact"))]
+    return f"{last}\nkept epochs: {', '.join(kept)}; {after} points per game against PubEval, {before} before"

@@ -1,0 +1,253 @@
+"""`bgdata verify`, `bgdata rebuild` and `bgdata lock`: proof that a warehouse holds the right numbers."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+import click
+
+from bgdata.cli.completion import complete_computed, complete_kinds
+from bgdata.cli.options import format_option, seed_option, threads_option
+from bgdata.cli.output import Row, write_rows
+from bgdata.errors import ManifestFormatError, MissingTableError, UsageError
+from bgdata.process import keeping_nothing, when_cut_off
+from bgdata.store.build import refresh_catalog
+from bgdata.store.lockfile import load_lock, save_lock
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.published import is_published
+from bgdata.store.storage import locked, remove_folder, storage_errors
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+
+@click.command()
+@click.argument("kind", required=False, shell_complete=complete_kinds)
+@click.option(
+    "--sample",
+    type=click.IntRange(0),
+    metavar="ROWS",
+    help="Rows of each table to recompute.  [default: all where that takes seconds, else what the kind says]",
+)
+@seed_option(0)
+@click.option("--repair", is_flag=True, help="Build the versions that fail anew.")
+@format_option
+@click.pass_obj
+def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, repair: bool, form: str) -> None:
+    """Prove the warehouse: hashes, values, checks, samples.
+
+    KIND is a kind of dataset, all of them without one. Every version is hashed, its values are compared with its
+    digest, every SQL check is run on all rows, and whole tables or samples of their rows are computed again. Says for
+    each version what was recomputed and what that finds, and what was skipped and why. Exit code 1 if anything fails.
+
+    \b
+      bgdata verify
+      bgdata verify match_equity --sample 100 --seed 7
+    """
+
+    warehouse.require()
+    if not verify_warehouse(warehouse, kind, sample, seed, form, repair=repair):
+        sys.exit(1)
+
+
+@click.command()
+@click.argument("kind", required=False, shell_complete=complete_computed)
+@click.option(
+    "--check", is_flag=True, help="Build aside and compare with warehouse.lock; the warehouse is not touched."
+)
+@click.option("--all", "is_all", is_flag=True, help="Compute also what comes with the package, which may take hours.")
+@threads_option
+@format_option
+@click.pass_obj
+def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, form: str) -> None:
+    """Build the default tables again, and compare.
+
+    KIND is a kind of dataset, all of them without one. With --check this proves that digests come out the same: exit
+    code 1 if any differs. Of versions that come with the package only the hashes are compared, unless --all is given.
+
+    \b
+      bgdata rebuild --check
+      bgdata rebuild bearoff_gammon
+    """
+
+    if check and not rebuild_and_compare(warehouse, kind, form, is_all=is_all):
+        sys.exit(1)
+    if not check:
+        rebuild_in_place(warehouse, kind, is_all=is_all)
+
+
+@click.command()
+@click.pass_obj
+def lock(warehouse: Warehouse) -> None:
+    """Write warehouse.lock from what is built.
+
+    It lists the digest of every default variant, which `bgdata rebuild --check` and `bgdata diff` compare with.
+    """
+
+    write_lock(warehouse)
+
+
+def verify_warehouse(
+    warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
+) -> bool:
+    """Check every version (of one kind), print what was found, and repair when asked; returns whether all hold."""
+    from bgdata.store.verify import RECOMPUTED, Status, verify, verify_files
+
+    tables = list(warehouse.versions(kind))
+    if not tables:
+        raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
+    failed: dict[str, Table] = {}
+    counts = Counter[Status]()
+    recomputed: dict[str, str] = {}
+    rows: list[Row] = []
+    with progress_bars() as progress:
+        findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
+        for finding in chain(findings, verify_files(warehouse) if kind is None else ()):
+            counts[finding.status] += 1
+            found = {"subject": finding.subject, "check": finding.check, "status": str(finding.status)}
+            rows.append(found | {"finding": finding.text})
+            if finding.status is Status.FAILED:
+                progress.note(f"FAILED {finding.subject}: {finding.check}: {finding.text}")
+                if finding.table:
+                    failed[finding.subject] = finding.table
+            elif finding.check == RECOMPUTED:
+                recomputed[finding.subject] = (
+                    "recomputing skipped: " if finding.status is Status.SKIPPED else ""
+                ) + finding.text
+            elif finding.status is Status.SKIPPED:
+                progress.note(f"skipped {finding.subject}: {finding.check}: {finding.text}")
+            elif finding.check == "lock" and finding.table:
+                progress.note(f"ok     {finding.subject}: {recomputed[finding.subject]}")
+    passed, skipped, wrong = (counts[status] for status in (Status.PASSED, Status.SKIPPED, Status.FAILED))
+    if form != "table":
+        write_rows(rows, form)
+    summary = f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed"
+    click.echo(summary, err=form != "table")
+    if not repair or not wrong:
+        return not wrong
+    for table in sorted(failed.values(), key=lambda table: warehouse.kind(table.folder.parts[-3]).takes_files):
+        repair_version(warehouse, table)
+    refresh_catalog(warehouse)
+    return all(finding.status is not Status.FAILED for finding in verify_files(warehouse))
+
+
+def repair_version(warehouse: Warehouse, table: Table) -> None:
+    """Move a broken version aside and build its variant anew; when that fails the broken one is still there to look at.
+
+    Parameters come from the manifest, or, when that is broken, from the default of the same name. Raises
+    MissingTableError for an imported version, whose files only its owner has.
+    """
+    from bgdata.store.catalog import is_readable
+
+    name, variant = table.folder.parts[-3:-1]
+    kind = warehouse.kind(name)
+    if kind.takes_files:
+        raise MissingTableError(
+            f"expected the files that {table.name} was imported from; "
+            f"delete {table.folder} and try: bgdata import {name} FILE..."
+        )
+    try:
+        parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    except (ManifestFormatError, MissingTableError) as error:
+        matching = [known for known in (*kind.defaults, kind.smallest) if kind.slug(known) == variant]
+        if not matching:
+            raise ManifestFormatError(
+                f"expected the parameters of {table.name} in its manifest, which is broken; "
+                f"delete {table.folder} and build it anew"
+            ) from error
+        parameters = matching[0]
+    inputs = warehouse.made_from(table) if is_readable(table) else None
+    aside = warehouse.staging / f"damaged-{name}-{variant}-{table.folder.name}"
+    with storage_errors("move", table.folder):
+        aside.parent.mkdir(exist_ok=True)
+        remove_folder(aside)
+        table.folder.rename(aside)
+    with progress_bars() as progress:
+        built = warehouse.build(name, parameters, progress=progress, inputs=inputs)
+    click.echo(f"repaired {built.name}; the damaged files are in {aside}", err=True)
+
+
+def rebuild_and_compare(warehouse: Warehouse, kind: str | None, form: str = "table", *, is_all: bool = False) -> bool:
+    """Build all that the lock lists into a temporary folder and compare digests; returns whether all are equal.
+
+    Versions that come with the package are only copied, which compares their hashes, unless `is_all`.
+    """
+    entries = [entry for entry in load_lock(warehouse.lock) if kind in (None, entry.dataset)]
+    if kind is not None and not entries:
+        warehouse.kind(kind)
+        raise MissingTableError(f"expected {kind} in {warehouse.lock}, found none; try: bgdata lock")
+    aside_root = warehouse.staging if warehouse.root.is_dir() else None
+    if aside_root:
+        aside_root.mkdir(exist_ok=True)
+    rows: list[dict[str, object]] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder,
+        when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
+        keeping_nothing(),
+        locked(Path(folder).with_suffix(".lock")),  # held: `bgdata gc` leaves the folder alone
+        progress_bars() as progress,
+    ):
+        aside = Warehouse(folder, warehouse.kinds)
+        for entry in entries:
+            declared = warehouse.kind(entry.dataset)
+            parameters = declared.default(entry.variant)
+            is_computed = is_all and declared.published(parameters) is not None
+            table = aside.build(entry.dataset, parameters, progress=progress, force=is_computed)
+            found = table.manifest.digest
+            is_copy = is_published(declared, table)
+            row = {"is_same": found == entry.digest, "is_rebuilt": not is_copy, "rebuilt_digest": found}
+            rows.append({**vars(entry), **row})
+            verdict = "same  " if found == entry.digest else "DIFFERS"
+            how = "hashes only, from the package" if is_copy else "rebuilt"
+            line = f"{verdict} {entry.dataset}/{entry.variant}: locked {entry.digest[:16]}, {how} {found[:16]}"
+            if is_copy:
+                line += f"\n        not computed again, which took {duration(table.manifest.seconds)}; --all does it"
+            click.echo(line, err=form != "table")
+    if form != "table":
+        write_rows(rows, form)
+    return all(row["is_same"] for row in rows)
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes or seconds, whichever reads best."""
+    for unit, length in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def rebuild_in_place(warehouse: Warehouse, kind: str | None, *, is_all: bool = False) -> None:
+    """Build the default variants (of one kind) anew and publish them; what comes with the package only if `is_all`."""
+    kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
+    with progress_bars() as progress:
+        for declared in kinds:
+            for parameters in declared.defaults:
+                force = is_all or declared.published(parameters) is None
+                warehouse.build(declared.name, parameters, progress=progress, force=force)
+
+
+def write_lock(warehouse: Warehouse) -> None:
+    """Write the lock of the default variants from their current versions. Raises MissingTableError when one is not
+    built, and UsageError where another recipe is current."""
+    manifests = []
+    for kind in warehouse.kinds.values():
+        for parameters in kind.defaults:
+            table = warehouse.find(kind, parameters)
+            if table is None:
+                raise MissingTableError(
+                    f"expected {kind.name}/{kind.slug(parameters)} in {warehouse.root}, found none; try: bgdata build"
+                )
+            current = warehouse.open(kind.name, kind.slug(parameters))
+            if current.folder != table.folder:
+                raise UsageError(
+                    f"expected the default recipe of {kind.name}/{kind.slug(parameters)} to be current, "
+                    f"found {current.folder.name}; try: bgdata use {table.name}"
+                )
+            manifests.append(table.manifest)
+    save_lock(warehouse.lock, manifests)
+    click.echo(f"wrote {warehouse.lock}: {len(manifests)} variants")

@@ -1,0 +1,1 @@
+"""What commands and flows share: steps that find what names stand for, and build versions from it."""

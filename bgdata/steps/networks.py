@@ -1,0 +1,69 @@
+"""What the names of networks and labels stand for: the recipes of whoever plays, rolls out or learns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bgdata.datasets.common.networks import pinned
+from bgdata.datasets.network import DATASET as NETWORK
+from bgdata.datasets.supervised_network import SupervisedParameters, WeightedLabels
+from bgdata.errors import UsageError, shown
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.named import KIND, find_network
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
+from bgdata.store.parameters import VersionRef
+from bgdata.training.feed.rows import benchmark_versions, labelled_versions
+from bgdata.training.networks import feature_names
+from bgdata.warehouse import Warehouse
+
+
+def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
+    """Which network an option names, and its version unless it comes with the package. Raises MissingTableError."""
+    if not network:
+        return {"network": DEFAULT_NETWORK, "network_version": ""}
+    table = find_network(f"{KIND}/{network}", warehouse)
+    name, version = table.folder.parts[-2:]
+    return {"network": name, "network_version": "" if (SHIPPED / name / version).is_dir() else version}
+
+
+def chosen_parameters(
+    warehouse: Warehouse, name: str, labels: tuple[str, ...], start: str, guard: bool, recipe: dict[str, Any]
+) -> SupervisedParameters:
+    """The recipe with defaults for what it leaves out, and the versions that names stand for now.
+
+    Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError where PyTorch is missing.
+    """
+    if (SHIPPED / name).is_dir() or name in warehouse.variants(NETWORK.name):
+        raise UsageError(f"expected a name that no network has that learned by self-play, got {shown(name)}")
+    table = find_network(start, warehouse)
+    return SupervisedParameters(
+        **recipe,
+        name=name,
+        start=pinned(warehouse, table),
+        labels=tuple(pinned_labels(warehouse, text) for text in labels),
+        guard=tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else (),
+        features=tuple(feature_names(open_networks(table)).split()),
+        platform=found_platform(
+            *(recipe.get(name, getattr(SupervisedParameters, name)) for name in ("trainer", "device"))
+        ),
+    )
+
+
+def found_platform(trainer: str, device: str) -> str:
+    """What PyTorch computes on here; empty for the kernels, which are the same anywhere. Raises MissingExtraError, and
+    UsageError for a device that is not there."""
+    if trainer != "torch":
+        return ""
+    from bgdata.training.supervised.torch_trainer import platform_name
+
+    return platform_name(device)
+
+
+def pinned_labels(warehouse: Warehouse, text: str) -> WeightedLabels:
+    """The versions that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for, and their weight."""
+    place, _, weight = text.partition(":")
+    try:
+        share = float(weight or 1)
+    except ValueError:
+        raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {shown(text)}") from None
+    return WeightedLabels(tuple(map(VersionRef.parse, labelled_versions(warehouse, place))), share)

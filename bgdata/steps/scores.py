@@ -1,0 +1,217 @@
+"""How good a player is, by everything that can be measured here: which versions say so, and their rows for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import floor, log10
+from typing import NamedTuple
+
+from bgdata.bearoff.index import layout_count
+from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
+from bgdata.datasets.benchmark_scores import ROLLED_OUT, ScoreParameters
+from bgdata.datasets.common.measures import UNITS
+from bgdata.datasets.game_scores import DATASET as GAMES
+from bgdata.datasets.game_scores import GameParameters
+from bgdata.datasets.gnubg_benchmark import DATASET as BENCHMARK
+from bgdata.datasets.referee_scores import DATASET as REFEREE
+from bgdata.datasets.referee_scores import RefereeParameters
+from bgdata.datasets.scores import DATASET as SCORES
+from bgdata.datasets.scores import ScoresParameters
+from bgdata.datasets.selfplay import DATASET as SELF_PLAY
+from bgdata.datasets.selfplay import PLAYERS as SELF_PLAYERS
+from bgdata.datasets.selfplay import SelfPlayParameters
+from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
+from bgdata.evaluation.bearoff import SIZE, sizes
+from bgdata.evaluation.networks.named import KIND as NETWORK
+from bgdata.evaluation.networks.named import network_name
+from bgdata.evaluation.player import open_player
+from bgdata.store.names import quoted
+from bgdata.store.parameters import Parameters, VersionRef
+from bgdata.store.progress import Progress
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+TWO_SIDED = "bearoff_two_sided"
+PUBEVAL = ("pubeval", 0)
+PROGRAMS = (("gnubg", 0), ("bgsage", 0))  # opponents where they are installed
+SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # as those commands have them, so that versions are shared
+
+
+class Amount(NamedTuple):
+    """How much is measured; no games are left out, and no hedged ones, with 0."""
+
+    games: int = 4000  # against each opponent, and against itself
+    hedged_games: int = 1000
+    decisions: int = 10_000  # in bearoffs
+
+
+QUICK = Amount(400, 40, 1000)
+Player = tuple[str, int]  # its name, and how far it looks ahead
+
+
+def opponent_of(text: str) -> Player:
+    """A player and how far it looks ahead, such as gnubg or gnubg:2. Raises UsageError."""
+    name, _, ply = text.partition(":")
+    if ":" in text and not (ply.isascii() and ply.isdigit()):
+        raise UsageError(f"expected a player such as gnubg or gnubg:2, got {shown(text)}")
+    return name, int(ply or 0)
+
+
+def build_scores(
+    warehouse: Warehouse,
+    player: Player,
+    opponents: Sequence[Player],
+    amount: Amount,
+    progress: Progress,
+    *,
+    programs: bool = True,
+) -> tuple[Table, list[str]]:
+    """The version of `scores` of a player, each of its sources built first where it is missing, and lines about what
+    could not be measured here.
+
+    Raises UnknownPlayerError, InvalidParameterError for amounts that cannot be, MissingTableError for a network that is
+    not there, and what building raises.
+    """
+    player, left_out = (full_name(player[0]), player[1]), list[str]()
+    check_amount(amount)
+    open_player(*player, warehouse)
+    wanted = list(all_opponents(warehouse, player, opponents, left_out, programs=programs))
+    found = []
+    for luck, games in ((True, amount.hedged_games), (False, amount.games)):  # who judges luck comes first
+        for each in wanted if games else ():
+            series = series_parameters(warehouse, player, each, games, SEEDS["games"], progress, with_luck=luck)
+            found.append(warehouse.build(GAMES.name, series, progress=progress))
+    for kind, parameters in other_recipes(warehouse, player, amount, left_out):
+        found.append(warehouse.build(kind, parameters, progress=progress))
+    sources = tuple(sorted((VersionRef.parse(table.name) for table in found), key=str))
+    version = open_player(*player, warehouse).version
+    return warehouse.build(SCORES.name, ScoresParameters(*player, version, sources), progress=progress), left_out
+
+
+def check_amount(amount: Amount) -> None:
+    """Raises InvalidParameterError before anything is built."""
+    for games in {amount.games, amount.hedged_games} - {0}:
+        GAMES.check_parameters(GameParameters(games=games))
+    REFEREE.check_parameters(RefereeParameters(decisions=amount.decisions))
+
+
+def all_opponents(
+    warehouse: Warehouse, player: Player, given: Sequence[Player], left_out: list[str], *, programs: bool
+) -> Iterator[Player]:
+    """Those given but the player itself, each once, and the programs that are installed."""
+    named = dict.fromkeys((full_name(name), ply) for name, ply in given)
+    for opponent in [*named, *(each for each in PROGRAMS if programs and each not in named)]:
+        try:
+            open_player(*opponent, warehouse)
+        except UnknownPlayerError as error:
+            if opponent in named:
+                raise
+            left_out.append(f"games against {opponent[0]}: {error}")
+            continue
+        if opponent != player:
+            yield opponent
+
+
+def other_recipes(
+    warehouse: Warehouse, player: Player, amount: Amount, left_out: list[str]
+) -> Iterator[tuple[str, Parameters]]:
+    """(kind, parameters) of what is measured without an opponent, as far as there is what it needs."""
+    name, ply = player
+    version = open_player(name, ply, warehouse).version
+    if ply or not SELF_PLAYERS.fullmatch(name):
+        left_out.append(f"self-play: expected network, pubeval or random without looking ahead, got {name} ({ply}-ply)")
+    elif amount.games:
+        yield SELF_PLAY.name, SelfPlayParameters(name, version, amount.games, SEEDS["self-play"])
+    try:
+        for entry in sets_there(warehouse):
+            yield BENCHMARKS.name, ScoreParameters.on(entry, name, ply, version)
+    except MissingTableError as error:
+        left_out.append(f"error rates: {error}")
+    try:
+        size = table_size(warehouse, "", "to judge bearoffs by")
+    except MissingTableError as error:
+        left_out.append(f"bearoffs: {error}")
+        return
+    for tables in (True, False) if name.partition("/")[0] == NETWORK else (True,):
+        said = open_player(name, ply, warehouse, tables=tables).version
+        yield REFEREE.name, RefereeParameters(name, ply, said, tables, *size, amount.decisions, SEEDS["decisions"])
+
+
+def series_parameters(
+    warehouse: Warehouse,
+    player: tuple[str, int],
+    opponent: tuple[str, int],
+    games: int,
+    seed: int,
+    progress: Progress,
+    *,
+    with_luck: bool,
+) -> GameParameters:
+    """The recipe of games between two players, as they play here. Who judges luck is built first, as players may look
+    into its bearoff tables too. Raises UnknownPlayerError,
+    InvalidParameterError, and MissingTableError for a network that is not there."""
+    GAMES.check_parameters(GameParameters(games=games, seed=seed))
+    for kind, needed in GAMES.inputs(GameParameters(luck=with_luck)).values():
+        warehouse.build(kind, needed, progress=progress)
+    names = [full_name(name) for name, _ in (player, opponent)]
+    versions = [
+        open_player(name, ply, warehouse).version for name, (_, ply) in zip(names, (player, opponent), strict=True)
+    ]
+    first, second = (names[0], player[1], versions[0]), (names[1], opponent[1], versions[1])
+    return GameParameters(*first, *second, games, seed, with_luck)
+
+
+def full_name(name: str) -> str:
+    """The name under which scores of a player are kept: `network` is called by the name of the network."""
+    return network_name(name) if name.partition("/")[0] == NETWORK else name
+
+
+def sets_there(warehouse: Warehouse) -> list[Table]:
+    """The benchmarks that were imported, and the sets made here. Raises MissingTableError where there are none."""
+    found = [table for kind in (BENCHMARK.name, ROLLED_OUT) for table in warehouse.current(kind)]
+    if not found:
+        raise MissingTableError(
+            f"expected a benchmark in {warehouse.root}, found none; "
+            f"try: bgdata build, or bgdata import {BENCHMARK.name} contact.bm"
+        )
+    return found
+
+
+def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:
+    """(points, checkers) of the two-sided table of this name, or of the one with the most positions. Raises UsageError
+    for a name that is no size, and MissingTableError, which says what the table is wanted for."""
+    size = SIZE.fullmatch(name)
+    if name and not size:
+        raise UsageError(f"expected a size such as 6x9, got {shown(name)}")
+    have = sizes(warehouse, TWO_SIDED)
+    wanted = (int(size[1]), int(size[2])) if size else max(have, key=lambda each: layout_count(*each), default=(6, 9))
+    if wanted not in have:
+        found = ", ".join(f"{points}x{checkers}" for points, checkers in sorted(have)) or "none"
+        raise MissingTableError(
+            f"expected {TWO_SIDED}/{wanted[0]}x{wanted[1]} in {warehouse.root} {purpose} (have: {found}); "
+            f"try: bgdata build {TWO_SIDED} --points {wanted[0]} --checkers {wanted[1]}"
+        )
+    return wanted
+
+
+def rows_sql(table: Table) -> str:
+    """SQL for the rows of this version; the view `scores` has the newest one."""
+    return f"read_parquet({quoted(str(table.folder.resolve() / 'table.parquet'))})"
+
+
+def score_lines(warehouse: Warehouse, table: Table) -> Iterator[str]:
+    """The rows for people, errors to two digits."""
+    recipe = ScoresParameters.from_manifest(table.manifest.parameters)
+    yield f"{recipe.player} ({recipe.ply}-ply), version {recipe.version}: {table.folder}"
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            f"select measure, against, value, value_error, unit, sample_size from {rows_sql(table)}"
+        ).fetchall()
+    rows.sort(key=lambda row: (list(UNITS).index(row[0]), row[1]))
+    width, other_width = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for measure, against, value, error, unit, size in rows:
+        digits = 4 if not error else min(max(1 - floor(log10(error)), 1), 8)
+        sign = "+" if measure.endswith("points_per_game") else ""
+        figure = f"{value:{sign}.{digits}f} +/- {error:.{digits}f}"
+        sampled = "games" if "game" in unit or unit == "points" else "decisions"
+        yield f"{measure:<{width}}  {against:<{other_width}}  {figure:>22}  {unit}, {size:,} {sampled}"

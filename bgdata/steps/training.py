@@ -1,0 +1,106 @@
+"""From games to a scored network, step by step: each builds one version, and is skipped where that is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bgdata.datasets.common.sources import find_source
+from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
+from bgdata.datasets.lookahead_labels import LookaheadParameters
+from bgdata.datasets.play_sample import DATASET as PLAYS
+from bgdata.datasets.play_sample import PlaySampleParameters
+from bgdata.datasets.selfplay import DATASET as CORPORA
+from bgdata.datasets.selfplay import SelfPlayParameters
+from bgdata.datasets.supervised_network import DATASET as NETWORKS
+from bgdata.datasets.supervised_network import SupervisedParameters
+from bgdata.errors import UsageError
+from bgdata.evaluation.networks.named import KIND as NETWORK
+from bgdata.evaluation.networks.named import find_network, network_name
+from bgdata.evaluation.player import open_player
+from bgdata.steps.networks import chosen_parameters, network_parameters
+from bgdata.steps.scores import PUBEVAL, Amount, build_scores, opponent_of, score_lines
+from bgdata.store.parameters import Parameters
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+ALL = (1 << 31) - 1  # turns of each class
+CLASSES = ("contact", "crashed")  # classes: races are better learned from tables
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What becomes of a network. `start` is network or network/NAME: it plays the games, looks a roll ahead after their
+    best plays, and learns from what it saw."""
+
+    name: str
+    start: str = NETWORK
+    games: int = 10_000
+    seed: int = 1  # of these games
+    epochs: int = SupervisedParameters.epochs
+    rate: float = SupervisedParameters.learning_rate
+    hidden: str = ""  # units of the contact network, as many as at the start if empty
+    score_games: int = Amount().games
+    hedged_games: int = Amount().hedged_games
+    decisions: int = Amount().decisions
+
+
+def build_corpus(warehouse: Warehouse, plan: Plan) -> Table:
+    """Games of the start against itself. Raises UnknownPlayerError for one that is no network."""
+    network_name(plan.start)
+    version = "" if plan.start == NETWORK else open_player(plan.start, 0, warehouse).version
+    return built(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))
+
+
+def build_plays(warehouse: Warehouse, plan: Plan, corpus: str) -> Table:
+    """Positions after the best plays of every turn of a version of games, as the start sees them: what it is to tell
+    apart."""
+    games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
+    network = network_parameters(warehouse, plan.start.partition("/")[2])
+    return built(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=CLASSES, **network))
+
+
+def build_lookahead(warehouse: Warehouse, plan: Plan, plays: str) -> Table:
+    """What the start sees a roll ahead in a version of positions."""
+    network = network_parameters(warehouse, plan.start.partition("/")[2])
+    source, recipe = find_source(warehouse, plays)
+    return built(warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe))
+
+
+def build_network(warehouse: Warehouse, plan: Plan, labels: str) -> Table:
+    """The network that learned from a version of labels; the feed works out its features."""
+    recipe = {"epochs": plan.epochs, "learning_rate": plan.rate, "hidden": plan.hidden}
+    parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
+    return built(warehouse, NETWORKS.name, parameters)
+
+
+def build_score(warehouse: Warehouse, plan: Plan, network: str) -> Table:
+    """How good the network has become, against PubEval and the start among others. Raises UsageError unless this
+    version is the one that plays under its name."""
+    playing = find_network(f"{NETWORK}/{plan.name}", warehouse).name
+    if playing != network:
+        raise UsageError(
+            f"expected {network} to be what plays as {NETWORK}/{plan.name}, found {playing}; give another name"
+        )
+    amount = Amount(plan.score_games, plan.hedged_games, plan.decisions)
+    opponents = [PUBEVAL, opponent_of(plan.start)]
+    with progress_bars() as progress:
+        table, left_out = build_scores(
+            warehouse, (f"{NETWORK}/{plan.name}", 0), opponents, amount, progress, programs=False
+        )
+        for line in left_out:
+            progress.note(f"left out: {line}")
+    return table
+
+
+def built(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
+    """The version, with progress while it is built."""
+    with progress_bars() as progress:
+        return warehouse.build(kind, parameters, progress=progress)
+
+
+def scores_text(warehouse: Warehouse, version: str) -> str:
+    """A version of `scores` for people. Raises UsageError for another kind."""
+    if version.partition("/")[0] != "scores":
+        raise UsageError(f"expected a version of scores, got {version}")
+    return "\n".join(score_lines(warehouse, warehouse.open_reference(version)))

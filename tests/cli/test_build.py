@@ -1,0 +1,114 @@
+"""`bgdata list`, `explain` and `build`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import bgdata
+from bgdata.cli import build, main
+from bgdata.cli.build import COMPUTED, SIZED
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters
+from bgdata.store.progress_bars import progress_bars
+from tests.cli.command_line import error_of, run, succeeds
+
+
+def test_list(small_root: Path, tmp_path: Path) -> None:
+    shown = succeeds(small_root, "list")
+    for table in bgdata.open_warehouse(small_root).versions():
+        assert re.search(rf"{table.manifest.variant} +{table.folder.name} +{table.manifest.rows:,} rows", shown)
+    assert "damaged" not in shown
+    assert run(tmp_path / "none", "list").stderr == f"no warehouse in {tmp_path}/none yet; try: bgdata build\n"
+
+
+@pytest.mark.parametrize("name", bgdata.all_kinds())
+def test_explain(tmp_path: Path, name: str) -> None:
+    kind = bgdata.all_kinds()[name]
+    chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
+    options = (
+        [text for key, value in vars(chosen).items() for text in (f"--{key}", str(value))] if kind in SIZED else []
+    )
+    shown = succeeds(tmp_path, "explain", name, *options)
+    assert kind.summary in shown
+    for column in kind.columns:
+        assert re.search(rf"{column.name} +{re.escape(column.type)} +{re.escape(column.comment)}", shown)
+    for array in kind.arrays:
+        assert array.meaning in shown
+    assert f"a build of {kind.slug(chosen)}: {kind.estimate(chosen).rows:,} rows, about" in shown
+    for wanted in kind.inputs(chosen).values():
+        recipe = {} if isinstance(wanted, str) else vars(wanted[1])
+        text = ", ".join(f"{key} {value}" for key, value in recipe.items())
+        assert (wanted if isinstance(wanted, str) else f"{wanted[0]} with {text}") in shown
+
+
+def test_build(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    arguments = ("build", "bearoff_gammon", "--points", "2", "--threads", "1")
+    result = run(root, *arguments)
+    (table,) = bgdata.open_warehouse(root).versions()
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert re.fullmatch(rf"bearoff_gammon/2x15: built {table.folder.name}, 16 rows in .* s\n", result.stderr)
+    created = table.manifest.created
+    assert run(root, *arguments).stderr == f"bearoff_gammon/2x15: already built ({table.folder.name})\n"
+    assert run(root, *arguments, "--force").exit_code == 0
+    (table,) = bgdata.open_warehouse(root).versions()
+    assert table.manifest.created > created
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> None:
+    succeeds(memory_path, "build")
+    small = bgdata.open_warehouse(small_root)
+    expected = {small.open(*title).name for kind in COMPUTED for title in titles_of(kind, kind.smallest)}
+    assert [table.name for table in bgdata.open_warehouse(memory_path).versions()] == sorted(expected)
+
+
+def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str, str]]:
+    """(kind, variant) of a recipe and of all that it is made from."""
+    yield kind.name, kind.slug(parameters)
+    for name, chosen in kind.inputs(parameters).values():
+        yield from titles_of(bgdata.all_kinds()[name], chosen)
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in bgdata.all_kinds().values() if not kind.defaults])
+def test_kinds_that_are_not_built_by_themselves(tmp_path: Path, name: str) -> None:
+    message = error_of(run(tmp_path, "build", name), 2)
+    assert re.match(rf"expected a kind that is computed by itself, got {name}; (try|see): bgdata", message)
+
+
+@pytest.mark.parametrize(("answer", "options", "is_built"), [("n", [], False), ("y", [], True), ("", ["--yes"], True)])
+def test_large_builds_are_asked_about(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, options: list[str], is_built: bool
+) -> None:
+    monkeypatch.setattr(build, "LARGE_BYTES", 0)
+    monkeypatch.setattr(build, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    arguments = ["--warehouse", str(memory_path / "w"), "build", "bearoff_gammon", "--points", "1", *options]
+    result = CliRunner().invoke(main, arguments, input=answer)
+    assert result.exit_code == (0 if is_built else 1)
+    assert ("build it? [y/N]" in result.stderr) == (not options)
+    assert (memory_path / "w").exists() == is_built
+
+
+def test_notes_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a table that is the input of many."""
+    for _ in range(2):
+        with progress_bars() as progress:
+            for text in ("one: already built", "two: built", "one: already built"):
+                progress.note(text)
+        assert capsys.readouterr().err == "one: already built\ntwo: built\n"
+
+
+def test_large_builds_say_what_they_need(tmp_path: Path) -> None:
+    result = run(tmp_path, "build", "bearoff_two_sided", "--points", "18", "--checkers", "15", "--yes")
+    assert result.exit_code == 1
+    assert re.match(
+        r"bearoff_two_sided/18x15: .* rows, about .* TB on disk, .* TB while it is built, and .* TB of memory\nerror: ",
+        result.stderr,
+    )

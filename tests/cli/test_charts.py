@@ -1,0 +1,133 @@
+"""Charts: every point where its numbers say, elements of a page that stand by themselves, and the same bytes again."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from math import nan
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from bgdata.cli import charts
+from bgdata.cli.charts import PANEL, ROLES, Chart, Line, draw_chart, format_chart_svg, new_figure, write_figure
+
+SVG = "{http://www.w3.org/2000/svg}"
+SIMPLE = Chart("errors & more", "epochs", [0, 1, 2, 3, 4], (Line("error", [4.0, 3.0, 2.0, 1.0, 0.0]),))
+LEARNED, VALIDATION = Line("learned", [2.0, 1.0, 0.5]), Line("validation", [2.0, 1.5, 1.75])
+MARKED = Chart("errors", "epochs", [0, 1, 2], (LEARNED, VALIDATION), mark=1, mark_label="kept")
+
+
+def drawn(chart: Chart, found: Callable[[Any], Any]) -> Any:
+    """What is found on the axes of a chart once it has been laid out."""
+    with new_figure(*PANEL) as figure:
+        axes = figure.subplots()
+        draw_chart(axes, chart)
+        figure.canvas.draw()
+        return found(axes)
+
+
+def points(chart: Chart) -> list[list[tuple[float, float]]]:
+    """The points of all lines, in units of the numbers."""
+    return drawn(chart, lambda axes: [list(zip(*line.get_data(), strict=True)) for line in axes.lines])
+
+
+def texts(chart: Chart) -> set[str]:
+    """All that is written in the SVG element of a chart."""
+    return {"".join(text.itertext()) for text in ElementTree.fromstring(format_chart_svg(chart)).iter(f"{SVG}text")}
+
+
+def test_points_are_where_the_numbers_say() -> None:
+    assert points(SIMPLE) == [[(0, 4.0), (1, 3.0), (2, 2.0), (3, 1.0), (4, 0.0)]]
+    assert {"errors & more", "epochs", "0", "1", "2", "3", "4"} <= texts(SIMPLE)
+    assert "error" not in texts(SIMPLE), "a single line needs no legend"
+
+
+def test_games_on_a_logarithmic_axis() -> None:
+    chart = Chart("points", "games", [100, 1_000, 10_000], (Line("a", [0.0, 1.0, 2.0]),), is_logarithmic=True)
+    assert drawn(chart, lambda axes: axes.get_xscale()) == "log"
+    assert {"100", "1k", "10k"} <= texts(chart)
+
+
+def test_a_band_has_both_of_its_ends() -> None:
+    chart = Chart("points", "games", [1, 2], (Line("a", [1.0, 2.0], [1.0, 0.5]),))
+    (corners,) = drawn(chart, lambda axes: [band.get_paths()[0].vertices.tolist() for band in axes.collections])
+    assert {(1.0, 0.0), (1.0, 2.0), (2.0, 1.5), (2.0, 2.5)} <= set(map(tuple, corners))
+
+
+def test_two_lines_have_a_legend_and_a_mark() -> None:
+    assert {"learned", "validation", "kept"} <= texts(MARKED)
+    assert points(MARKED)[2] == [(1, 1.5)], "on the last line"
+    styles = drawn(MARKED, lambda axes: {line.get_linestyle() for line in axes.lines[:2]})
+    assert len(styles) == 2, "told apart without colours too"
+    (description,) = ElementTree.fromstring(format_chart_svg(MARKED)).findall(f"{SVG}desc")
+    assert description.text == (
+        "over epochs; learned: from 2 to 0.5, lowest 0.5; validation: from 2 to 1.75, lowest 1.5"
+    )
+
+
+def test_what_is_not_finite_is_left_out() -> None:
+    assert "nothing learned" not in texts(Chart("a", "b", [0, 1, 2], (Line("c", [nan, 1.0, 2.0]),)))
+    assert "nothing learned" in texts(Chart("a", "b", [0, 1], (Line("c", [nan, nan]),)))
+
+
+def test_an_axis_from_zero() -> None:
+    chart = Chart("a", "b", [0, 1], (Line("c", [5.0, 6.0]),), from_zero=True)
+    assert drawn(chart, lambda axes: axes.get_ylim()[0]) == 0
+    assert drawn(Chart("a", "b", [0, 1], chart.lines), lambda axes: axes.get_ylim()[0]) > 4
+
+
+@pytest.mark.parametrize("value", [0.0, 1.5, -3.0])
+@pytest.mark.parametrize("is_logarithmic", [False, True])
+def test_one_point_or_one_value(value: float, is_logarithmic: bool) -> None:
+    for places in ([1.0], [1.0, 2.0]):
+        chart = Chart("a", "b", places, (Line("c", [value] * len(places)),), is_logarithmic=is_logarithmic)
+        low, high = drawn(chart, lambda axes: axes.get_ylim())
+        assert low < value < high
+
+
+def test_elements_of_a_page_stand_by_themselves() -> None:
+    """Names are not those of other charts, all that is referred to is there, and the page chooses the colours."""
+    elements = [format_chart_svg(chart) for chart in (SIMPLE, MARKED)]
+    names = [re.findall(r'\bid="([^"]+)"', text) for text in elements]
+    assert len({*names[0], *names[1]}) == len(names[0]) + len(names[1])
+    for text, known in zip(elements, names, strict=True):
+        referred = re.findall(r'(?:url\(|href=")#([^")]+)', text)
+        labels = re.findall(r'aria-labelledby="([^"]+)"', text)[0].split()
+        assert {*referred, *labels} <= set(known)
+        assert not re.search(r"#[0-9a-fA-F]{6}\b", text)
+        assert set(re.findall(r"var\((--\w+)\)", text)) <= set(ROLES.values())
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_files_are_the_same_in_every_process(tmp_path: Path, suffix: str) -> None:
+    program = (
+        "import sys; from pathlib import Path; from tests.cli.test_charts import MARKED, save\n"
+        "save(MARKED, Path(sys.argv[1]))"
+    )
+    paths = [tmp_path / f"{number}.{suffix}" for number in range(2)]
+    save(MARKED, paths[0])
+    subprocess.run([sys.executable, "-c", program, paths[1]], check=True, cwd=Path(__file__).parents[2])
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert paths[0].read_bytes().startswith(b"\x89PNG" if suffix == "png" else b"<?xml")
+    assert b"matplotlib.org" not in paths[0].read_bytes()
+    assert b"date" not in paths[0].read_bytes()
+
+
+def save(chart: Chart, path: Path) -> None:
+    with new_figure(*PANEL) as figure:
+        draw_chart(figure.subplots(), chart)
+        write_figure(figure, path)
+
+
+def test_the_style_ends_with_the_block() -> None:
+    import matplotlib
+
+    before = matplotlib.rcParams["svg.hashsalt"]
+    with new_figure(*PANEL):
+        assert matplotlib.rcParams["svg.hashsalt"] == charts.STYLE["svg.hashsalt"] != before
+    assert matplotlib.rcParams["svg.hashsalt"] == before

@@ -1,0 +1,228 @@
+"""The command line: what every command says, and one line with the right exit code for whatever goes wrong."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from bgdata.cli import main
+from bgdata.cli.grammar import every_command
+from bgdata.store.manifest import SEAL
+from bgdata.warehouse import Warehouse
+from tests.cli.command_line import POSITION, error_of, position_id, run, succeeds
+from tests.formats.gnubg_files import two_sided_bytes
+from tests.store import processes
+
+EVERY = dict(every_command(main))
+
+
+@pytest.mark.parametrize("names", EVERY, ids=" ".join)
+def test_every_command_and_option_has_help(tmp_path: Path, names: tuple[str, ...]) -> None:
+    command = EVERY[names]
+    shown = succeeds(tmp_path, *names, "--help")
+    assert command.help
+    assert command.help.splitlines()[0] in " ".join(shown.split())
+    assert command.help.splitlines()[0].endswith(".")
+    for parameter in command.params:
+        assert isinstance(parameter, click.Argument) or parameter.help, parameter.name  # type: ignore[attr-defined]
+
+
+def test_help_and_version(tmp_path: Path) -> None:
+    shown = succeeds(tmp_path, "-h")
+    assert all(names[0] in shown for names in EVERY)
+    assert re.fullmatch(r"bgdata.* \d+\.\d+\.\d+\n", succeeds(tmp_path, "--version").replace("main", "bgdata"))
+
+
+ON_BAR = position_id([0] * 24 + [1], [1])
+
+# arguments, exit code, what is said; {tmp} is an empty folder
+FAILURES: list[tuple[list[str], int, str]] = [
+    (["explain", "cubes"], 2, "expected a kind, table, view or macro, got 'cubes'; do you mean cube_"),
+    (["explain", "cube_decisions", "--points", "3"], 2, "expected a kind of dataset before its parameters, got 'c"),
+    (["explain", "bearoff_gammon", "--points", "99"], 2, "expected 1 to 18 points, got 99"),
+    (["explain", "bearoff_gammon", "--checkers", "3"], 2, "expected a parameter among points, got checkers"),
+    (["build", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
+    (["build", "bearoff_two_sided", "--points", "0"], 2, "expected 1 to 18 points .* got 0 points and 6 checkers"),
+    (["build", "bearoff_two_sided", "--checkers", "16"], 2, "expected .* 1 to 15 checkers, got .* 16 checkers"),
+    (["build", "bearoff_gammon", "--checkers", "5"], 2, "expected a parameter among points, got checkers"),
+    (["build", "--points", "3"], 2, "expected a dataset kind before its parameters; try: bgdata list"),
+    (["probe", "nonsense"], 2, "expected 14 characters in a position id, got 8: 'nonsense'"),
+    (["probe", "AAAAAAAAAAAAA!"], 2, "expected letters of a position id, got '!' at character 14"),
+    (["probe", "AAAAAAAAAAAAAA"], 2, "expected a position with checkers, got AAAAAAAAAAAAAA, which has none"),
+    (["probe", "4HPwATDgc/ABMA"], 1, "expected a position that a table covers, got a checker on point 24; see"),
+    (["probe", ON_BAR], 1, f"expected a bearoff position, got a checker on the bar in {re.escape(ON_BAR)}"),
+    (["probe", POSITION, "--bd", "{tmp}/x.bd"], 1, r"x\.bd"),
+    (["query", "selec 1"], 1, "expected a valid query: Parser Error: syntax error at or near"),
+    (["query", "select 1 from nowhere"], 1, "expected a valid query: Catalog Error: Table with name nowhere"),
+    (["query", "select error('two\nlines')"], 1, "expected a valid query: Invalid Input Error: two lines"),
+    (["query", "drop view bearoff_error"], 1, "expected a query that only reads, got 'drop view"),
+    (["query"], 2, "expected either SQL or --file, got neither"),
+    (["query", "select 1", "--format", "parquet"], 2, "expected --output FILE with --format parquet, got none"),
+    (["query", "select 1", "-o", "{tmp}/none/x.csv"], 1, r"cannot write .*x\.csv: No such file or directory"),
+    (["query", "select 1", "--bd", "{tmp}/x.bd"], 1, r"x\.bd"),
+    (["verify", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
+    (["rebuild", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
+    (["rebuild", "--check"], 1, r"expected .*warehouse\.lock, found no such file; try: bgdata lock"),
+    (["diff"], 1, r"expected .*warehouse\.lock, found no such file; try: bgdata lock"),
+    (["diff", "bearoff_error/3x3"], 2, "expected two tables to compare, got one: 'bearoff_error/3x3'"),
+    (["diff", "a", "b"], 2, r"expected KIND/VARIANT, KIND/VARIANT/VERSION or a \.bd file, got 'a'"),
+    (["diff", "a/b/c/d", "b"], 2, r"expected KIND/VARIANT, KIND/VARIANT/VERSION or a \.bd file, got 'a/b/c/d'"),
+    (["diff", "cubes/1", "cubes/2"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
+    (["diff", "bearoff_error/3x3", "bearoff_two_sided/3x3"], 2, "expected two tables of one kind, got bearoff_error"),
+    (["diff", "bearoff_error/3x3", "bearoff_error/9x9"], 1, r"no bearoff_error/9x9 in .* \(have: 3x3\); try: "),
+    (["diff", "bearoff_error/3x3", "bearoff_error/3x3/r1-0"], 1, r"no bearoff_error/3x3/r1-0 in .* \(have: r2-\w+\)"),
+    (["diff", "bearoff_error/3x3", "{tmp}/x.bd"], 1, r"x\.bd"),
+    (["lock"], 1, "expected bearoff_error/6x9 in .*, found none; try: bgdata build"),
+    (["export", "table", "cubes/1", "-o", "{tmp}/x"], 2, "expected a kind of dataset, got 'cubes'; "),
+    (["export", "table", "bearoff_error/9x9", "-o", "{tmp}/x"], 1, r"no bearoff_error/9x9 in .* \(have: 3x3\)"),
+    (["export", "table", "bearoff_error", "-o", "{tmp}/x"], 2, "expected KIND/VARIANT or KIND/VARIANT/VERSION, got"),
+    (["export", "table", "bearoff_error/3x3", "-o", "{tmp}/none/x"], 1, r"cannot write .*/x: No such file"),
+    (["export", "gnubg-bd", "-o", "{tmp}/x.bd"], 2, "expected either --one-sided POINTS or --two-"),
+    (["export", "gnubg-bd", "--one-sided", "2", "--two-sided", "2x2", "-o", "{tmp}/x.bd"], 2, "expected either --one"),
+    (["export", "gnubg-bd", "--two-sided", "2", "-o", "{tmp}/x.bd"], 2, "expected POINTSxCHECKERS such as 6x6, got "),
+    (["export", "gnubg-bd", "--two-sided", "19x2", "-o", "{tmp}/x.bd"], 2, "expected 1 to 18 points, got 19"),
+    (["export", "gnubg-bd", "--two-sided", "2x2", "-n", "-o", "{tmp}/x.bd"], 2, "expected -g, -c and -n with --one-"),
+    (["export", "gnubg-bd", "--one-sided", "2", "-C", "-o", "{tmp}/x.bd"], 2, "expected -C with --two-sided only"),
+    (["export", "gnubg-bd", "--one-sided", "1", "-o", "{tmp}/none/x.bd"], 1, r"expected to write .*none/x\.bd, found"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), FAILURES, ids=[" ".join(words) for words, _, _ in FAILURES])
+def test_failures(small_root: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
+    result = run(small_root, *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
+    assert re.match(f".*{message}", error_of(result, code))
+    assert list(tmp_path.iterdir()) == [], "nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["cubes"],
+        ["build", "--colour", "1"],
+        ["build", "--points", "many"],
+        ["build", "--threads", "0"],
+        ["query", "select 1", "--format", "xml"],
+        ["query", "select 1", "-o", "."],
+        ["verify", "--sample", "-1"],
+        ["export", "gnubg-bd", "--one-sided", "19", "-o", "x"],
+        ["export", "table", "x/y"],
+        ["--colour"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_words_on_the_line(small_root: Path, arguments: list[str]) -> None:
+    """Click finds these, and they read like all others, with a hint at the help."""
+    said = error_of(run(small_root, *arguments), 2)
+    assert re.search(r"; (see: bgdata.* --help|do you mean cube\?)$", said), said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["probe", POSITION],
+        ["query", "select 1"],
+        ["verify"],
+        ["diff"],
+        ["diff", "bearoff_error/3x3", "bearoff_error/3x3"],
+        ["catalog"],
+        ["export", "table", "bearoff_error/3x3", "-o", "x"],
+        ["lock"],
+        ["rebuild", "--check"],
+    ],
+    ids=" ".join,
+)
+def test_no_warehouse(tmp_path: Path, arguments: list[str]) -> None:
+    message = error_of(run(tmp_path / "none", *arguments), 1)
+    assert re.match(r"expected .*(none|lock|6x9).*(try: bgdata|found no such)", message)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["catalog"], ["verify"], ["query", "select 1"]], ids=" ".join)
+def test_the_warehouse_is_a_file(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "file").touch()
+    assert "found no such folder" in error_of(run(tmp_path / "file", *command), 1)
+    message = error_of(run(tmp_path / "file" / "w", "build", "bearoff_gammon", "--points", "1"), 1)
+    assert re.match(r"cannot lock .*: part of the path is a file", message)
+
+
+def newer_manifest(warehouse: Warehouse) -> str:
+    """Give the two-sided table a manifest as a later bgdata would write it; returns the version's name."""
+    table = warehouse.open("bearoff_two_sided", "3x3")
+    path = table.folder / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2, "colour": 1, SEAL: "?"}))
+    return table.name
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["probe", POSITION], ["diff", "bearoff_two_sided/3x3", "bearoff_two_sided/3x3"]],
+    ids=" ".join,
+)
+def test_newer_manifests_are_refused(warehouse: Warehouse, arguments: list[str]) -> None:
+    newer_manifest(warehouse)
+    message = error_of(run(warehouse.root, *arguments), 1)
+    assert re.match(r"expected a manifest of format 1 or older in .*, found format 2; upgrade bgdata", message)
+
+
+def test_newer_manifests_do_not_hide_the_rest(warehouse: Warehouse) -> None:
+    name = newer_manifest(warehouse)
+    listed = succeeds(warehouse.root, "list")
+    assert re.search(rf"{name} is damaged: expected a manifest of format 1 .*; upgrade bgdata", listed)
+    succeeds(warehouse.root, "catalog")
+    assert "816" in succeeds(warehouse.root, "query", "select count(*) from bearoff_one_sided_3x15")
+    result = run(warehouse.root, "verify", "--sample", "5")
+    assert result.exit_code == 1
+    assert f"FAILED {name}: manifest: expected a manifest of format 1" in result.stderr
+    assert " versions: " in result.stdout
+
+
+@pytest.mark.parametrize("size", [0, 10, 40, 100])
+def test_truncated_gnubg_files(small_root: Path, tmp_path: Path, size: int) -> None:
+    path = tmp_path / "x.bd"
+    path.write_bytes(two_sided_bytes(4)[:size])
+    for arguments in (
+        ["probe", POSITION, "--bd", path],
+        ["query", "select 1", "--bd", path],
+        ["diff", "bearoff_two_sided/3x3", path],
+    ):
+        assert "x.bd" in error_of(run(small_root, *arguments), 1)
+
+
+def test_disks_that_are_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_only(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, "read-only")
+
+    monkeypatch.setattr(Path, "mkdir", read_only)
+    message = error_of(run(tmp_path / "w", "build", "bearoff_gammon", "--points", "1"), 1)
+    assert message.endswith("the file system is read-only; choose another place with --warehouse")
+
+
+def test_folders_without_permission(warehouse: Warehouse) -> None:
+    """What is there can be read; nothing can be added, and one line says so."""
+    for folder in (warehouse.root, warehouse.staging):
+        folder.chmod(0o555)
+    result = processes.bgdata("--warehouse", warehouse.root, "build", "bearoff_gammon", "--points", "2", bare=True)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert re.fullmatch(
+        r"error: cannot lock .*: permission denied; choose another place with --warehouse\n", result.stderr
+    )
+    result = processes.bgdata(
+        "--warehouse", warehouse.root, "query", "select count(*) from bearoff_gammon_3x15", bare=True
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "136" in result.stdout
+
+
+def test_real_processes_exit_likewise(small_root: Path) -> None:
+    result = processes.bgdata("--warehouse", small_root, "query", "selec")
+    assert (result.returncode, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
+    result = processes.bgdata("--warehouse", small_root, "--debug", "probe", "x")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("Traceback")
+    assert "InvalidPositionError: expected 14 characters" in result.stderr

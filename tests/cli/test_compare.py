@@ -1,0 +1,38 @@
+"""`bgdata diff`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bgdata.cli.build import COMPUTED
+from bgdata.warehouse import Warehouse
+from tests.cli.command_line import error_of, run, succeeds
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_diff_with_a_lock_of_what_is_not_built(warehouse: Warehouse, tmp_path: Path) -> None:
+    succeeds(warehouse.root, "lock")
+    (tmp_path / "empty").mkdir()
+    warehouse.lock.rename(tmp_path / "empty" / "warehouse.lock")
+    result = run(tmp_path / "empty", "diff")
+    assert (result.exit_code, result.stdout.count("not built")) == (1, len(COMPUTED))
+
+
+def test_diff_of_tables(warehouse: Warehouse, tmp_path: Path) -> None:
+    version = warehouse.open("bearoff_two_sided", "3x3").folder.name
+    shown = succeeds(warehouse.root, "diff", "bearoff_two_sided/3x3", f"bearoff_two_sided/3x3/{version}")
+    assert shown.count("0 of 400 rows changed") == 4
+    succeeds(warehouse.root, "export", "gnubg-bd", "--two-sided", "3x3", "-o", tmp_path / "x.bd")
+    result = run(warehouse.root, "diff", "bearoff_two_sided/3x3", tmp_path / "x.bd")
+    assert result.exit_code == 1
+    (largest,) = re.findall(r"cubeless +\d+ of 400 rows changed, at most (\S+) \(row \d+ \d+\), mean", result.stdout)
+    assert float(largest) < 2e-4
+
+
+def test_diff_of_tables_without_a_common_row(warehouse: Warehouse) -> None:
+    succeeds(warehouse.root, "build", "bearoff_gammon", "--points", "2")
+    message = error_of(run(warehouse.root, "diff", "bearoff_gammon/3x15", "bearoff_gammon/2x15"), 2)
+    assert message == "expected two tables with rows in common, got bearoff_gammon/3x15 and bearoff_gammon/2x15"

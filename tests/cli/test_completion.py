@@ -1,0 +1,131 @@
+"""What the shell completes: names of this warehouse, quickly, and never a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+
+import bgdata
+from bgdata.cli import main
+from bgdata.cli.completion import SHELLS, explained_names
+from tests.cli.command_line import error_of, run, succeeds
+
+
+def completed(root: Path, *words: str) -> set[str]:
+    """What stands for the last of the words."""
+    shell = ShellComplete(main, {}, "bgdata", "_BGDATA_COMPLETE")
+    return {item.value for item in shell.get_completions(["--warehouse", str(root), *words[:-1]], words[-1])}
+
+
+def test_commands_and_options(small_root: Path) -> None:
+    assert completed(small_root, "cu") == {"cube", "cube-life"}
+    assert completed(small_root, "met", "sh") == {"show"}
+    assert completed(small_root, "cube", "--aw") == {"--away"}
+    assert completed(small_root, "eval", "--format", "") == {"table", "csv", "json"}
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("build", "bearoff_t"), {"bearoff_two_sided"}),
+        (("import", "gnubg_"), {"gnubg_benchmark", "gnubg_training"}),
+        (("verify", "bearoff_g"), {"bearoff_gammon"}),
+        (("diff", "bearoff_two_sided/"), {"bearoff_two_sided/3x3"}),
+        (("diff", "bearoff_gammon/3x15", "bearoff_e"), {"bearoff_error/3x3"}),
+        (("eval", "x", "--network", "ti"), {"tiny", "tiny-supervised"}),
+        (("benchmark", "network/ti"), {"network/tiny", "network/tiny-supervised"}),
+        (("benchmark", "network/contact-3"), {"network/contact-320"}),
+        (("play", "--watch", "p"), {"pubeval"}),
+        (("met", "show", "publ"), {"published-12"}),
+        (("cube", "x", "--met", "publ"), {"published-12"}),
+        (("explain", "cube_dec"), {"cube_decisions"}),
+        (("explain", "take_p"), {"take_point"}),
+        (("completion", "z"), {"zsh"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_names(small_root: Path, words: tuple[str, ...], found: set[str]) -> None:
+    assert completed(small_root, *words) >= found
+    assert all(name.startswith(words[-1]) for name in completed(small_root, *words))
+
+
+def test_versions(small_root: Path) -> None:
+    names = {table.name for table in bgdata.open_warehouse(small_root).versions("bearoff_gammon")}
+    assert completed(small_root, "rm", "bearoff_g") == completed(small_root, "use", "bearoff_g") == names
+    assert completed(small_root, "diff", "bearoff_gammon/3x15/") == {name for name in names if "/3x15/" in name}
+
+
+def test_the_warehouse_after_the_command(small_root: Path, tmp_path: Path) -> None:
+    shell = ShellComplete(main, {}, "bgdata", "_BGDATA_COMPLETE")
+    words = ["--warehouse", str(tmp_path)]
+    assert not shell.get_completions([*words, "rm"], "")
+    assert shell.get_completions(["rm", "--warehouse", str(small_root)], "")
+    assert [item.type for item in shell.get_completions(["rm", "--warehouse"], "")] == ["dir"]
+
+
+def test_everything_that_is_explained(small_root: Path) -> None:
+    """Names that complete are those that `explain` answers; the views of variants come with their tables."""
+    warehouse = bgdata.open_warehouse(small_root)
+    names = explained_names(warehouse)
+    with warehouse.connect() as connection:
+        query = "select view_name from duckdb_views() where not internal"
+        views = {name for (name,) in connection.execute(query).fetchall()}
+    shapes = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
+    own = {name for shape in shapes for name in views if name.startswith(f"{shape}_")}  # of variants
+    assert views - own <= {*names, "labelled_boards", "benchmark_boards"}
+
+
+@pytest.mark.parametrize("damage", ["none", "file", "manifest"])
+def test_nothing_completes_where_nothing_can_be_read(tmp_path: Path, damage: str) -> None:
+    root = tmp_path / "w"
+    if damage == "file":
+        root.touch()
+    elif damage == "manifest":
+        folder = root / "match_equity" / "x" / "r1-00000000"
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text("{")
+        (folder.parent / "current").write_bytes(b"\xff\xfe")
+    for words in (["met", "show", ""], ["use", ""], ["eval", "x", "--network", "zzz"], ["explain", ""], ["diff", ""]):
+        completed(root, *words)
+    assert completed(root, "met", "show", "") == set()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_scripts(tmp_path: Path, shell: str) -> None:
+    script = succeeds(tmp_path, "completion", shell)
+    assert f"_BGDATA_COMPLETE={shell}_complete" in script
+    environment = {"_BGDATA_COMPLETE": f"{shell}_complete", "COMP_WORDS": "bgdata ver"}
+    environment["COMP_CWORD"] = "ver" if shell == "fish" else "1"
+    result = CliRunner().invoke(main, [], env=environment, prog_name="bgdata")
+    assert "verify" in result.output, result.output
+    assert error_of(run(tmp_path, "completion", "cmd.exe"), 2).startswith("invalid value for 'SHELL'")
+
+
+def test_nothing_heavy_is_loaded() -> None:
+    """A completion answers before anyone would notice that it looked."""
+    code = (
+        "import sys\n"
+        "from click.shell_completion import ShellComplete\n"
+        "from bgdata.cli import main\n"
+        "shell = ShellComplete(main, {}, 'bgdata', '_BGDATA_COMPLETE')\n"
+        "for words in (['explain'], ['met', 'show'], ['use'], ['benchmark'], ['build']):\n"
+        "    shell.get_completions(words, '')\n"
+        "print([name for name in ('duckdb', 'pyarrow', 'numba', 'prefect', 'rich') if name in sys.modules])\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
+
+
+def test_a_real_shell_gets_an_answer(small_root: Path) -> None:
+    environment = {"_BGDATA_COMPLETE": "bash_complete", "COMP_WORDS": "bgdata explain cube_dec", "COMP_CWORD": "2"}
+    environment |= os.environ | {"BGDATA_WAREHOUSE": str(small_root)}
+    program = Path(sys.executable).with_name("bgdata")
+    result = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "plain,cube_decisions\n"

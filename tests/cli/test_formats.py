@@ -1,0 +1,138 @@
+"""With `--format json` or `csv` standard output is data alone, for every command that has them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import bgdata
+from bgdata.cli import claims
+from bgdata.datasets.claims import DATASET as CLAIMS
+from bgdata.datasets.common.race import RaceParameters
+from bgdata.store.lockfile import save_lock
+from tests.cli.command_line import POSITION, run
+from tests.cli.test_cli import EVERY
+from tests.formats import samples
+from tests.formats.sessions import MAT
+
+START_ID = "4HPwATDgc/ABMA"
+TRIALS = ("--network", "tiny", "--trials", "72", "--truncate", "2")
+TINY = ("--games", "40", "--round-games", "20", "--row-games", "20", "--test-games", "4", "--hidden", "4")
+# arguments of every command that prints data; {tmp} has files to read
+SAMPLES: dict[str, list[tuple[str, ...]]] = {
+    "list": [()],
+    "explain": [("bearoff_two_sided",), ("cube_decisions",), ("best_cube_action",), ("versions",)],
+    "query": [("from bearoff_one_sided_3x15 limit 3",), ("select 1 where false",)],
+    "rebuild": [("bearoff_gammon", "--check")],
+    "verify": [("bearoff_gammon", "--sample", "3")],
+    "diff": [(), ("bearoff_gammon/3x15", "bearoff_gammon/3x15")],
+    "show": [(START_ID,), (START_ID, "--roll", "31"), ("XGID=-b----E-C---eE---c-e----B-:0:0:1:52:2:3:0:7:10",)],
+    "probe": [(POSITION,), (POSITION, "--away", "3-5", "--met", "published-12")],
+    "eval": [(START_ID,), (POSITION,)],
+    "hint": [(START_ID, "31")],
+    "cube": [(START_ID,), (POSITION, "--away", "7-6", "--met", "published-12")],
+    "luck": [("{tmp}/session.mat",), ("{tmp}/session.mat", "--by-game")],
+    "rollout": [(START_ID, *TRIALS), (START_ID, "31", *TRIALS)],
+    "benchmark": [
+        ("pubeval", "--bm", "{tmp}/contact.bm"),
+        ("pubeval", "--against", "random", "--games", "4"),
+        ("pubeval", "--against", "random", "--games", "4", "--luck"),
+    ],
+    "referee": [("pubeval", "--decisions", "20", "--table", "3x3"), ("random", "--decisions", "20")],
+    "score": [
+        ("pubeval", "--games", "4", "--hedged-games", "0", "--decisions", "20", "--no-programs"),
+        ("random", "--games", "4", "--hedged-games", "0", "--decisions", "20", "--no-programs"),
+    ],
+    "import": [("positions", "{tmp}/list.txt")],
+    "selfplay": [("--player", "pubeval", "--games", "4")],
+    "label": [("positions/{positions}", "--engine", "lookahead", "--network", "tiny")],
+    "rescore": [("selfplay/{corpus}", "--table", "3x3")],
+    "decisions": [("selfplay/{corpus}", *TRIALS, "--decisions", "1", "--class", "race", "--plays", "2")],
+    "study": [("index", "--games", "4", "--player", "network/tiny")],
+    "met build": [("--row", "0.5 0.49 0.32", "--gammon-rate", "0.25", "--length", "3")],
+    "met show": [("published-12",), ("published-12", "--away", "3-5"), ("published-12", "--away", "1-5", "--crawford")],
+    "met compare": [("published-12", "published-12", "--length", "3")],
+    "cube-life": [("--points", "2", "--checkers", "2")],
+    "claims": [(), ("A12",)],
+    "train td": [("tiny-too", *TINY)],
+    "train sl": [
+        ("tinier", "--labels", "selfplay_labels", "--start", "network/tiny", "--epochs", "1", "--test-games", "4")
+    ],
+    "gc": [("--dry-run",)],
+}
+# what other commands print is for people: what they did, a game, or a script
+NO_DATA = {
+    "build", "fetch", "play", "export gnubg-bd", "export table", "export text", "export met", "met plot", "train plot",
+    "use", "rm", "lock", "catalog", "completion",
+}  # fmt: skip
+PRINTING = {" ".join(names) for names in EVERY if "form" in {each.name for each in EVERY[names].params}} - NO_DATA
+CASES = [(name, form) for name in SAMPLES for form in ("csv", "json")]
+
+
+def test_every_command_has_its_forms_or_prints_no_data() -> None:
+    groups = {" ".join(names) for names in EVERY if isinstance(EVERY[names], click.Group)}
+    assert set(SAMPLES) == PRINTING
+    assert PRINTING | NO_DATA | groups == {" ".join(names) for names in EVERY}
+    for name in PRINTING - {"query"}:
+        (option,) = (each for each in EVERY[tuple(name.split())].params if each.name == "form")
+        assert isinstance(option.type, click.Choice)
+        assert option.opts == ["--format"]
+        assert (list(option.type.choices), option.default) == (["table", "csv", "json"], "table"), name
+
+
+def parsed(form: str, text: str) -> Any:
+    """All of a text as data. Raises ValueError for what is none."""
+    if form == "json":
+        return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    head, *rows = csv.reader(text.splitlines(), strict=True)
+    if any(len(row) != len(head) for row in rows) or not all(name.replace("_", "").isalnum() for name in head):
+        raise ValueError(text)
+    return rows
+
+
+@pytest.mark.parametrize(("name", "form"), CASES, ids=[" ".join(case) for case in CASES])
+def test_standard_output_is_data_alone(
+    small_root: Path, tmp_path: Path, name: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first time, when things are built and imported, and the second, when they are there."""
+    root = tmp_path / "warehouse"
+    shutil.copytree(small_root, root)
+    (tmp_path / "session.mat").write_text(MAT.replace("$", ""))
+    (tmp_path / "contact.bm").write_bytes(samples.BENCHMARK_ROWS)
+    (tmp_path / "list.txt").write_text(f"{START_ID}\n")
+    warehouse = bgdata.open_warehouse(root)
+    if name in ("rebuild", "diff"):
+        save_lock(warehouse.lock, [warehouse.build("bearoff_gammon", RaceParameters(6)).manifest])
+    (warehouse.staging / "left-over").mkdir(parents=True)  # for gc
+    monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
+    names = {"tmp": str(tmp_path), "corpus": warehouse.variants("selfplay")[0]}
+    names |= {"positions": warehouse.variants("positions")[0]}
+    for arguments in SAMPLES[name]:
+        given = [re.sub(r"\{(\w+)\}", lambda word: names[word[1]], argument) for argument in arguments]
+        shown = []
+        for _ in range(2):
+            result = run(root, *name.split(), *given, "--format", form)
+            assert result.exit_code == 0, result.output
+            shown.append(parsed(form, result.stdout))
+        assert shown[0] == shown[1]
+        assert shown[0] or "false" in given[0]
+
+
+def test_numbers_are_numbers_and_the_forms_agree(small_root: Path) -> None:
+    """JSON and CSV have the same columns and rows; a number is none in quotes."""
+    for arguments in (["eval", START_ID], ["probe", POSITION], ["show", START_ID, "--roll", "31"], ["cube", START_ID]):
+        rows = json.loads(run(small_root, *arguments, "--format", "json").stdout)
+        table = list(csv.DictReader(run(small_root, *arguments, "--format", "csv").stdout.splitlines()))
+        assert [list(row) for row in rows] == [list(row) for row in table]
+        for row, cells in zip(rows, table, strict=True):
+            for name, value in row.items():
+                assert not (isinstance(value, str) and re.fullmatch(r"-?\d+\.\d+", value)), (name, value)
+                if isinstance(value, float):
+                    assert float(cells[name]) == value

@@ -1,0 +1,306 @@
+"""The grammar that all commands share: sections, one --warehouse, short errors, and rules for help."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from bgdata.cli import SECTIONS, main
+from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shortened
+from bgdata.process import BROKEN_PIPE
+from tests.cli.command_line import error_of, run, succeeds
+
+EVERY = dict(every_command(main))
+FIRST_LINE = 62  # characters: what the list of commands has room for on 80 columns
+WIDEST = 120  # characters of a line of help as it is written
+PERSONS = re.compile(r"\b(he|his|him|himself|she|her)\b", re.IGNORECASE)
+NOTE = re.compile(r"  \[(default|env var): [^\]]+\]$")
+# the same name for two things, which are of two grammars: recipes of networks, and forms of files
+OTHER_WORDS = {
+    ("train td", "rate"), ("train td", "batch"), ("train sl", "batch"), ("train sl", "rate"),
+    ("export table", "form"), ("export text", "form"),
+}  # fmt: skip
+
+
+def command_at(names: tuple[str, ...]) -> click.Command:
+    return EVERY[names] if names else main
+
+
+def options_of(names: tuple[str, ...]) -> list[click.Option]:
+    return [parameter for parameter in command_at(names).params if isinstance(parameter, click.Option)]
+
+
+# sections
+
+
+def test_each_command_is_in_one_section() -> None:
+    listed = Counter(name for names in SECTIONS.values() for name in names)
+    assert set(listed.values()) == {1}
+
+
+@pytest.mark.parametrize("name", main.entries)
+def test_the_list_has_the_first_line_of_the_help(name: str) -> None:
+    """The list of commands imports none of them."""
+    assert (command_at((name,)).help or "").splitlines()[0] == main.entries[name][1]
+
+
+def test_the_help_lists_the_sections(tmp_path: Path) -> None:
+    shown = succeeds(tmp_path, "--help")
+    places = [shown.index(f"\n{title.capitalize()}:\n") for title in SECTIONS]
+    assert places == sorted(places)
+    for title, names in SECTIONS.items():
+        section = shown.split(f"\n{title.capitalize()}:\n")[1].split("\n\n")[0]
+        assert [line.split()[0] for line in section.splitlines()] == list(names)
+    assert "..." not in shown.partition("\nTables:\n")[2], "every first line has room"
+    assert len(re.findall(r"^    bgdata ", shown, re.MULTILINE)) == 3, "three examples to start with"
+
+
+# one --warehouse
+
+
+def listed(*arguments: str, variable: str | None = None) -> str:
+    """Where `bgdata list` looks: it says so of a folder that is not there."""
+    result = CliRunner().invoke(main, [*arguments], env={"BGDATA_WAREHOUSE": variable})
+    assert result.exit_code == 0, result.output
+    found = re.fullmatch(r"no warehouse in (.+) yet; try: bgdata build\n", result.stderr)
+    assert found, result.stderr
+    return found[1]
+
+
+def test_the_warehouse_is_named_before_or_after_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert listed("--warehouse", "x", "list") == listed("list", "--warehouse", "x") == "x"
+    assert listed("--warehouse", "x", "list", "--warehouse", "x") == "x"
+    assert listed("list") == "warehouse"
+    assert listed("list", variable="y y") == "y y"
+    assert listed("list", variable="") == "warehouse"
+    assert listed("list", "--warehouse", "x", variable="y") == "x"
+    assert listed("--warehouse", "x", "list", variable="y") == "x"
+
+
+def test_groups_hand_the_warehouse_on(tmp_path: Path) -> None:
+    root = str(tmp_path / "none")
+    for words in (["met", "show"], ["export", "text", "a/b", "--format", "mat", "-o", "x"]):
+        for place in range(len(words) + 1):
+            if words[place - 1 : place] in (["--format"], ["-o"]):
+                continue
+            arguments = [*words[:place], "--warehouse", root, *words[place:]]
+            result = CliRunner().invoke(main, arguments)
+            assert result.exit_code != 0
+            assert root in result.stderr or "expected a kind of dataset" in result.stderr, arguments
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--warehouse", "x", "list", "--warehouse", "y"],
+        ["--warehouse", "x", "--warehouse", "y", "list"],
+        ["list", "--warehouse", "x", "--warehouse", "y"],
+        ["--warehouse", "x", "met", "--warehouse", "y", "show"],
+        ["met", "--warehouse", "x", "show", "--warehouse", "y"],
+    ],
+    ids=" ".join,
+)
+def test_two_warehouses_are_refused(arguments: list[str]) -> None:
+    said = error_of(CliRunner().invoke(main, arguments), 2)
+    assert re.fullmatch(r"expected one --warehouse, got x and y; see: bgdata( \w+)* --help", said)
+
+
+# errors
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("expected a, got b", "expected a, got b"),
+        ("two\n  lines", "two lines"),
+        ("got " + "x" * 5000, "got " + "x" * 60 + "..." + "x" * 20),
+        ("/" + "long/" * 30, "/" + "long/" * 30),
+    ],
+)
+def test_messages_are_short(text: str, short: str) -> None:
+    assert shortened(text) == short
+
+
+def test_many_words_are_cut_in_the_middle() -> None:
+    short = shortened("expected this, got " + "word " * 1000 + "; try: that")
+    assert len(short) <= LONGEST
+    assert short.startswith("expected this, got word")
+    assert short.endswith("word ; try: that")
+
+
+def test_what_is_near_a_command(tmp_path: Path) -> None:
+    assert error_of(run(tmp_path, "cub"), 2) == "expected a command, got cub; do you mean cube?"
+    assert error_of(run(tmp_path, "xyzzy"), 2) == "expected a command, got xyzzy; see: bgdata --help"
+
+
+LONG = ("x" * 5000, "word " * 1000, "9" * 5000, "-" + "9" * 5000, "4HPwATDgc/ABMA " * 300, "/" * 5000)
+GIVEN = {  # what the other arguments are, so that the long one is looked at
+    "position": "4HPwATDgc/ABMA", "kind": "bearoff_gammon", "files": "x", "source": "gnubg", "sql": "select 1",
+    "player": "pubeval", "match": "x.mat", "corpus": "selfplay/x", "study": "index", "version": "a/b/r1-00000000",
+    "met": "x", "other": "x", "table": "a/b", "name": "x", "shell": "bash", "before": "a/b", "after": "a/b",
+}  # fmt: skip
+NEEDED = {"output": "x", "form": "csv", "labels": "x"}
+UNLESS_ASKED = {  # options without which nothing is done or told
+    "--away", "--play", "--plot", "--svg", "--save", "--watch", "--one-sided", "--two-sided", "--points", "--checkers",
+    "--file",
+}  # fmt: skip
+# commands that compute or ask for long where nothing is wrong with what they are given
+LENGTHY = {("train", "td"), ("train", "sl"), ("build",), ("rebuild",), ("selfplay",), ("score",), ("play",), ("study",)}
+
+
+def long_lines(names: tuple[str, ...], long: str) -> Iterator[tuple[str, list[str]]]:
+    """The command with one argument or option of that text, each in turn."""
+    command = command_at(names)
+    arguments = [each for each in command.params if isinstance(each, click.Argument)]
+    given = {each.name: GIVEN[str(each.name)] for each in arguments if each.required}
+    needed = [word for each in options_of(names) if each.required for word in (each.opts[0], NEEDED[str(each.name)])]
+    for each in arguments:
+        yield str(each.name), [*names, *needed, "--", *({**given, each.name: long}).values()]
+    for option in options_of(names):
+        if not option.is_flag and option is not WAREHOUSE:
+            yield option.opts[0], [*names, *needed, f"{option.opts[-1]}={long}", "--", *given.values()]
+
+
+@pytest.fixture(scope="module")
+def copied_root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small warehouse, which commands may add to."""
+    root = tmp_path_factory.mktemp("copied") / "warehouse"
+    shutil.copytree(small_root, root)
+    return root
+
+
+@pytest.mark.parametrize(
+    "names", [names for names in EVERY if not isinstance(command_at(names), click.Group)], ids=" ".join
+)
+def test_long_texts_are_never_echoed(
+    copied_root: Path, tmp_path: Path, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is given 5,000 characters fails in one short line, or makes sense of them; no traceback, no echo."""
+    monkeypatch.chdir(tmp_path)
+    root = tmp_path / "none" if names in LENGTHY else copied_root
+    for long in LONG:
+        for which, arguments in long_lines(names, long):
+            if names in LENGTHY and not fails_early(arguments):
+                continue
+            result = CliRunner().invoke(main, ["--warehouse", str(root), *arguments])
+            where = names, which, long[:8], result.output[:600]
+            assert result.exception is None or isinstance(result.exception, SystemExit), where
+            assert result.exit_code in (0, 1, 2), where
+            assert long not in result.stderr, where
+            if result.exit_code == 2 or (result.exit_code and "error: " in result.stderr):
+                assert all(len(line) < 400 for line in result.stderr.splitlines()), where
+                assert result.stderr.splitlines()[-1].startswith("error: "), where
+
+
+def fails_early(arguments: list[str]) -> bool:
+    """Whether Click refuses a command line by itself, before anything is computed."""
+    try:
+        context = main.make_context("bgdata", [], resilient_parsing=True)
+        name, command, rest = main.resolve_command(context, list(arguments))
+        while isinstance(command, click.Group):
+            context = click.Context(command, context, info_name=name)
+            name, command, rest = command.resolve_command(context, rest)
+        assert command is not None
+        command.make_context(name, rest, context)
+    except click.ClickException:
+        return True
+    return False
+
+
+def test_long_names_of_warehouses() -> None:
+    for long in ("x" * 5000, "word " * 1000):
+        for command in (["query", "select 1"], ["verify"], ["list"], ["eval", "4HPwATDgc/ABMA"]):
+            result = run(Path(long), *command)
+            assert result.exception is None or isinstance(result.exception, SystemExit), (command, result.exception)
+            assert all(len(line) < 400 for line in result.stderr.splitlines())
+
+
+# rules for help, as CONTRIBUTING has them
+
+
+@pytest.mark.parametrize("names", [(), *EVERY], ids=lambda names: " ".join(names) or "bgdata")
+def test_help_follows_the_rules(names: tuple[str, ...]) -> None:
+    command = command_at(names)
+    text = command.help or ""
+    first, *rest = text.splitlines()
+    assert first.endswith("."), "a sentence"
+    assert len(first) <= FIRST_LINE
+    assert first[0].isupper()
+    assert not first.split()[0].endswith("s"), "an imperative"
+    assert rest[:1] in ([], [""]), "alone on its line"
+    assert command.short_help is None, "the first line is the short help"
+    assert not PERSONS.search(text), "a program is it"
+    assert all(len(line) <= WIDEST for line in rest)
+
+
+@pytest.mark.parametrize("names", EVERY, ids=" ".join)
+def test_arguments_are_explained_and_shown(names: tuple[str, ...]) -> None:
+    command = command_at(names)
+    text = command.help or ""
+    arguments = [each for each in command.params if isinstance(each, click.Argument)]
+    for argument in arguments:
+        assert re.search(rf"\b{str(argument.name).upper()}\b", text), f"{argument.name} is explained"
+    if arguments:
+        assert re.search(rf"\n *bgdata {' '.join(names)}\b", text.partition("\b")[2]), "an example of this command"
+
+
+@pytest.mark.parametrize("names", EVERY, ids=" ".join)
+def test_options_are_explained(names: tuple[str, ...]) -> None:
+    options = options_of(names)
+    assert options[-1] is WAREHOUSE, "--warehouse is the last of all"
+    for option in options:
+        said = option.help or ""
+        body = NOTE.sub("", said)
+        assert body, option.name
+        assert body[0].isupper(), option.name
+        assert body.endswith("."), option.name
+        assert not PERSONS.search(said), option.name
+        if not (option.required or option.is_flag or option.multiple or option.opts[0] in UNLESS_ASKED):
+            shown = option.get_help_record(click.Context(command_at(names)))
+            assert shown, option.name
+            assert "default: " in shown[1], f"{option.name}: what happens without it is said"
+
+
+def test_the_same_option_has_the_same_words() -> None:
+    words: dict[str, dict[str, str]] = {}
+    for names in EVERY:
+        for option in options_of(names):
+            if (" ".join(names), str(option.name)) not in OTHER_WORDS:
+                words.setdefault(option.opts[0], {})[" ".join(names)] = NOTE.sub("", option.help or "")
+    assert {name: said for name, said in words.items() if len(set(said.values())) > 1} == {}
+
+
+EXAMPLES = [
+    (names, line.strip())
+    for names in [(), *EVERY]
+    for line in (command_at(names).help or "").replace("\\\n", " ").splitlines()
+    if line.strip().startswith("bgdata ")
+]
+
+
+@pytest.mark.parametrize(("names", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
+def test_examples_are_command_lines(names: tuple[str, ...], line: str) -> None:  # noqa: ARG001
+    """Click takes every example: the command is there, its options too, and their values."""
+    words = shlex.split(re.split(r" {2,}|\s(?:&&|>>?) (?=\S+$|bgdata)", line)[0])
+    context = main.make_context("bgdata", words[1:])
+    name, command, rest = main.resolve_command(context, words[1:])
+    while isinstance(command, click.Group):
+        context = click.Context(command, context, info_name=name)
+        name, command, rest = command.resolve_command(context, rest)
+    assert command is not None
+    assert command.make_context(name, rest, context)
+
+
+def test_exit_codes_are_in_the_help() -> None:
+    said = main.help or ""
+    assert "Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted" in " ".join(said.split())
+    assert BROKEN_PIPE == 141

@@ -1,0 +1,126 @@
+"""`bgdata luck`: recorded matches turn by turn, in every form, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import error_of, run, succeeds
+from tests.formats.sessions import MAT, SGF
+
+WHOLE = """\
+ 1 point match
+
+ Game 1
+ left : 0                   right : 0
+  1) 31: 8/5 6/5                 65: 24/18 18/13
+      Wins 1 point and the match
+"""
+
+
+@pytest.fixture
+def root(memory_path: Path) -> Path:
+    return memory_path
+
+
+def file(root: Path, name: str, text: str) -> Path:
+    path = root / name
+    path.write_text(text.replace("$", ""))
+    return path
+
+
+def test_every_form_of_a_session(root: Path) -> None:
+    """Tables and rows say the same of a session with cubes, beavers and resignations."""
+    path = file(root, "session.mat", MAT)
+    turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
+    games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    assert [row["game_number"] for row in games] == list(range(1, 9))
+    assert [row["result"] for row in games] == [2, -1, -1, 1, 1, -1, 1, -3]  # points per unit of the last cube
+    assert sum(row["turns"] for row in games) == len(turns)
+    for game in games:
+        own = [row for row in turns if row["game_number"] == game["game_number"]]
+        lucks = [sum(row["luck"] for row in own if row["player"] == game[f"player_{side}"]) for side in (0, 1)]
+        assert [game["luck_0"], game["luck_1"]] == pytest.approx(lucks)
+        assert game["net_luck"] == pytest.approx(lucks[0] - lucks[1])
+        assert game["hedged"] == pytest.approx(game["result"] - game["net_luck"])
+        assert game["result"] == pytest.approx(game["net_luck"] + game["net_skill"] + game["net_drift"])
+        assert own[0]["equity_before"] == 0
+    assert all(row["skill"] <= 0 for row in turns)
+    assert any(row["skill"] < 0 for row in turns)
+    shown = csv.DictReader(succeeds(root, "luck", path, "--format", "csv").splitlines())
+    assert [row["luck"] for row in shown] == [str(row["luck"]) for row in turns]
+    table = succeeds(root, "luck", path)
+    assert re.search(r"^   1  root +21  24/23 13/11 +\+0\.000 ", table, re.MULTILINE)
+    assert re.search(r"^mean +-0\.125", table, re.MULTILINE)
+    assert "cube actions are not valued" in table
+    rows = re.findall(r"^ +\d+ +\d+ +\d+((?: +[+-]\d\.\d{3}){5})$", table, re.MULTILINE)
+    assert [float(row.split()[-1]) for row in rows] == pytest.approx([game["hedged"] for game in games], abs=6e-4)
+    assert table.endswith(succeeds(root, "luck", path, "--by-game"))
+
+
+def test_files_of_both_formats_and_imports_are_the_same(root: Path) -> None:
+    mat, sgf = file(root, "session.mat", MAT), root / "session.sgf"
+    sgf.write_text(SGF)
+    options = ("--by-game", "--format", "json")
+    expected = json.loads(succeeds(root, "luck", mat, *options))
+    assert json.loads(succeeds(root, "luck", sgf, *options)) == expected
+    warehouse = root / "warehouse"
+    succeeds(warehouse, "import", "matches", mat)
+    assert json.loads(succeeds(warehouse, "luck", "matches/session", *options)) == expected
+
+
+def test_a_game_that_was_not_finished(root: Path) -> None:
+    path = file(root, "cut.mat", WHOLE.partition("      Wins")[0])
+    (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    assert (game["result"], game["hedged"], game["net_drift"]) == (None, None, None)
+    assert game["luck_0"] > 0
+    assert re.search(r"^ +1 +2 +1 +- .* - +-$", succeeds(root, "luck", path, "--by-game"), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of .*\.mat\)"),
+        (("8/5 6/5", "8/5 nonsense"), r"expected a record of whole games in .*\.mat, found in line 5: expected .*"),
+        ((WHOLE, ""), r"expected recorded games in .*\.mat, found none"),
+    ],
+)
+def test_bad_records(root: Path, change: tuple[str, str], message: str) -> None:
+    path = file(root, "bad.mat", WHOLE.replace(*change))
+    assert re.fullmatch(message, error_of(run(root, "luck", path), 1))
+
+
+def test_wrong_players_and_places(root: Path) -> None:
+    path = file(root, "whole.mat", WHOLE)
+    message = error_of(run(root, "luck", path, "--player", "pubeval"), 2)
+    assert message == "expected a player who says what a roll is worth, got pubeval, which only chooses plays"
+    assert re.match("expected a player among random, ", error_of(run(root, "luck", path, "--player", "nobody"), 2))
+    assert re.match("no network/none in ", error_of(run(root, "luck", path, "--player", "network/none"), 1))
+    assert re.match("expected a file at .*none.mat, found", error_of(run(root, "luck", root / "none.mat"), 1))
+    assert re.match(
+        "no matches/none in .*; try: bgdata import matches FILE", error_of(run(root, "luck", "matches/none"), 1)
+    )
+
+
+def test_looking_ahead_changes_the_values(root: Path) -> None:
+    path = file(root, "whole.mat", WHOLE)
+    static, ahead = (
+        json.loads(succeeds(root, "luck", path, "--ply", str(ply), "--format", "json"))[1] for ply in (0, 1)
+    )
+    assert static["luck"] != ahead["luck"]
+    assert static["luck"] == pytest.approx(ahead["luck"], abs=0.2)
+
+
+def test_plot(root: Path) -> None:
+    path = file(root, "session.mat", MAT)
+    pictures = []
+    for name in ("one.png", "two.png"):
+        succeeds(root, "luck", path, "--by-game", "--plot", root / name)
+        pictures.append((root / name).read_bytes())
+    assert pictures[0].startswith(b"\x89PNG")
+    assert pictures[0] == pictures[1]
+    succeeds(root, "luck", file(root, "cut.mat", WHOLE.partition("      Wins")[0]), "--plot", root / "three.png")

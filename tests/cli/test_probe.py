@@ -1,0 +1,50 @@
+"""`bgdata probe`: every table that covers a position."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import bgdata
+from bgdata.cli.probe import cube_action
+from bgdata.game.identifiers import identify
+from bgdata.game.position import Position
+from tests.cli.command_line import ON_ROLL, OPPONENT, POSITION, error_of, position_id, run, succeeds
+
+
+def test_probe(small_root: Path) -> None:
+    shown = succeeds(small_root, "probe", POSITION)
+    table = bgdata.open_two_sided(small_root, 3, 3)
+    equities = table.probe(ON_ROLL, OPPONENT)
+    assert "on roll   2pt:2 3pt:1  (3 checkers, 7 pips)" in shown
+    assert "opponent  2pt:1 3pt:2  (3 checkers, 8 pips)" in shown
+    assert f"cubeless equity           {equities.cubeless:+.6f}" in shown
+    assert f"cube centered           {equities.centered:+.6f}  {cube_action(equities.centered, equities)}" in shown
+    assert f"owned by opponent       {equities.opponent_owned:+.6f}" in shown
+    mean = bgdata.open_one_sided(small_root, 3).probe_mean_rolls(OPPONENT)
+    assert f"opponent  mean {mean:.5f}, standard deviation" in shown
+    assert f"EPC {mean * 49 / 6:.2f}" in shown
+    assert "(over all pairs of 3x3 the combined equity is off by" in shown
+
+
+def test_probe_of_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> None:
+    for option, size in (("--one-sided", "3"), ("--two-sided", "3x3")):
+        succeeds(small_root, "export", "gnubg-bd", option, size, "-o", tmp_path / f"{option[2:]}.bd")
+    shown = succeeds(
+        small_root, "probe", POSITION, "--bd", tmp_path / "one-sided.bd", "--bd", tmp_path / "two-sided.bd"
+    )
+    assert len(re.findall("combined: win chance", shown)) == 2
+    assert len(re.findall(r"^ +centered +\+0\.", shown, re.MULTILINE)) == 1
+    everybody = position_id([15], [0, 0, 15])
+    shown = succeeds(small_root, "probe", everybody)
+    assert re.search(r"win gammon  0\.\d{6} \(approximate: bearoff_gammon/3x15/", shown)
+    assert re.search(r"lose gammon 0\.\d{6} \(approximate: bearoff_gammon/3x15/", shown)
+    result = run(small_root, "probe", everybody, "--bd", tmp_path / "two-sided.bd")
+    assert "expected a position with at most 3 checkers a side for" in error_of(result, 1)
+
+
+def test_probe_reads_every_notation(small_root: Path) -> None:
+    shown = succeeds(small_root, "probe", POSITION)
+    for name, text in identify(Position(POSITION)).items():
+        if name != "match_id":
+            assert succeeds(small_root, "probe", text) == shown

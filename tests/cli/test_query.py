@@ -1,0 +1,156 @@
+"""`bgdata query` and `bgdata catalog`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import bgdata
+from bgdata.cli import main
+from bgdata.warehouse import Warehouse
+from tests.cli.command_line import error_of, run, succeeds
+from tests.formats.gnubg_files import two_sided_bytes
+from tests.store import processes
+
+QUERY = "select position_index, mean_rolls from bearoff_one_sided_3x15 where position_index < 3 order by all"
+
+
+def test_query_as_a_table_csv_and_json(small_root: Path) -> None:
+    table = bgdata.open_one_sided(small_root, 3)
+    expected = [(index, table.probe_mean_rolls(index)) for index in range(3)]
+    shown = succeeds(small_root, "query", QUERY)
+    assert "position_index" in shown
+    assert "1.0" in shown
+    rows = list(csv.DictReader(io.StringIO(succeeds(small_root, "query", QUERY, "--format", "csv"))))
+    assert [(int(row["position_index"]), float(row["mean_rolls"])) for row in rows] == expected
+    records = json.loads(succeeds(small_root, "query", QUERY, "--format", "json"))
+    assert [tuple(record.values()) for record in records] == expected
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json", "parquet"])
+def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"it's.{'csv' if form == 'table' else form}"
+    path.write_text("before")
+    assert succeeds(small_root, "query", QUERY, "--format", form, "-o", path) == ""
+    with duckdb.connect() as connection:
+        name = str(path).replace("'", "''")
+        assert connection.sql(f"select sum(position_index), max(mean_rolls) from '{name}'").fetchall() == [(3, 1.0)]
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_a_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: Path, form: str) -> None:
+    """In a process that can be given up: DuckDB itself hangs now and then in such a COPY to CSV or JSON."""
+    path = tmp_path / "x"
+    path.write_text("before")
+    sql = "select case when range = 9000 then error('late') else range end from range(10000)"
+    result = processes.bgdata("--warehouse", small_root, "query", sql, "--format", form, "-o", path)
+    assert (result.returncode, result.stderr) == (1, "error: expected a valid query: Invalid Input Error: late\n")
+    assert path.read_text() == "before"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize(
+    "sql", ["", "describe versions", "show tables", "explain select 1", "with x as (select 1) from x"]
+)
+def test_queries_that_are_no_select(small_root: Path, sql: str) -> None:
+    for form in ("table", "csv"):
+        assert bool(succeeds(small_root, "query", sql, "--format", form)) == bool(sql)
+
+
+def test_query_of_gnubg_files(small_root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "My-File.bd"
+    path.write_bytes(two_sided_bytes(4))
+    shown = succeeds(small_root, "query", "select count(*) as n from my_file", "--bd", path, "--format", "csv")
+    assert shown == "n\n16\n"
+
+
+def test_query_of_a_file_and_of_standard_input(small_root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "q.sql"
+    path.write_text("-- a comment\nselect 1 as one;\n")
+    assert succeeds(small_root, "query", "--file", path, "--format", "csv") == "one\n1\n"
+    result = CliRunner().invoke(
+        main, ["--warehouse", str(small_root), "query", "-", "--format", "csv"], input=path.read_text()
+    )
+    assert (result.exit_code, result.stdout) == (0, "one\n1\n")
+    assert "either SQL or --file, got both" in error_of(run(small_root, "query", "select 1", "--file", path), 2)
+    assert "either SQL or --file, got neither" in error_of(run(small_root, "query"), 2)
+    path.write_bytes(b"select '\xff'")
+    assert "expected SQL as UTF-8 text" in error_of(run(small_root, "query", "--file", path), 2)
+    assert "No such file" in error_of(run(small_root, "query", "--file", tmp_path / "none"), 1)
+
+
+def test_nothing_is_cut_where_no_terminal_is(small_root: Path) -> None:
+    shown = succeeds(small_root, "query", "select range as number, repeat('x', 500) as text from range(100)")
+    assert all(f" {number} " in shown for number in range(100))
+    assert shown.count("x" * 500) == 100
+
+
+def test_json_is_strict(small_root: Path) -> None:
+    sql = (
+        "select 'nan'::double as a, '-inf'::float as b, [1.5, 'nan'::double] as c, {'d': 'inf'::double, 'e': "
+        "[{'f': 'nan'::float}]} as g, map {'h': 'nan'::double} as i, array_value('nan'::float, 1::float) as j, "
+        '1.5::double as "it\'s ""k""", null::struct(l double) as m, null::double[] as n'
+    )
+    rows = json.loads(succeeds(small_root, "query", sql, "--format", "json"), parse_constant=pytest.fail)
+    assert rows == [
+        {"a": None, "b": None, "c": [1.5, None], "g": {"d": None, "e": [{"f": None}]}, "i": {"h": None},
+         "j": [None, 1.0], 'it\'s "k"': 1.5, "m": None, "n": None}
+    ]  # fmt: skip
+
+
+def test_queries_stay_in_their_tables(small_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    for sql in (f"from '{tmp_path / 'x.csv'}'", f"from read_text('{tmp_path / 'x.csv'}')"):
+        assert error_of(run(small_root, "query", sql), 1).endswith("try: --allow-files")
+    for sql in (f"copy (select 1) to '{tmp_path / 'y.csv'}'", "install httpfs", "select 1; select 2"):
+        assert error_of(run(small_root, "query", sql), 1).startswith("expected ")
+    sql = f"copy (select max(number) from (select 7 as number)) to '{tmp_path / 'y.csv'}'"
+    succeeds(small_root, "query", sql, "--allow-files")
+    assert (tmp_path / "y.csv").read_text() == "max(number)\n7\n"
+    assert succeeds(small_root, "query", f"from '{tmp_path / 'x.csv'}'", "--allow-files", "--format", "csv") == "a\n1\n"
+
+
+def test_queries_that_take_too_much(small_root: Path) -> None:
+    sql = "select count(*) from range(1000000000000)"
+    message = error_of(run(small_root, "query", sql, "--seconds", "0.3"), 1)
+    assert message == "expected a query of at most 0.3 seconds; try: --seconds N, or fewer rows"
+
+
+def test_reading_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder without a warehouse, and in the one where it is run."""
+    place = tmp_path / "empty"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    succeeds(place, "query", "select count(*) from versions")
+    succeeds(place, "list")
+    assert "expected the register of claims" in error_of(run(place, "claims"), 1)
+    assert "expected a warehouse in" in error_of(run(tmp_path / "none", "claims"), 1)
+    assert list(place.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+def test_readers_may_stop_reading(small_root: Path) -> None:
+    command = processes.bgdata_command(
+        "--warehouse", small_root, "query", "select range, 'x' from range(1000000)", "--format", "csv"
+    )
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"range,'x'\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_catalog(warehouse: Warehouse) -> None:
+    warehouse.catalog.unlink()
+    assert succeeds(warehouse.root, "catalog") == f"wrote {warehouse.catalog}\n"
+    with duckdb.connect(str(warehouse.catalog), read_only=True) as connection:
+        assert connection.sql("select count(*) from bearoff_two_sided_3x3").fetchall() == [(400,)]

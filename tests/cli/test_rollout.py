@@ -1,0 +1,161 @@
+"""`bgdata rollout`: what it prints, and one line for what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.evaluation.networks.named import open_network_player
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START
+from bgdata.play.rollout import Limits, RolloutSettings, roll_out
+from bgdata.play.rollout_decisions import Window, roll_out_decision
+from bgdata.warehouse import Warehouse
+from tests.cli.command_line import error_of, run, succeeds
+
+START_ID = "4HPwATDgc/ABMA"
+BEAROFF_ID = "CgAAEAEAAAAAAA"
+SHORT = ("--network", "random", "--trials", "72", "--truncate", "3", "--stop", "end")
+HOW = RolloutSettings("end", 3)
+START_BOARD = np.array(START.board, np.int8)
+
+
+@pytest.fixture(scope="module")
+def player(player_root: Path) -> NetworkPlayer:
+    found = open_network_player("network/random", 0, bgdata.open_warehouse(player_root))
+    assert isinstance(found, NetworkPlayer)
+    return found
+
+
+def test_a_position(player_root: Path, player: NetworkPlayer) -> None:
+    result = roll_out(START_BOARD[None], player.chooser, 72, 3, HOW)
+    shown = succeeds(player_root, "rollout", START_ID, *SHORT, "--seed", "3")
+    board, words, ending = shown.split("\n\n")
+    assert board.startswith(f"Position ID: {START_ID}\n+-13-")
+    win, lose, equity = words.splitlines()
+    numbers = [float(number) / 100 for number in re.findall(r"-?\d+\.\d\d", win + lose)]
+    chances, errors = result.chances[0].tolist(), result.standard_errors[0].tolist()
+    expected = [
+        *(chances[0], errors[0], chances[1], errors[1], chances[2], errors[2]),
+        *(1 - chances[0], errors[0], chances[3], errors[3], chances[4], errors[4]),
+    ]
+    assert numbers == pytest.approx(expected, abs=6e-5)
+    assert equity == f"cubeless equity {result.equities[0]:+.4f} +/- {result.equity_standard_errors[0]:.4f}"
+    assert ending == (
+        f"72 trials; without subtracting luck the equity had +/- {result.plain_standard_errors[0]:.4f}: "
+        f"{result.reductions[0]:.1f} times as much\n"
+    )
+
+
+def test_json(player_root: Path, player: NetworkPlayer) -> None:
+    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *SHORT, "--format", "json", "--no-luck"))
+    result = roll_out(START_BOARD[None], player.chooser, 72, 0, HOW._replace(with_luck=False))
+    assert found["position_id"] == START_ID
+    assert found["win"] == result.chances[0, 0]
+    assert found["cubeless_equity"] == result.equities[0]
+    assert found["standard_error"] == found["plain_standard_error"] == result.equity_standard_errors[0]
+    assert (found["trials"], found["is_reached"], found["player"]) == (72, True, "random")
+
+
+def test_plays(player_root: Path, player: NetworkPlayer) -> None:
+    decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, HOW, Window(9.0, 2, 4), Limits(72))
+    shown = succeeds(player_root, "rollout", START_ID, "31", *SHORT, "--within", "9", "--plays", "4")
+    lines = shown.split("\n\n")[1].splitlines()
+    assert len(lines) == 6
+    assert lines[-1] == f"     and {decision.n_plays - 4} more that were not rolled out"
+    equities = [float(line[31:39]) for line in lines[1:5]]
+    assert equities == pytest.approx(decision.result.equities, abs=6e-5)
+    losses = [float(line[47:56]) for line in lines[2:5]]
+    assert losses == pytest.approx(decision.losses[1:], abs=6e-5)
+    found = json.loads(
+        succeeds(player_root, "rollout", START_ID, "31", *SHORT, "--within", "9", "--plays", "4", "--format", "json")
+    )
+    assert [play["loss"] for play in found] == decision.losses.tolist()
+    boards = [tuple(board) for board in decision.boards.tolist()]
+    names = {str(play): play.next_position.board for play in legal_plays(START, "31")}
+    assert [names[play["play"]] for play in found] == boards
+    assert {play["roll"] for play in found} == {"31"}
+
+
+def test_a_standard_error_that_cannot_be_reached(player_root: Path) -> None:
+    until = ("--until", "0.0001", "--most-trials", "144")
+    shown = succeeds(player_root, "rollout", START_ID, *SHORT, *until)
+    last = shown.splitlines()[-1]
+    assert re.fullmatch(
+        r"expected a standard error of at most 0.0001, got \d\.\d{4} after 144 trials; try: --most-trials \d+", last
+    )
+    assert int(last.rpartition(" ")[2]) % 144 == 0
+    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *SHORT, *until, "--format", "json"))
+    assert (found["trials"], found["is_reached"]) == (144, False)
+    assert "expected" not in succeeds(player_root, "rollout", START_ID, *SHORT, "--until", "3", "--most-trials", "144")
+
+
+def test_exact_positions(player_root: Path) -> None:
+    shown = succeeds(player_root, "rollout", BEAROFF_ID, "--network", "random", "--trials", "72")
+    assert "win   67.11 % +/- 0.00" in shown
+    assert shown.endswith("cubeless equity +0.3422 +/- 0.0000\n\n72 trials\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("x",), "expected one of position id"),
+        ((START_ID, "99"), "expected two dice"),
+        ((START_ID, "--trials", "100"), "expected a multiple of 36 trials, at least 72, got 100"),
+        ((START_ID, "--until", "-1"), "expected a standard error above 0, got -1.0"),
+        (
+            (START_ID, "--until", "0.1", "--most-trials", "100"),
+            "expected most trials to be a multiple of 1296, got 100",
+        ),
+        ((START_ID, "--truncate", "-1"), "expected 0 turns"),
+        ((START_ID, "31", "--within", "-1"), "expected a window of 0 points or more"),
+        ((START_ID, "--network", "none"), "no network/none in"),
+    ],
+)
+def test_wrong_usage(player_root: Path, arguments: tuple[str, ...], message: str) -> None:
+    given = arguments if "--network" in arguments else (*arguments, "--network", "random")
+    assert error_of(run(player_root, "rollout", *given), 1 if "none" in arguments else 2).startswith(message)
+
+
+def test_labels(warehouse: Warehouse) -> None:
+    arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "1")
+    shown = succeeds(warehouse.root, *arguments).splitlines()
+    table = warehouse.open("rollout_labels", "positions-sample-by-tiny-72-seed-0")
+    assert shown[0] == str(table.folder)
+    assert shown[1].startswith("2 positions, 144 games: standard errors of 0.00")
+    assert len(shown) == 2
+    brain = open_network_player("network/tiny", 0, warehouse)
+    assert isinstance(brain, NetworkPlayer)
+    boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
+    result = roll_out(boards, brain.chooser, 72, 0, RolloutSettings("exact", 1))
+    assert np.array_equal(table.array("chances"), result.legal_chances())
+
+
+def test_labels_that_are_not_as_exact_as_wanted(warehouse: Warehouse) -> None:
+    arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "4")
+    shown = succeeds(warehouse.root, *arguments, "--until", "1e-9", "--most-trials", "144")
+    assert shown.splitlines()[2] == (
+        "expected standard errors of at most 1e-09, got larger ones for 2 positions after 144 trials; "
+        "try: --most-trials 576"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("positions/none",), "no positions/none in"),
+        (("nothing",), "expected a table of positions, such as positions/NAME, got nothing"),
+        (("positions/sample", "--network", "none"), "no network/none in"),
+        (("positions/sample", "--trials", "100"), "expected a multiple of 36 trials"),
+    ],
+)
+def test_labels_of_nothing(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
+    result = run(small_root, "label", *arguments)
+    assert error_of(result, result.exit_code).startswith(message)
+    assert result.exit_code in (1, 2)

@@ -1,0 +1,165 @@
+"""`bgdata score`: everything that can be measured, once, and one line for what cannot."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.cli import score
+from bgdata.datasets.game_scores import GameParameters
+from bgdata.errors import UnknownPlayerError, UsageError
+from bgdata.evaluation.player import Player
+from bgdata.evaluation.player import open_player as open_any_player
+from bgdata.steps import scores
+from bgdata.steps.scores import Amount, opponent_of
+from bgdata.warehouse import Warehouse
+from tests.cli.command_line import error_of, run, succeeds
+
+FEW = ("--games", "4", "--hedged-games", "0", "--decisions", "20")
+GNUBG = "games against gnubg: expected GNU Backgammon on this machine, found none (Debian package gnubg)"
+
+
+@pytest.fixture(autouse=True)
+def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that has none: games with them would take minutes."""
+
+    def open_player(name: str, ply: int = 0, warehouse: Warehouse | None = None, *, tables: bool = True) -> Player:
+        if name in ("gnubg", "bgsage"):
+            found = "GNU Backgammon on this machine, found none (Debian package gnubg)"
+            raise UnknownPlayerError(f"expected {found if name == 'gnubg' else 'bgsage, found none'}")
+        return open_any_player(name, ply, warehouse, tables=tables)
+
+    monkeypatch.setattr(scores, "open_player", open_player)
+
+
+def test_everything_is_measured_once(warehouse: Warehouse) -> None:
+    shown = run(warehouse.root, "score", "network/tiny", *FEW, "--against", "random")
+    assert shown.exit_code == 0
+    first, *rows = shown.stdout.splitlines()
+    assert re.fullmatch(
+        r"network/tiny \(0-ply\), version [0-9a-f]{8}: .*/scores/network-tiny-0ply/r1-[0-9a-f]{8}", first
+    )
+    own_sets = [f"rollout_decisions/{variant}" for variant in warehouse.variants("rollout_decisions")]
+    imported = ["gnubg_benchmark/contact"]
+    assert [tuple(row.split()[:2]) for row in rows] == [
+        ("points_per_game", "pubeval-0ply"),
+        ("points_per_game", "random-0ply"),
+        ("gammon_share", "network-tiny-0ply"),
+        ("backgammon_share", "network-tiny-0ply"),
+        *(("error_rate", name) for name in [*imported, *own_sets]),
+        ("bearoff_loss", "bearoff_two_sided/6x6"),
+        ("bearoff_loss_without_tables", "bearoff_two_sided/6x6"),
+    ]
+    assert re.fullmatch(r"points_per_game +pubeval-0ply +[+-]\d\.\d+ \+/- \d\.\d+  points, 4 games", rows[0])
+    assert re.fullmatch(r"bearoff_loss_without_tables .* \+/- 0\.\d+  points a decision, 20 decisions", rows[-1])
+    assert [line for line in shown.stderr.splitlines() if line.startswith("left out: ")] == [
+        f"left out: {GNUBG}",
+        "left out: games against bgsage: expected bgsage, found none",
+    ]
+    again = run(warehouse.root, "score", "network/tiny", *FEW, "--against", "random:0", "--no-programs")
+    assert again.stdout == shown.stdout
+    assert ": built " not in again.stderr
+    assert "left out" not in again.stderr
+
+
+def test_rows_as_csv_and_json(warehouse: Warehouse) -> None:
+    few = ("score", "pubeval", *FEW, "--no-programs")
+    shown = json.loads(succeeds(warehouse.root, *few, "--format", "json"))
+    with warehouse.connect() as connection:
+        relation = connection.sql("select * exclude variant from scores where variant = 'pubeval-0ply'")
+        assert [tuple(row.values()) for row in shown] == relation.fetchall()
+        assert list(shown[0]) == relation.columns
+    rows = list(csv.DictReader(succeeds(warehouse.root, *few, "--format", "csv").splitlines()))
+    assert [row["measure"] for row in rows] == [row["measure"] for row in shown]
+    assert "points_per_game" not in {row["measure"] for row in shown}  # nobody plays himself
+
+
+def test_hedged_games(network_root: Path, tmp_path: Path) -> None:
+    """Who judges luck brings his bearoff tables; what there is nothing for is left out."""
+    root = tmp_path / "warehouse"
+    shutil.copytree(network_root, root)
+    for kind in ("bearoff_two_sided", "bearoff_one_sided", "bearoff_gammon"):
+        shutil.rmtree(root / kind)
+    options = ("--games", "0", "--hedged-games", "4", "--decisions", "20", "--no-programs")
+    shown = run(root, "score", "network", *options)
+    assert shown.exit_code == 0, shown.output
+    rows = [row.split()[:2] for row in shown.stdout.splitlines()[1:]]
+    assert rows == [
+        ["hedged_points_per_game", "pubeval-0ply"],
+        ["bearoff_loss", "bearoff_two_sided/6x6"],
+        ["bearoff_loss_without_tables", "bearoff_two_sided/6x6"],
+    ]
+    assert f"left out: error rates: expected a benchmark in {root}, found none; try: bgdata build, or " in shown.stderr
+
+
+def test_quick(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Amount] = []
+
+    def print_scores(*arguments: object, programs: bool) -> None:  # noqa: ARG001
+        asked.extend(each for each in arguments if isinstance(each, Amount))
+
+    monkeypatch.setattr(score, "print_scores", print_scores)
+    for options in ([], ["--quick"], ["--quick", "--games", "10"]):
+        succeeds(warehouse.root, "score", "pubeval", *options)
+    assert asked == [Amount(4000, 1000, 10_000), Amount(400, 40, 1000), Amount(10, 40, 1000)]
+
+
+def test_bearoffs_without_a_table(memory_path: Path) -> None:
+    shown = run(memory_path, "score", "random", "--games", "4", "--hedged-games", "0", "--no-programs")
+    assert shown.exit_code == 0
+    assert [row.split()[:2] for row in shown.stdout.splitlines()[1:]] == [
+        ["points_per_game", "pubeval-0ply"],
+        ["gammon_share", "random-0ply"],
+        ["backgammon_share", "random-0ply"],
+    ]
+    lines = [line for line in shown.stderr.splitlines() if line.startswith("left out: ")]
+    assert [line.split(": ")[1] for line in lines] == ["error rates", "bearoffs"]
+
+
+def test_who_cannot_play_himself(warehouse: Warehouse) -> None:
+    shown = run(warehouse.root, "score", "network/tiny", "--ply", "1", *FEW, "--no-programs")
+    assert shown.exit_code == 0
+    assert "gammon_share" not in shown.stdout
+    message = "expected network, pubeval or random without looking ahead, got network/tiny (1-ply)"
+    assert f"left out: self-play: {message}" in shown.stderr
+
+
+def test_opponents() -> None:
+    assert [opponent_of(text) for text in ("gnubg", "gnubg:2", "network/x:0")] == [
+        ("gnubg", 0),
+        ("gnubg", 2),
+        ("network/x", 0),
+    ]
+    for wrong in ("gnubg:", "gnubg:x", "gnubg:-1", "gnubg:1:2", "gnubg:²"):
+        with pytest.raises(UsageError, match="expected a player such as gnubg or gnubg:2, got '"):
+            opponent_of(wrong)
+
+
+def test_wrong_options(memory_path: Path) -> None:
+    def error(code: int, *arguments: str) -> str:
+        return error_of(run(memory_path / "none", "score", *arguments), code)
+
+    assert error(2, "nobody").startswith("expected a player among random, pubeval, ")
+    assert error(2, "pubeval", "--against", "nobody").startswith("expected a player among random, pubeval, ")
+    assert error(2, "pubeval", "--against", "gnubg") == GNUBG.partition(": ")[2]
+    assert error(2, "pubeval", "--against", "gnubg:x") == "expected a player such as gnubg or gnubg:2, got 'gnubg:x'"
+    assert error(2, "pubeval", "--games", "5") == "expected an even number of at least 4 games, got 5"
+    assert error(2, "pubeval", "--hedged-games", "2") == "expected an even number of at least 4 games, got 2"
+    assert error(2, "pubeval", "--decisions", "1").startswith("expected 2 to 16,777,216 decisions, got 1")
+    assert error(1, "network/x").startswith("no network/x in ")
+    assert not (memory_path / "none").exists()
+
+
+def test_versions_are_those_of_other_commands(warehouse: Warehouse) -> None:
+    """Such as `bgdata benchmark PLAYER --games`, whose games are not played again."""
+    run(warehouse.root, "score", "random", *FEW, "--no-programs")
+    assert warehouse.find(warehouse.kind("game_scores"), GameParameters("random", 0, "1", "pubeval", 0, "2", 4))
+    shown = run(warehouse.root, "benchmark", "random", "--games", "4")
+    assert "already built" in shown.stderr
+    assert bgdata.open_warehouse(warehouse.root).open("selfplay", "random-4-seed-1")

@@ -1,0 +1,153 @@
+"""`bgdata verify`, `lock` and `rebuild`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bgdata.cli.build import COMPUTED
+from bgdata.cli.verify import duration
+from bgdata.datasets import network
+from bgdata.warehouse import Warehouse
+from tests.cli.command_line import error_of, run, succeeds
+
+
+def test_verify(warehouse: Warehouse) -> None:
+    result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
+    assert result.exit_code == 0
+    count = len(list(warehouse.versions()))
+    imported = sum(kind.takes_files for kind in warehouse.kinds.values())
+    assert result.stdout == (
+        f"{count} versions: {8 * count - imported + 1} checks passed, {imported} skipped, 0 failed\n"
+    )
+    assert result.stderr.count("ok     ") == count
+    assert result.stderr.count(": recomputing skipped: nothing that ") == imported
+    assert re.search(
+        r"ok     bearoff_two_sided/3x3/\S+: 20 of 400 rows: finds 1 bad one in 4 with 99%, if", result.stderr
+    )
+    assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0") == (
+        "2 versions: 14 checks passed, 2 skipped, 0 failed\n"
+    )
+    result = run(warehouse.root, "verify", "bearoff_gammon")
+    assert len(re.findall(r"ok     bearoff_gammon/\S+: all [0-9,]+ rows", result.stderr)) == 2
+
+
+def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
+    tables = {
+        kind: warehouse.open(kind, slug) for kind, slug in (("bearoff_gammon", "3x15"), ("bearoff_two_sided", "3x3"))
+    }
+    damaged = {tables["bearoff_gammon"]: "chances.npy", tables["bearoff_two_sided"]: "table.parquet"}
+    digests = [table.manifest.digest for table in warehouse.versions()]
+    for table, name in damaged.items():
+        data = bytearray((table.folder / name).read_bytes())
+        data[-5] ^= 1
+        (table.folder / name).write_bytes(data)
+    result = run(warehouse.root, "verify", "--sample", "5")
+    assert result.exit_code == 1
+    count = len(list(warehouse.versions()))
+    imported = sum(kind.takes_files for kind in warehouse.kinds.values())
+    assert result.stdout == (
+        f"{count} versions: {8 * count - imported - 2 * 6 + 1} checks passed, {imported} skipped, 2 failed\n"
+    ), result.stderr
+    for table, name in damaged.items():
+        assert re.search(
+            rf"FAILED {table.name}: file hashes: expected SHA-256 .* of {table.folder / name}", result.stderr
+        )
+    result = run(warehouse.root, "verify", "--sample", "5", "--repair")
+    assert result.exit_code == 0, result.output
+    assert len(re.findall(r"repaired bearoff_\w+/\w+/r\d-\w+; the damaged files are in ", result.stderr)) == 2
+    assert " 0 failed" in succeeds(warehouse.root, "verify", "--sample", "5")
+    assert [table.manifest.digest for table in warehouse.versions()] == digests
+
+
+def test_imported_versions_are_not_repaired_without_their_files(warehouse: Warehouse) -> None:
+    """They stay where they are; whatever can be built is repaired first."""
+    damaged = [
+        warehouse.open("positions", warehouse.variants("positions")[0]),
+        warehouse.open("bearoff_gammon", "3x15"),
+    ]
+    for table in damaged:
+        table.parquet.write_bytes(b"junk")
+    result = run(warehouse.root, "verify", "--sample", "0", "--repair")
+    assert result.exit_code == 1
+    assert f"error: expected the files that {damaged[0].name} was imported from; delete " in result.stderr
+    assert damaged[0].parquet.read_bytes() == b"junk"
+    assert "2 versions: 14 checks passed" in succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0")
+
+
+def test_verify_of_nothing(tmp_path: Path) -> None:
+    assert "expected at least one version in" in error_of(run(tmp_path, "verify"), 1)
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_lock_diff_and_rebuild(warehouse: Warehouse) -> None:
+    root = warehouse.root
+    assert succeeds(root, "lock") == f"wrote {warehouse.lock}: {len(COMPUTED)} variants\n"
+    assert succeeds(root, "diff").count(", same\n") == len(COMPUTED)
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*.*") if path != warehouse.staging}
+    assert succeeds(root, "rebuild", "--check").count("same   ") == len(COMPUTED)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert list(warehouse.staging.iterdir()) == []
+    locked = json.loads(warehouse.lock.read_text())
+    locked["entries"][1]["digest"] = "0" * 64
+    warehouse.lock.write_text(json.dumps(locked))
+    for arguments, verdict in (
+        (["diff"], r"bearoff_gammon/3x15: locked 0{16}, DIFFERS: current is \w+"),
+        (["rebuild", "bearoff_gammon", "--check"], r"DIFFERS bearoff_gammon/3x15: locked 0{16}, rebuilt \w+"),
+    ):
+        result = run(root, *arguments)
+        assert result.exit_code == 1
+        assert re.search(verdict, result.stdout)
+    assert "FAILED bearoff_gammon/3x15/" not in run(root, "verify", "bearoff_error", "--sample", "0").stderr
+    assert (
+        "lock: expected the digest 0000000000000000..." in run(root, "verify", "bearoff_gammon", "--sample", "0").stderr
+    )
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_rebuild_in_place(warehouse: Warehouse) -> None:
+    before = warehouse.open("bearoff_gammon", "3x15").manifest
+    succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--threads", "1")
+    after = warehouse.open("bearoff_gammon", "3x15").manifest
+    assert (after.digest, after.created > before.created) == (before.digest, True)
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_what_comes_with_the_package_is_computed_when_asked(
+    warehouse: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.open("network", "tiny")
+    monkeypatch.setattr(network, "SHIPPED", memory_path)
+    shutil.copytree(table.folder, memory_path / "tiny" / table.folder.name)
+    succeeds(warehouse.root, "lock")
+    digest, title = table.manifest.digest[:16], "network/tiny"
+    shown = succeeds(warehouse.root, "rebuild", "network", "--check")
+    assert shown.splitlines()[0] == f"same   {title}: locked {digest}, hashes only, from the package {digest}"
+    assert re.fullmatch(r" +not computed again, which took \d+ (seconds|minutes); --all does it", shown.splitlines()[1])
+    shown = succeeds(warehouse.root, "rebuild", "network", "--check", "--all")
+    assert shown == f"same   {title}: locked {digest}, rebuilt {digest}\n"
+    shown = run(warehouse.root, "rebuild", "network").stderr
+    assert shown.splitlines()[-1] == f"{title}: already built ({table.folder.name})"
+    assert "network/tiny: built r1-" in run(warehouse.root, "rebuild", "network", "--all").stderr
+    table.parquet.write_bytes(b"junk")
+    result = run(warehouse.root, "verify", "network", "--sample", "0", "--repair")
+    assert f"network/tiny: comes with the package ({table.folder.name})" in result.stderr
+    assert " 0 failed" in succeeds(warehouse.root, "verify", "network", "--sample", "1")
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(3, "3 seconds"), (200, "3 minutes"), (9000, "2 hours")])
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_rebuild_of_a_lock_from_elsewhere(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        for kind in COMPUTED:
+            patch.setattr(type(kind), "defaults", (kind.smallest,))
+        succeeds(warehouse.root, "lock")
+    message = error_of(run(warehouse.root, "rebuild", "bearoff_gammon", "--check"), 1)
+    assert message == "expected a default variant of bearoff_gammon: 6x15, 10x15, got 3x15"
