@@ -1,4 +1,4 @@
-"""Truth in place of luck: positions that tables have solved carry exact chances instead of how the game ended.
+"""Rescored labels: positions that tables have solved carry exact chances instead of how the game ended.
 
 A label of a position is the five chances that a player learns from it, at first 0 or 1 by the outcome of its game. A
 position that a table covers takes the chances of the table; an earlier one takes those of the first covered position

@@ -1,1 +1,1 @@
-"""Teaching players and scoring them."""
+"""Networks that learn: from labels, and from their own games."""

@@ -1,4 +1,4 @@
-"""Pupils in PyTorch: dense matrix products on a processor core or a GPU. Needs the extra `torch`.
+"""Trainers in PyTorch: dense matrix products on a processor core or a GPU. Needs the extra `torch`.
 
 The recipe, the order of positions, the losses and the rules of change are those of the kernels. Sums are not in their
 order and the logistic function is exact, so weights differ from theirs; two runs agree to the last bit on one platform
