@@ -54,8 +54,8 @@ test-all: $(DEV)  ## run the tests and, at a small size, the campaigns of faults
 bench: $(DEV)  ## measure every row of the README's speed tables (makebearoff beside it where installed)
 	@$(BIN)/python -m tests.benchmarks
 
-check: $(DEV)  ## formatting, lint and types
-	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+check: $(DEV)  ## formatting, lint, directions of imports and types
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/lint-imports --no-logo --no-cache && $(BIN)/mypy
 
 docs: $(DOCS)  ## build the site in docs/_build/html; warnings are errors
 	@$(BIN)/python -m sphinx --quiet --builder html --fail-on-warning --keep-going --nitpicky --jobs auto \
