@@ -39,8 +39,8 @@ SMALLEST = (
 
 @dataclass(frozen=True)
 class ScoresParameters(Parameters):
-    """Who, how far it looks ahead, its version as it says it, and the versions that its figures are from:
-    `KIND/VARIANT/VERSION` with a space between, in order. `KIND/VARIANT` is the smallest variant, built first."""
+    """Who, how far it looks ahead, its version as it says it, and the versions that its figures are from,
+    in order of name; one without a version is the smallest variant of its kind, built first."""
 
     player: str = "pubeval"
     ply: int = 0
