@@ -105,7 +105,6 @@ def figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
 
 def recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
     """Every parameter with its value and what it does."""
-
     meanings = (TD_RECIPE if manifest.dataset == NETWORK.name else SL_RECIPE) | {
         "features": "Inputs of the networks with their revisions.",
         "platform": "What PyTorch computed on.",
