@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from bgdata.game.dice import Roll
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
-from bgdata.game.position import Position
+
+if TYPE_CHECKING:
+    from bgdata.game.position import Position
 
 
 def describe_stakes(stakes: Stakes | None) -> tuple[tuple[str, str], str]:

@@ -17,7 +17,7 @@ import re
 from bgdata.errors import InvalidPositionError, shown
 from bgdata.game.match_id import format_gnubg_id, format_match_id, parse_gnubg_id
 from bgdata.game.match_state import MatchState
-from bgdata.game.position import START, Position, format_key20, parse_key20, parse_position_id
+from bgdata.game.position import START, Position, format_key20, parse_key20, parse_position_id, set_text_reader
 from bgdata.game.xgid import PREFIX, Xgid, parse_xgid
 
 FORMATS = ("position id", "gnubg id", "20-letter key", "xgid", "26 integers", "start")
@@ -104,3 +104,6 @@ def closest_format(text: str) -> str:
         return "26 integers"
     is_key = len(text) >= 17 or (len(text) > 14 and set(text) <= set("ABCDEFGHIJKLMNOP"))
     return "20-letter key" if is_key else "position id"
+
+
+set_text_reader(lambda text: parse_identifier(text)[0])

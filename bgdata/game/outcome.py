@@ -6,10 +6,13 @@ Pure Python, one position at a time; `board_kernels` has the same for arrays and
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from bgdata.errors import InvalidPositionError
 from bgdata.game.board import CHECKERS, HOME_POINTS, OPPONENT_BAR
-from bgdata.game.position import Position
+
+if TYPE_CHECKING:
+    from bgdata.game.position import Position
 
 
 class Outcome(IntEnum):

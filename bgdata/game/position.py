@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,6 +31,7 @@ PositionLike: TypeAlias = "Position | str | Sequence[int] | NDArray[np.integer[A
 _ID_PATTERN = re.compile(f"[{re.escape(BASE64_LETTERS)}]{{13}}[{LAST_LETTERS}]", re.ASCII)
 _HEX_TO_KEY20 = str.maketrans("0123456789abcdef", "ABCDEFGHIJKLMNOP")
 _KEY20_TO_HEX = str.maketrans("ABCDEFGHIJKLMNOP", "0123456789abcdef")
+_reads_text: list[Callable[[str], Position]] = []  # see `set_text_reader`
 _UNARY = ["1" * count + "0" for count in range(CHECKERS + 1)]
 
 
@@ -120,6 +121,10 @@ class Position:
         """The same checkers seen by the other player: what that player faces, on roll."""
         return trusted_position(_flipped(self.board))
 
+    def with_board(self, board: tuple[int, ...]) -> Position:
+        """A position with checkers elsewhere, of a board that is legal because this one is: nothing is checked."""
+        return trusted_position(board)
+
     def legal_plays(self, roll: RollLike) -> list[Play]:
         """Every legal play of a roll such as "31" or (3, 1), at least one; see `plays.legal_plays`.
 
@@ -177,6 +182,11 @@ class Position:
         return self.id
 
 
+def set_text_reader(reader: Callable[[str], Position]) -> None:
+    """Say how `Position(text)` reads text: `identifiers` knows all notations, and is made of positions itself."""
+    _reads_text[:] = [reader]
+
+
 def board_flaw(board: Sequence[int]) -> Flaw:
     """First rule that a 26-integer board breaks, `Flaw.NONE` for a legal one; raises unless there are 26 numbers."""
     if len(board) != 26:
@@ -229,9 +239,7 @@ def _board_of(position: PositionLike) -> tuple[int, ...]:
     if isinstance(position, Position):
         return position.board
     if isinstance(position, str):
-        from bgdata.game.identifiers import parse_identifier
-
-        return parse_identifier(position)[0].board
+        return _reads_text[-1](position).board
     try:
         board = whole_numbers(position)
     except TypeError:

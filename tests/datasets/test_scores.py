@@ -96,13 +96,13 @@ def test_a_network_without_tables_is_scored_under_its_version(warehouse: Warehou
     """Without them it says another version of itself."""
     versions = {}
     sources = []
-    for tables in (1, 0):
-        player = open_player("network/tiny", 0, warehouse, tables=bool(tables))
+    for tables in (True, False):
+        player = open_player("network/tiny", 0, warehouse, tables=tables)
         versions[tables] = player.version
         recipe = replace(referee_scores.DATASET.smallest, player="network/tiny", version=player.version, tables=tables)
         sources.append(warehouse.build("referee_scores", recipe).name)
-    assert versions[0] != versions[1]
-    parameters = ScoresParameters("network/tiny", 0, versions[1], " ".join(sorted(sources)))
+    assert versions[False] != versions[True]
+    parameters = ScoresParameters("network/tiny", 0, versions[True], tuple(map(VersionRef.parse, sorted(sources))))
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == "network-tiny-0ply"
     measures = ("bearoff_loss", "bearoff_loss_without_tables")
@@ -113,10 +113,10 @@ def test_a_network_without_tables_is_scored_under_its_version(warehouse: Warehou
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
-        ("", "expected sources in order, each once, a space between, got ''"),
-        ("b a", "expected sources KIND/VARIANT/VERSION of benchmark_scores, .*, selfplay, got 'b'"),
+        ("", "expected sources in order, each once, got ''"),
+        ("b a", "expected KIND/VARIANT/VERSION, got 'b'"),
         ("positions/x/r1-01234567", "expected sources .*, got 'positions/x/r1-01234567'"),
-        ("game_scores/x/r1-0123456", "expected sources .*, got 'game_scores/x/r1-0123456'"),
+        ("game_scores/x/r1-0123456", "expected KIND/VARIANT/VERSION, got 'game_scores/x/r1-0123456'"),
         ("selfplay/x/r1-01234567 game_scores/x/r1-01234567", "expected sources in order, .*, got 'selfplay/x"),
         ("selfplay/x/r1-01234567 selfplay/x/r1-01234567", "expected sources in order, each once, .*, got 'selfplay/x"),
         ("selfplay/x", "expected a version, such as selfplay/x/r1-0123abcd, got selfplay/x"),
@@ -125,7 +125,7 @@ def test_a_network_without_tables_is_scored_under_its_version(warehouse: Warehou
 def test_wrong_sources(memory_path: Path, sources: str, message: str) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises(InvalidParameterError, match=f"^{message}"):
-        warehouse.build(DATASET.name, replace(SMALL, sources=sources))
+        warehouse.build(DATASET.name, SMALL.with_texts({"sources": sources}))
     assert not warehouse.root.exists()
 
 

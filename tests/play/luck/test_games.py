@@ -15,8 +15,8 @@ from bgdata.evaluation.player import Player, RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
+from bgdata.play.luck import games as luck_games
 from bgdata.play.luck.games import play_games_with_luck
-from bgdata.play.luck.recorded import judged_games
 from bgdata.play.series import pair_error
 from bgdata.warehouse import Warehouse
 from tests.evaluation.test_pubeval import CONTACT, RACE
@@ -59,7 +59,7 @@ def test_luck_depends_on_neither_threads_nor_batches(monkeypatch: pytest.MonkeyP
     for count in (1, 2):
         with threads(count):
             assert np.array_equal(play_games_with_luck(PubEval(), Turned(), JUDGE, 5, SEED, 7)[1], expected[7:])
-    monkeypatch.setattr(judged_games, "LOCKSTEP", 5)
+    monkeypatch.setattr(luck_games, "LOCKSTEP", 5)
     assert np.array_equal(play_games_with_luck(PubEval(), Turned(), JUDGE, 12, SEED)[1], expected)
 
 
