@@ -112,7 +112,6 @@ def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables
       bgdata referee pubeval
       bgdata referee network --no-tables --decisions 1000
     """
-
     chosen = {"referee": options.pop("table"), **options}
     judge_player(warehouse, player, ply, form, tables=not no_tables, **chosen)
 

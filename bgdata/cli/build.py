@@ -84,7 +84,6 @@ def build(
       bgdata build bearoff_two_sided --points 7 --checkers 5
       bgdata build play_sample --set games=500 --set seed=3 --set "classes=contact crashed"
     """
-
     given = bool(settings) or any(value is not None for value in options.values())
     if kind is None and given:
         raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
@@ -120,7 +119,6 @@ LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked
 
 def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, yes: bool) -> None:
     """Show what a large build needs, and ask before it starts; builds that cannot fit are refused by the build."""
-
     estimate = kind.estimate(parameters)
     if max(estimate.building_bytes, estimate.memory_bytes) < LARGE_BYTES or warehouse.find(kind, parameters):
         return

@@ -54,7 +54,6 @@ def claims(
       bgdata claims A8.crawford --explain
       bgdata claims --kind published --status open
     """
-
     which = {"is_erratum": erratum, "is_recomputed": recompute, "is_explained": explain}
     print_claims(warehouse, names, statuses, kinds, form=form, **which)
 

@@ -36,7 +36,6 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str)
       bgdata diff
       bgdata diff bearoff_two_sided/6x6 gnubg_ts0.bd
     """
-
     if before is not None and after is None:
         raise UsageError(f"expected two tables to compare, got one: {shown(before)}")
     same = compare_tables(warehouse, before, after, form) if before and after else compare_with_lock(warehouse, form)
@@ -56,7 +55,6 @@ def compare_with_lock(warehouse: Warehouse, form: str = "table") -> bool:
 
 def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "table") -> bool:
     """Print, column by column, how many rows changed and by how much; returns whether none did."""
-
     with warehouse.connect() as connection:
         kinds = [define_side(warehouse, connection, *side) for side in (("before", before), ("after", after))]
         if kinds[0] != kinds[1]:
@@ -84,7 +82,6 @@ def described(change: ColumnChange) -> str:
 
 def define_side(warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, view: str, name: str) -> str:
     """Create the view of KIND/VARIANT, KIND/VARIANT/VERSION or a gnubg .bd file; returns the kind."""
-
     if name.endswith(".bd"):
         return define_gnubg_view(connection, Path(name), view)
     if name.count("/") not in (1, 2):

@@ -105,7 +105,6 @@ def figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
 
 def recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
     """Every parameter with its value and what it does."""
-
     meanings = (TD_RECIPE if manifest.dataset == NETWORK.name else SL_RECIPE) | {
         "features": "Inputs of the networks with their revisions.",
         "platform": "What PyTorch computed on.",
@@ -206,10 +205,10 @@ def ancestors(warehouse: Warehouse, manifest: Manifest) -> Iterator[Ancestor]:
         statistics = manifest.statistics
         points, error = f"{statistics['points_per_game']:+.3f}", f"{statistics['standard_error']:.3f}"
         yield Ancestor(name, how_learned(manifest), points, error)
-        given = manifest.parameters.get("start")
-        if not given:
+        declared = NETWORK if manifest.dataset == NETWORK.name else SUPERVISED
+        place: VersionRef | None = declared.parameters.from_manifest(manifest.parameters).start
+        if place is None:
             return
-        place = VersionRef(**given)
         try:
             table = find_version(warehouse, place)
             name, manifest = table.name, table.manifest

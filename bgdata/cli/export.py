@@ -58,7 +58,6 @@ def gnubg_bd(**options: Any) -> None:
       bgdata export gnubg-bd --two-sided 6x6 -o gnubg_ts0.bd
       bgdata export gnubg-bd --one-sided 6 -o gnubg_os0.bd
     """
-
     click.echo(write_gnubg_bearoff(**options))
 
 
@@ -83,7 +82,6 @@ def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> N
       bgdata export table bearoff_two_sided/6x6 -o two_sided.parquet
       bgdata export table match_equity/published-12 --format csv -o published.csv
     """
-
     export_version(warehouse, table, form, output)
 
 
@@ -100,7 +98,6 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
     \b
       bgdata export text selfplay/network-500-seed-2-luck --format mat -o games.mat
     """
-
     click.echo(write_text(warehouse.open_reference(table), form, output))
 
 
@@ -117,7 +114,6 @@ def export_met_command(warehouse: Warehouse, met: str, output: Path) -> None:
     \b
       bgdata export met -o ours.xml
     """
-
     click.echo(export_met(warehouse, met, output))
 
 
@@ -257,7 +253,6 @@ def write_benchmark(arrays: Arrays, output: Path) -> None:
 
 def write_matches(arrays: Arrays, output: Path) -> None:
     """All matches in the Jellyfish format, one after the other."""
-
     arrays = arrays if "games" in arrays else match_arrays(arrays)
     write_bytes(output, (line for match in matches_of(arrays) for line in format_mat(match)))
 

@@ -29,7 +29,6 @@ def use(warehouse: Warehouse, version: str) -> None:
       bgdata list
       bgdata use network/tiny/r2-0123abcd
     """
-
     use_version(warehouse, version)
 
 
@@ -45,7 +44,6 @@ def rm(warehouse: Warehouse, version: str) -> None:
     \b
       bgdata rm network/tiny/r2-0123abcd
     """
-
     remove_version(warehouse, version)
 
 
@@ -60,7 +58,6 @@ def gc(warehouse: Warehouse, dry_run: bool, yes: bool, form: str) -> None:
     Kept are the version of each variant that is current, those that warehouse.lock lists, all that these are made
     from, and whatever is damaged. A build that was stopped begins anew after its staging is deleted.
     """
-
     collect_garbage(warehouse, form, dry_run=dry_run, yes=yes)
 
 

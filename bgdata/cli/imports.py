@@ -58,7 +58,6 @@ def import_(
     Variants stand side by side in SQL and in the feed of training. Another file of the same name is a new version of
     its variant, and replaces the one before until `bgdata use` goes back.
     """
-
     print_report(import_files(warehouse, kind, files, name, strict=strict, force=force), form)
 
 
@@ -77,7 +76,6 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
       bgdata fetch gnubg
       bgdata fetch gnubg contact.bm.bz2
     """
-
     files = published_files(address)
     known = [file.name for file in files]
     for name in names:

@@ -84,7 +84,6 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
       bgdata label positions/mine --trials 360
       bgdata label bearoff_one_sided/10x15 --engine tables
     """
-
     given = {name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     label_positions(context.obj, source, engine, options, given, form)
 
@@ -137,7 +136,6 @@ def decisions(
       bgdata benchmark network --on rollout_decisions/NAME
       bgdata export text rollout_decisions/NAME --format gnubg-benchmark -o contact.bm
     """
-
     make_decisions(warehouse, corpus, position_class, count, network, options, form)
 
 

@@ -51,7 +51,6 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
       bgdata explain cube_decisions
       bgdata explain best_cube_action
     """
-
     if name in warehouse.kinds:
         declared = warehouse.kinds[name]
         print_kind(declared, chosen(warehouse, declared, options, settings), form)

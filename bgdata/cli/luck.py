@@ -48,7 +48,6 @@ def luck(warehouse: Warehouse, match: str, player: str, ply: int, by_game: bool,
       bgdata luck game.mat --by-game
       bgdata luck matches/mine --ply 1 --format csv
     """
-
     games = analyse_matches(warehouse, match, player, ply)
     if plot:
         draw_luck(games, plot)

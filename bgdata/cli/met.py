@@ -83,7 +83,6 @@ def build(warehouse: Warehouse, /, network: str, form: str, **options: Any) -> N
       bgdata met build --network better --ply 1
       bgdata met build --row "0.5 0.486 0.319 0.306" --gammon-rate 0.276 --length 4
     """
-
     build_met(warehouse, network, options, form)
 
 
@@ -103,7 +102,6 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
       bgdata met show published-12 --length 6
       bgdata met show --away 3-5
     """
-
     if away is None and crawford:
         raise UsageError("expected --away with --crawford, got none")
     if away is None:
@@ -126,7 +124,6 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
     \b
       bgdata met compare taught-400-1ply-25 published-12 --length 6
     """
-
     compare_mets(open_met(warehouse, met), open_met(warehouse, other), length, form)
 
 
@@ -151,7 +148,6 @@ def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output:
       bgdata met plot --output met.png
       bgdata met plot published-12 --minus taught-400-1ply-25 --output difference.png
     """
-
     draw_met(open_met(warehouse, met), open_met(warehouse, minus) if minus else None, length, output)
 
 

@@ -40,7 +40,6 @@ def show(position: str, roll: str | None, play: str | None, svg: Path | None, fo
       bgdata show 4HPwATDgc/ABMA
       bgdata show 4HPwATDgc/ABMA --roll 31 --svg opening.svg
     """
-
     show_position(position, roll, play, svg, form)
 
 

@@ -47,7 +47,6 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
       bgdata probe CgAAEAEAAAAAAA --away 3-5 --cube 2
       bgdata probe CgAAEAEAAAAAAA --bd gnubg_ts0.bd --format csv
     """
-
     stakes = match_stakes(position, options)
     if stakes is None:
         print_probe(warehouse, position, gnubg_files, form)

@@ -272,5 +272,4 @@ def one_sided_rows(file: GnubgOneSided) -> pa.Table:
 
 def list_column(counts: np.ndarray) -> pa.Array:
     """Rows of 65535ths as lists of chances."""
-
     return fixed_lists((counts / np.float32(65535)).astype(np.float32))

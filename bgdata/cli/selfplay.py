@@ -81,7 +81,6 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
       bgdata selfplay --cube-model 0.7
       bgdata selfplay --cube-model 0.7,money:0.7 --match-length 7
     """
-
     how = {"luck": options["luck"], "executor": executor, "force": options["force"], "form": form}
     if options["cube_model"]:
         counts = {"games": options["games"], "seed": options["seed"]}
@@ -116,7 +115,6 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
       bgdata query "from selfplay_labels_summary"
       bgdata export text selfplay_labels/network-10000-seed-1-6x9 --format gnubg-training --output labels.gz
     """
-
     rescore_corpus(warehouse, corpus, table, form, combined=options["combined"], force=options["force"])
 
 

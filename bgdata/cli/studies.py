@@ -71,7 +71,6 @@ def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, pla
       bgdata study index --games 10000
       bgdata study jump --luck --plot jump.png
     """
-
     run_study(warehouse, study, player, games, seed, **options)
 
 
@@ -92,7 +91,6 @@ def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | Non
       bgdata query "from cube_life_by_length"
       bgdata query "from cube_decisions where double_margin > 0 and take_margin > 0 order by take_margin limit 5"
     """
-
     table = open_atlas(warehouse, points, checkers)
     if plot:
         draw_cube_life(table, plot)

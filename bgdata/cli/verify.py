@@ -49,7 +49,6 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
       bgdata verify
       bgdata verify match_equity --sample 100 --seed 7
     """
-
     warehouse.require()
     if not verify_warehouse(warehouse, kind, sample, seed, form, repair=repair):
         sys.exit(1)
@@ -74,7 +73,6 @@ def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, f
       bgdata rebuild --check
       bgdata rebuild bearoff_gammon
     """
-
     if check and not rebuild_and_compare(warehouse, kind, form, is_all=is_all):
         sys.exit(1)
     if not check:
@@ -88,7 +86,6 @@ def lock(warehouse: Warehouse) -> None:
 
     It lists the digest of every default variant, which `bgdata rebuild --check` and `bgdata diff` compare with.
     """
-
     write_lock(warehouse)
 
 
