@@ -93,7 +93,6 @@ def test_imports_run_one_way() -> None:
     ("module", "name"),
     [
         ("store/table", "bgdata.bearoff.index"),
-        ("store/table", "bgdata.kernel_cache"),
         ("game/position", "bgdata.store.table"),
         ("bearoff/tables", "bgdata.store.catalog"),
         ("bearoff/tables", "bgdata.datasets.common.race"),
