@@ -36,8 +36,9 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 
 def kernel_sources() -> list[Path]:
-    """Every module of the package that defines a kernel, sorted."""
-    return sorted(path for path in _PACKAGE.rglob("*.py") if _KERNEL.search(path.read_bytes()))
+    """Every module of the package that defines a kernel, and `kernel.py` with the options of all, sorted."""
+    found = {path for path in _PACKAGE.rglob("*.py") if _KERNEL.search(path.read_bytes())}
+    return sorted(found | {_PACKAGE / "kernel.py"})
 
 
 @functools.cache

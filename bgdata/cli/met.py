@@ -161,7 +161,8 @@ def build_met(warehouse: Warehouse, network: str, options: dict[str, Any], form:
     from bgdata.steps.networks import network_parameters
 
     given = {} if options["row"] else network_parameters(warehouse, network)
-    parameters = MatchEquityParameters(**given, **options)
+    read = {name: MatchEquityParameters.parse(name, value) for name, value in options.items() if isinstance(value, str)}
+    parameters = MatchEquityParameters(**(options | read | given))
     DATASET.check_parameters(parameters)
     with progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress)

@@ -19,14 +19,14 @@ parameters as (
 ),
 named as (
     select dataset, variant, version, role,
-           unnest(if(
-               json_type(parameters->role) = 'VARCHAR',  -- a player such as network/NAME
-               regexp_extract_all(parameters->>role, '[a-z][a-z0-9_]*/[a-z0-9]+(?:-[a-z0-9]+)*(?:/r[1-9][0-9]*-[0-9a-f]{8})?'),
+           unnest(case when json_type(parameters->role) = 'VARCHAR' then  -- a player such as network/NAME
+               regexp_extract_all(parameters->>role, '[a-z][a-z0-9_]*/[a-z0-9]+(?:-[a-z0-9]+)*(?:/r[1-9][0-9]*-[0-9a-f]{8})?')
+           else
                list_transform(
                    regexp_extract_all((parameters->role)::varchar, '"kind": ?"[^"]*", ?"variant": ?"[^"]*", ?"version": ?"[^"]*"'),
                    lambda named: rtrim(regexp_replace(named, '"kind": ?"(.*)", ?"variant": ?"(.*)", ?"version": ?"(.*)"', '\1/\2/\3'), '/')
                )
-           )) as place
+           end) as place
     from parameters
 ),
 places as (

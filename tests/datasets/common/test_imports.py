@@ -17,6 +17,7 @@ import pytest
 from bgdata.datasets import gnubg_benchmark, gnubg_training
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.game.position import START, Position, parse_key20
+from bgdata.store.dataset import Source
 from bgdata.store.manifest import RawFile
 from tests.cli.command_line import error_of, run, succeeds
 from tests.datasets.importing import IMPORTED, Imports, counts, rows
@@ -198,9 +199,9 @@ def test_files_are_read_once(imports: Imports, kind: str, monkeypatch: pytest.Mo
         opened.append(self)
         return open_path(self, *arguments, **options)
 
-    def watched_parse(name: str, content: bytes) -> Any:
-        parsed.append(name)
-        return parse(name, content)
+    def watched_parse(source: Source) -> Any:
+        parsed.append(source.file.name)
+        return parse(source)
 
     monkeypatch.setattr(Path, "open", watched_open)
     monkeypatch.setattr(IMPORTED[kind], "parse", watched_parse)
