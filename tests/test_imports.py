@@ -29,7 +29,7 @@ HEAVY = ("dask", "duckdb", "numba", "pandas", "prefect", "pyarrow")
 EXCEPTION_CLASSES = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
 # other people's packages, by the modules of ours that may import them
 ONLY_IN = {
-    "numba": {"bgdata.kernel"},
+    "numba": {"bgdata.kernel", "bgdata.kernel_cache"},
     "prefect": {"pipelines"},
     "pyarrow": {
         "bgdata.store.parquet",

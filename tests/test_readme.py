@@ -118,7 +118,7 @@ def test_python_blocks_return_what_the_page_shows(page: str) -> None:
 
 def test_every_page_is_read() -> None:
     assert {"README.md", "docs/how_to/play_in_a_notebook.md", "docs/tutorial/first_table.md"} <= set(PAGES)
-    assert sum(len(console_steps(page)) for page in PAGES) >= 100
+    assert sum(len(console_steps(page)) for page in PAGES) >= 90
 
 
 @pytest.mark.parametrize("module", [index, plays, position, identifiers])
@@ -131,4 +131,6 @@ def test_docstring_examples(module: object) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_pictures_and_pages_that_are_linked_exist(page: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[page])
-    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+    paths = [(ROOT / page).parent.joinpath(link).resolve() for link in links]
+    written = [path for path in paths if not GENERATED & {*path.parents}]  # `make docs` finds those that it generates
+    assert [path for path in written if not path.exists()] == []

@@ -101,7 +101,7 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
     click.echo(write_text(warehouse.open_reference(table), form, output))
 
 
-@click.command(name="met")
+@export.command(name="met")
 @click.argument("met", default="", shell_complete=complete_mets)
 @output_option(required=True)
 @click.pass_obj

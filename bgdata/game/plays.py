@@ -66,6 +66,7 @@ def legal_plays(position: Position, roll: RollLike) -> list[Play]:
     first, each checker move from the highest point down, then the lower die first; the first way to reach a position
     names the play. Where nothing can be moved, or the game is over, the only play has no moves.
 
+    >>> from bgdata import Position
     >>> [str(play) for play in legal_plays(Position("4HPwATDgc/ABMA"), "66")]
     ['24/18(2) 13/7(2)', '24/18(2) 13/7 8/2', ..., '13/7 8/2(3)']
     """

@@ -17,6 +17,7 @@ from bgdata.cli.build import COMPUTED, SIZED
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress_bars import progress_bars
+from bgdata.store.parameters import VersionRef, value_text
 from tests.cli.command_line import error_of, run, succeeds
 
 
@@ -43,9 +44,11 @@ def test_explain(tmp_path: Path, name: str) -> None:
         assert array.meaning in shown
     assert f"a build of {kind.slug(chosen)}: {kind.estimate(chosen).rows:,} rows, about" in shown
     for wanted in kind.inputs(chosen).values():
-        recipe = {} if isinstance(wanted, str) else vars(wanted[1])
-        text = ", ".join(f"{key} {value}" for key, value in recipe.items())
-        assert (wanted if isinstance(wanted, str) else f"{wanted[0]} with {text}") in shown
+        if isinstance(wanted, VersionRef):
+            assert str(wanted) in shown
+        else:
+            text = ", ".join(f"{key} {value_text(value)}" for key, value in vars(wanted[1]).items())
+            assert f"{wanted[0]} with {text}" in shown
 
 
 def test_build(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import bgdata
 from bgdata.cli import main
 from bgdata.errors import MissingWarehouseError, OlderTableError, StorageError
 from bgdata.store import catalog
+from bgdata.store import scripts as store_scripts
 from bgdata.store.catalog import connect, write_catalog
 from bgdata.store.context import Computed
 from bgdata.store.declaration import Column
@@ -399,7 +400,8 @@ def test_written_anew_for_views_that_came(toys: Warehouse, tmp_path: Path, monke
     """As after an upgrade: nothing in the warehouse has changed."""
     scripts = tmp_path / "sql"
     shutil.copytree(SQL, scripts)
-    monkeypatch.setattr(catalog, "SQL", scripts)
+    for module in (catalog, store_scripts):
+        monkeypatch.setattr(module, "SQL", scripts)
     toys.build("squares", TEN)
     toys.connect().close()
     (scripts / "views" / "ones.sql").write_text("create view ones as select 1 as one;")
@@ -410,7 +412,8 @@ def test_written_anew_for_views_that_came(toys: Warehouse, tmp_path: Path, monke
 def test_written_anew_for_kinds_that_changed(toys: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scripts = tmp_path / "sql"
     shutil.copytree(SQL, scripts)
-    monkeypatch.setattr(catalog, "SQL", scripts)
+    for module in (catalog, store_scripts):
+        monkeypatch.setattr(module, "SQL", scripts)
     toys.build("squares", TEN)
     for path in (*toys.root.rglob("*"), toys.root, *scripts.rglob("*")):
         os.utime(path, (1000, 1000) if path == toys.catalog else (0, 0))  # only the declarations are newer
