@@ -21,7 +21,7 @@ from bgdata.warehouse import Warehouse
 from tests.evaluation.network_versions import random_networks, write_network
 
 SharedFolder: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
-LUCKY = SelfPlayParameters("network", "", 6, 4, 1)
+LUCKY = SelfPlayParameters("network", "", 6, 4, True)
 
 
 @pytest.fixture(scope="session")

@@ -118,7 +118,8 @@ def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables
 
 DECISIONS = """
 select parameters->>'player' as player, (parameters->>'ply')::integer as ply,
-       parameters->>'benchmark' as benchmark, parameters->>'benchmark_version' as version, rows as decisions,
+       parameters->>'$.benchmark.kind' || '/' || (parameters->>'$.benchmark.variant') as benchmark,
+       parameters->>'$.benchmark.version' as version, rows as decisions,
        round((statistics->>'error_rate')::double, 6) as error_rate,
        round((statistics->>'error_rate_low')::double, 3) as low,
        round((statistics->>'error_rate_high')::double, 3) as high,

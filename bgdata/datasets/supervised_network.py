@@ -228,7 +228,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
                 f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first {count} "
                 f"test games, for {table.name}, found {points:+.4f}"
             )
-        return f"{count:,} of {parameters.test_games:,} test games; it was not taught again"
+        return f"{count:,} of {parameters.test_games:,} test games; it was not trained again"
 
 
 def label_role(place: VersionRef) -> str:

@@ -15,9 +15,8 @@ import bgdata
 from bgdata.cli import build, main
 from bgdata.cli.build import COMPUTED, SIZED
 from bgdata.store.dataset import Dataset
-from bgdata.store.parameters import Parameters
+from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.parameters import VersionRef, value_text
 from tests.cli.command_line import error_of, run, succeeds
 
 

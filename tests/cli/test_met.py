@@ -13,6 +13,7 @@ from bgdata.datasets.match_equity import PUBLISHED_ROW
 from bgdata.datasets.met_xml import SAMPLE
 from bgdata.equity.stored_met import find_met
 from bgdata.formats.met_xml import read_met
+from bgdata.store.parameters import value_text
 from tests.cli.command_line import error_of, run, succeeds
 from tests.equity import published
 from tests.oracles import ask_gnubg, needs_gnubg_tool
@@ -24,13 +25,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("met")
     (folder / "sample.xml").write_text(SAMPLE)
     root = folder / "warehouse"
-    succeeds(root, "met", "build", "--row", PUBLISHED_ROW, "--gammon-rate", "0.276", "--length", "12")
+    succeeds(root, "met", "build", "--row", value_text(PUBLISHED_ROW), "--gammon-rate", "0.276", "--length", "12")
     succeeds(root, "import", "met_xml", folder / "sample.xml")
     return root
 
 
 def test_the_published_row_is_the_published_one() -> None:
-    assert np.allclose([float(text) for text in PUBLISHED_ROW.split()], (1 - np.array(published.POST_CRAWFORD)) / 2)
+    assert np.allclose(PUBLISHED_ROW, (1 - np.array(published.POST_CRAWFORD)) / 2)
 
 
 def test_build(root: Path, tmp_path: Path) -> None:
@@ -114,9 +115,9 @@ FAILURES: list[tuple[list[str], int, str]] = [
     (["met", "show", "sample", "--away", "3-2"], 2, "expected at most 2 points to go, as sample has, got"),
     (["met", "show", "sample", "--away", "2-2", "--crawford"], 2, "expected one side at 1-away"),
     (["met", "build", "--cube-life-index", "1.5"], 2, r"expected a cube life index from 0 to 1, got 1\.5"),
-    (["met", "build", "--cube-life-index", "x"], 2, "expected a cube life index from 0 to 1, got 'x'"),
+    (["met", "build", "--cube-life-index", "x"], 2, "expected float for cube_life_index, got 'x'"),
     (["met", "build", "--gammon-rate", "-1"], 2, r"expected a gammon rate from 0 to 1, got -1\.0"),
-    (["met", "build", "--row", "0.5 0.4"], 2, "expected a gammon rate from 0 to 1 beside the row, got ''"),
+    (["met", "build", "--row", "0.5 0.4"], 2, "expected a gammon rate from 0 to 1 beside the row, got none"),
     (["met", "build", "--row", "0.5 x"], 2, "expected .*, got "),
     (["met", "build", "--row", "0.5 1.4", "--gammon-rate", "0.2", "--length", "2"], 2, "expected chances from 0"),
     (["met", "build", "--row", "0.5 0.4", "--gammon-rate", "0.2"], 2, "expected a length of 2 to 2 points, .* got 25"),

@@ -22,6 +22,7 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.play.random_games import random_game_positions
+from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.store import processes
@@ -74,7 +75,7 @@ def test_on_from_other_networks(warehouse: Warehouse) -> None:
     changes = ["--start", "network/tiny", "--hidden", "12", "--learning-rate", "1e-9", "--final-learning-rate", "1e-9"]
     succeeds(warehouse.root, "train", "td", "wide", *TINY[3:], *changes)
     wide, tiny = (warehouse.open("network", name) for name in ("wide", "tiny"))
-    assert wide.manifest.parameters["start"] == f"network/tiny/{tiny.folder.name}"
+    assert wide.manifest.parameters["start"] == vars(VersionRef("network", "tiny", tiny.folder.name))
     assert open_networks(wide).shapes[:, 5].tolist() == [8, 8, 12]
     boards = random_game_positions(500, seed=3).boards
     answers = [evaluations(open_networks(table), NO_TABLES, boards).chances for table in (wide, tiny)]

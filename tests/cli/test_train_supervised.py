@@ -15,6 +15,8 @@ from bgdata.cli.recipes import SL_RECIPE as RECIPE
 from bgdata.cli.train import sl
 from bgdata.datasets.supervised_network import DATASET, SupervisedParameters
 from bgdata.formats.gnubg_training import write_gnubg_training
+from bgdata.store.parameters import VersionRef
+from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
@@ -28,6 +30,11 @@ CHOSEN = {
 }  # parameters that follow from what the warehouse holds
 SMALL = ("--epochs", "2", "--batch-size", "32", "--learning-rate", "0.01", "--hidden", "12", "--test-games", "20")
 TINY = ("train", "sl", "mine", "--start", "network/tiny", *SMALL, "--no-guard")
+
+
+def reference(table: Table) -> dict[str, str]:
+    """A version as manifests name it."""
+    return vars(VersionRef.parse(table.name))
 
 
 def test_every_parameter_is_an_option_with_its_default() -> None:
@@ -47,9 +54,9 @@ def test_it_teaches_and_says_how_well(warehouse: Warehouse) -> None:
     expected = warehouse.open(DATASET.name, DATASET.slug(DATASET.smallest))
     assert table.manifest.digest == expected.manifest.digest
     labels = next(warehouse.versions("selfplay_labels"))
-    assert table.manifest.parameters["labels"] == f"{labels.name}:1"
-    assert table.manifest.parameters["start"] == next(warehouse.versions("network")).name
-    assert table.manifest.parameters["features"] == "race@1 contact@1 contact@1"
+    assert table.manifest.parameters["labels"] == [{"versions": [reference(labels)], "weight": 1.0}]
+    assert table.manifest.parameters["start"] == reference(next(warehouse.versions("network")))
+    assert table.manifest.parameters["features"] == ["race@1", "contact@1", "contact@1"]
     folder, epoch, kept = result.stdout.splitlines()
     assert folder == str(table.folder)
     assert epoch.startswith("epoch 2, rate 0: contact ")
@@ -74,7 +81,8 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
         succeeds(warehouse.root, "import", "gnubg_training", path)
     succeeds(warehouse.root, *TINY, "--labels", "gnubg_training")
     table = warehouse.open(DATASET.name, "mine")
-    assert table.manifest.parameters["labels"].count("gnubg_training/") == 3
+    (source,) = table.manifest.parameters["labels"]
+    assert [version["kind"] for version in source["versions"]] == ["gnubg_training"] * 3
     assert (np.asarray(table.array("curve"))[1:, :, 1] > 10).all()
     succeeds(
         warehouse.root, "train", "sl", "wide", "--start", "network/mine", "--labels", "gnubg_training:2",

@@ -15,6 +15,7 @@ from bgdata.evaluation.player import open_player
 from bgdata.game.position import Position, parse_key20
 from bgdata.kernel import threads
 from bgdata.play.benchmark import Decisions, losses_of, rank_choices, score_of
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from tests.datasets.importing import Imports
 from tests.formats import samples
@@ -227,8 +228,11 @@ def test_wrong_parameters(imports: Imports) -> None:
         ),
     ):
         with pytest.raises(InvalidParameterError, match=message):
-            imports.warehouse.build("benchmark_scores", ScoreParameters("pubeval", 0, benchmark, "2", version))
-    parameters = ScoreParameters("pubeval", 0, "gnubg_benchmark/contact", "2", "r2-00000000")
+            imports.warehouse.build(
+                "benchmark_scores",
+                ScoreParameters("pubeval", 0, VersionRef(*benchmark.partition("/")[::2], version), "2"),
+            )
+    parameters = ScoreParameters("pubeval", 0, VersionRef("gnubg_benchmark", "contact", "r2-00000000"), "2")
     with pytest.raises(MissingTableError, match="no gnubg_benchmark/contact/r2-00000000 in "):
         imports.warehouse.build("benchmark_scores", parameters)
     for name in ("", "a/b", "a b", "-"):

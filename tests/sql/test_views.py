@@ -194,7 +194,7 @@ def test_what_players_lose(small_root: Path) -> None:
     firsts = decisions.array("decisions_first_plays").tolist()
     for row, loss, rank, first in zip(found, scores.array("losses"), scores.array("ranks"), firsts, strict=True):
         assert (row["player"], row["ply"], row["player_version"]) == ("pubeval", 0, "2")
-        assert row["benchmark"] == parameters.benchmark
+        assert row["benchmark"] == parameters.benchmark.title
         assert (row["loss"], row["rank"]) == (loss, None if rank < 0 else rank)
         position, roll = Position(row["position_id"]), f"{row['die1']}{row['die2']}"
         plays = {play.next_position.id: str(play) for play in legal_plays(position, roll)}

@@ -57,10 +57,10 @@ def spoiled_shapes(row: int, column: int, value: int) -> Callable[[Networks], Ne
 
 
 FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
-    "no encoder": (spoiled_shapes(0, 0, 4), r"other inputs of the race network: \d+ of encoder 4"),
-    "no encoder below 0": (spoiled_shapes(1, 0, -1), r"other inputs of the crashed network: 198 of encoder -1"),
+    "no encoder": (spoiled_shapes(0, 0, 4), r"other inputs of the race network: \d+ of input set 4"),
+    "no encoder below 0": (spoiled_shapes(1, 0, -1), r"other inputs of the crashed network: 198 of input set -1"),
     "other features": (spoiled_shapes(2, 0, int(InputSet.TESAURO_196)), r"other inputs of the contact network: \d+ of"),
-    "other inputs": (spoiled_shapes(1, 1, 199), "other inputs of the crashed network: 199 of encoder 1"),
+    "other inputs": (spoiled_shapes(1, 1, 199), "other inputs of the crashed network: 199 of input set 1"),
     "first weight": (spoiled_shapes(1, 2, 0), r"the shape \[1, 198, 0, .* of the crashed network"),
     "first weight below 0": (spoiled_shapes(0, 2, -1), r"the shape \[2, \d+, -1, .* of the race network"),
     "first bias": (spoiled_shapes(2, 3, 1 << 40), r"the shape .* of the contact network"),
