@@ -118,8 +118,8 @@ def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables
 
 DECISIONS = """
 select parameters->>'player' as player, (parameters->>'ply')::integer as ply,
-       parameters->>'$.benchmark.kind' || '/' || (parameters->>'$.benchmark.variant') as benchmark,
-       parameters->>'$.benchmark.version' as version, rows as decisions,
+       concat_ws('/', parameters->'benchmark'->>'kind', parameters->'benchmark'->>'variant') as benchmark,
+       parameters->'benchmark'->>'version' as version, rows as decisions,
        round((statistics->>'error_rate')::double, 6) as error_rate,
        round((statistics->>'error_rate_low')::double, 3) as low,
        round((statistics->>'error_rate_high')::double, 3) as high,
@@ -137,7 +137,7 @@ select player, ply, opponent, opponent_ply, games, round(points_per_game, 4) as 
        round(100 * lose_gammon_share, 2) as percent_gammons_lost,
        round(100 * lose_backgammon_share, 2) as percent_backgammons_lost, round(turns_per_game, 1) as turns_per_game
 from game_summary where player = {player} and ply = {ply} and opponent = {opponent} and opponent_ply = {opponent_ply}
-     and games = {games} and seed = {seed} and (hedged_standard_error is not null) = (1 = {luck})
+     and games = {games} and seed = {seed} and (hedged_standard_error is not null) = {luck}
 """
 
 

@@ -112,7 +112,8 @@ def recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
     yield ("parameter", "value", "meaning")
     for name, value in manifest.parameters.items():
         if name not in _LEAVE_OUT:
-            yield (name, str(value), meanings.get(name, "").partition("  [")[0])
+            text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            yield (name, text, meanings.get(name, "").partition("  [")[0])
 
 
 def lineage_rows(found: Iterable[Ancestor]) -> Iterator[Sequence[str]]:

@@ -147,7 +147,7 @@ def print_kind(kind: Dataset[Any], parameters: Parameters, form: str) -> None:
         click.echo(f"  {array.name:<18} {array.dtype:<10} [{array.axes}] {array.meaning}")
     click.echo("\nparameters [defaults of the builds by `make build`]")
     for field in fields(kind.parameters):
-        values = ", ".join(str(getattr(default, field.name)) for default in kind.defaults)
+        values = ", ".join(value_text(getattr(default, field.name)) for default in kind.defaults)
         click.echo(f"  {field.name} [{values}]")
     click.echo("\nSQL checks: each returns the rows that break the claim")
     for shape in kind.tables:

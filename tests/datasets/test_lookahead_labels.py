@@ -137,16 +137,20 @@ def test_records_of_matches_are_split_by_game(warehouse: Warehouse) -> None:
 def test_variants_that_are_no_defaults_bring_their_parameters(warehouse: Warehouse) -> None:
     parameters = replace(SAMPLE.smallest, most=3)
     source = warehouse.build(SAMPLE.name, parameters)
-    name = f"{SAMPLE.name}/{SAMPLE.slug(parameters)}"
-    place, recipe = find_source(warehouse, name)
-    assert (place, source_input(name, recipe)) == (name, (SAMPLE.name, parameters))
-    table = warehouse.build(DATASET.name, replace(SMALL, source=name, source_recipe=recipe))
+    reference = VersionRef(SAMPLE.name, SAMPLE.slug(parameters))
+    place, recipe = find_source(warehouse, str(reference))
+    assert (place, source_input(place, recipe)) == (reference, (SAMPLE.name, parameters))
+    table = warehouse.build(DATASET.name, replace(SMALL, source=place, source_recipe=recipe))
     assert np.array_equal(table.array("boards"), source.array("boards"))
-    again = f"{DATASET.name}/{table.folder.parent.name}"  # labels of labels
-    _, nested = find_source(warehouse, again)
-    assert source_input(again, nested)[1] == DATASET.parameters.from_manifest(table.manifest.parameters)
-    for known in (SMALL.source, "positions/sample"):
-        assert find_source(warehouse, known) == (known, "")
+    again = VersionRef(DATASET.name, table.folder.parent.name)  # labels of labels
+    place, nested = find_source(warehouse, str(again))
+    assert place == again
+    assert source_input(place, nested) == (
+        DATASET.name,
+        DATASET.parameters.from_manifest(table.manifest.parameters),
+    )
+    for known in (SMALL.source, VersionRef("positions", "sample")):
+        assert find_source(warehouse, str(known)) == (known, Given())
 
 
 def test_sources_that_cannot_be_found(warehouse: Warehouse) -> None:
@@ -163,9 +167,11 @@ def test_a_source_that_no_recipe_leads_to_is_named_by_its_version(warehouse: War
     source = warehouse.build(SAMPLE.name, parameters)
     for path in (warehouse.root / "selfplay").glob("*/r*"):
         path.rename(path.with_name("aside"))
-    assert find_source(warehouse, f"{SAMPLE.name}/{SAMPLE.slug(parameters)}") == (source.name, "")
-    assert find_source(warehouse, source.name) == (source.name, "")
-    table = warehouse.build(DATASET.name, replace(SMALL, source=source.name))
+    version = VersionRef.parse(source.name)
+    assert version.version == source.folder.name
+    for name in (version.title, source.name):
+        assert find_source(warehouse, name) == (version, Given())
+    table = warehouse.build(DATASET.name, replace(SMALL, source=version))
     assert warehouse.made_from(table)["source"].folder == source.folder
     assert np.array_equal(table.array("boards"), source.array("boards"))
 

@@ -190,7 +190,7 @@ def test_a_sample_of_the_test_games_has_a_margin(small_root: Path, monkeypatch: 
 def test_networks_that_are_none_are_refused(small_root: Path) -> None:
     table, inputs = opened(small_root)
     with pytest.raises(
-        CorruptFileError, match=r"expected networks that bgdata can read in .*: 260 of encoder 9; try: bgdata verify"
+        CorruptFileError, match=r"expected networks that bgdata can read in .*: 260 of input set 9; try: bgdata verify"
     ):
         check_sample(DATASET, corrupted(table, "shapes", (2, 0), 9), inputs, 1, GENERATOR)
     assert isinstance(open_networks(table), Networks)

@@ -28,6 +28,8 @@ from bgdata.play.rollout import Limits, RolloutSettings
 from bgdata.play.rollout_decisions import Window, roll_out_decision
 from bgdata.play.splits import splits_of_games
 from bgdata.store import job
+from bgdata.store.context import Context
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
@@ -47,7 +49,7 @@ def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
 
 
 def brain_of(warehouse: Warehouse) -> Chooser:
-    return open_roller(SMALL, inputs_of(warehouse), warehouse).chooser
+    return open_roller(Context(SMALL, inputs_of(warehouse), warehouse)).chooser
 
 
 def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
@@ -256,7 +258,7 @@ def test_it_is_written_as_a_benchmark_file(warehouse: Warehouse, tmp_path: Path)
 def test_scores(warehouse: Warehouse) -> None:
     """Of pubeval, as on the same decisions imported."""
     table = warehouse.open(DATASET.name, SLUG)
-    own = ScoreParameters("pubeval", 0, f"rollout_decisions/{SLUG}", "2", table.folder.name)
+    own = ScoreParameters("pubeval", 0, VersionRef("rollout_decisions", SLUG, table.folder.name), "2")
     scores = warehouse.build("benchmark_scores", own)
     assert scores.folder.parent.name == f"pubeval-0ply-{SLUG}"
     decisions = decisions_of(table)
@@ -292,7 +294,7 @@ def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
 
 def test_the_default_recipe() -> None:
     parameters = DecisionParameters()
-    assert (parameters.until, parameters.position_class) == ("0.005", "contact")
+    assert (parameters.until, parameters.position_class) == (0.005, "contact")
     assert DATASET.inputs(parameters)["games"] == ("selfplay", SELFPLAY.defaults[0])
     assert "network" in DATASET.inputs(parameters)
     assert "network" not in DATASET.inputs(replace(parameters, network="mine", network_version="r1-00000000"))

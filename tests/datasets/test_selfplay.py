@@ -379,7 +379,7 @@ def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: s
 def test_networks_by_name(warehouse: Warehouse) -> None:
     """They play by the best tables of the warehouse, which are part of their version."""
     version = open_player("network/tiny", 0, warehouse).version
-    parameters = SelfPlayParameters("network/tiny", version, 2, 5, 1)
+    parameters = SelfPlayParameters("network/tiny", version, 2, 5, True)
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == "network-tiny-2-seed-5-luck"
     assert rows(table, "games")[0]["player_0"] == f"tiny {version}"

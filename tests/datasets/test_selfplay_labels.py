@@ -33,7 +33,7 @@ from bgdata.store.table import Table
 from tests.conftest import LUCKY
 from tests.datasets.test_selfplay import Changed
 from tests.rechecking import check_sample
-from tests.reference.luck import Board, hedged, truths
+from tests.reference.luck import Board, hedged, rescored
 from tests.reference.networks import Chances
 
 SMALL = DATASET.smallest
@@ -94,7 +94,7 @@ def test_labels_of_the_twin(small_root: Path, memory_path: Path, parameters: Lab
     seen = set()
     for rows, boards, points in games_of(inputs["games"]):
         outcome = [float(points > 0), *(float(points > n) for n in (1, 2)), *(float(-points > n) for n in (1, 2))]
-        assert table.array("chances")[rows] == pytest.approx(np.array(truths(solve, boards, outcome)), abs=1e-6)
+        assert table.array("chances")[rows] == pytest.approx(np.array(rescored(solve, boards, outcome)), abs=1e-6)
         assert table.array("outcomes")[rows].tolist() == [points * (-1) ** n for n in range(len(boards))][::-1]
         covered = [turn for turn, board in enumerate(boards) if solve(board)]
         for turn, row in enumerate(range(rows.start, rows.stop)):
