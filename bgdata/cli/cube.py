@@ -238,7 +238,7 @@ def is_small(position: Position) -> bool:
 def built_table(warehouse: Warehouse, score: MatchScore, cube: Cube, met: MatchEquity) -> Table | None:
     """The exact table of a score and cube value, built where it is missing. None where it cannot be, such as for a
     match equity table that is not in the warehouse, or on a full disk: then standard error says why."""
-    wanted = {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": int(score.is_crawford)}
+    wanted = {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": score.is_crawford}
     wanted |= {"cube_value": cube.value}
     try:
         parameters = DATASET.completed(SIZE.with_changes(wanted | {"met": met.name}), warehouse)

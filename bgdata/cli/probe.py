@@ -24,6 +24,7 @@ from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
+from bgdata.store.parameters import value_text
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -358,7 +359,7 @@ def covering_parameters(
         if built == parameters.with_changes(same) and points <= built.points and checkers <= built.checkers:
             return built
     names = ("away", "opponent_away", "is_crawford", "cube_value", "met")
-    settings = " ".join(f"--set {name}={getattr(parameters, name)}" for name in names)
+    settings = " ".join(f"--set {name}={value_text(getattr(parameters, name))}" for name in names)
     hint = (
         f"; try: bgdata build {DATASET.name} --points {max(points, 6)} --checkers {max(checkers, 6)} {settings}"
         if points <= MAX_POINTS and checkers < MAX_CHECKERS

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from bgdata.cli import main
+from bgdata.cli.grammar import every_command
 from bgdata.game.identifiers import identify
 from bgdata.game.position import START, Position
 from tests.cli.command_line import POSITION, error_of, run, succeeds
@@ -22,11 +23,11 @@ WON = Position([0] * 13 + [-15] + [0] * 12)
 FINISHED = [WON, WON.flip(), Position([1, *[0] * 25]), Position([0] * 25 + [1]), Position("AAAAAgAAAAAAAA")]
 
 
-def commands(group: click.Group = main) -> Iterator[str]:
+def commands() -> Iterator[str]:
     """Names of the commands with an argument `position`."""
-    for name, command in group.commands.items():
+    for names, command in every_command(main):
         if any(isinstance(each, click.Argument) and each.name == "position" for each in command.params):
-            yield name
+            yield " ".join(names)
 
 
 COMMANDS = sorted(commands())

@@ -59,7 +59,7 @@ def test_a_larger_table_is_used_where_it_is_there(root: Path) -> None:
     assert error == (
         "expected up to 3 checkers a side on points 1 to 3, got 4 checkers up to point 4; "
         "try: bgdata build bearoff_match --points 6 --checkers 6 --set away=2 --set opponent_away=3 "
-        "--set is_crawford=0 --set cube_value=1 --set met=published-12"
+        "--set is_crawford=false --set cube_value=1 --set met=published-12"
     )
     bgdata.open_warehouse(root).build(
         DATASET.name, SMALL.with_changes({"points": 4, "checkers": 4, "away": 2, "opponent_away": 3})

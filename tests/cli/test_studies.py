@@ -34,8 +34,9 @@ def test_a_study_less_luck(network_root: Path) -> None:
 def test_a_picture(network_root: Path, tmp_path: Path, study: tuple[str, ...]) -> None:
     pictures = [tmp_path / f"{name}.png" for name in "ab"]
     for picture in pictures:
-        out = succeeds(network_root, "study", *study, "--games", "4", "--plot", picture)
-        assert out.splitlines()[-1] == f"wrote {picture}"
+        result = run(network_root, "study", *study, "--games", "4", "--plot", picture)
+        assert result.exit_code == 0, result.output
+        assert result.stderr.splitlines()[-1] == f"wrote {picture}"
     assert pictures[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert pictures[0].read_bytes() == pictures[1].read_bytes()
 

@@ -41,7 +41,7 @@ def test_every_parameter_is_an_option_with_its_default() -> None:
     options = {option.name: option for option in sl.params if isinstance(option, click.Option)}
     parameters = {field.name: field.default for field in fields(SupervisedParameters)}
     assert set(RECIPE) == set(parameters) - CHOSEN
-    assert set(options) == set(RECIPE) | {"labels", "start", "guard", "threads", "force", "form", "warehouse"}
+    assert set(options) == set(RECIPE) | {"labels", "start", "guard", "threads", "force", "form"}
     for name in RECIPE:
         assert options[name].default == parameters[name]
         assert options[name].help == RECIPE[name]
@@ -89,7 +89,7 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
         "--labels", "selfplay_labels", "--epochs", "1", "--hidden", "20", "--test-games", "2",
     )  # fmt: skip
     wide = warehouse.open(DATASET.name, "wide")
-    assert wide.manifest.parameters["start"] == table.name
+    assert wide.manifest.parameters["start"] == reference(table)
     assert wide.array("shapes")[2, 5] == 20
     assert float(wide.array("curve")[0, 2, 3]) < float(table.array("curve")[0, 2, 3])  # it goes on where that one was
 

@@ -48,7 +48,7 @@ def met(warehouse: Warehouse) -> MatchEquity:
 def exact_table(warehouse: Warehouse, score: MatchScore, cube_value: int = 1) -> MatchBearoff:
     """The table of 6 points and 3 checkers for a score and cube."""
     recipe = MatchBearoffParameters(
-        6, 3, score.away, score.opponent_away, int(score.is_crawford), cube_value, met="published-12"
+        6, 3, score.away, score.opponent_away, score.is_crawford, cube_value, met="published-12"
     )
     return MatchBearoff(warehouse.build("bearoff_match", recipe))
 
