@@ -125,7 +125,7 @@ def test_estimate(small_root: Path) -> None:
 
 def test_inputs_depend_on_the_tables() -> None:
     assert set(DATASET.inputs(TINY)) == {"two_sided", "one_sided", "gammon"}
-    assert DATASET.inputs(TINY.with_changes({"tables": 0})) == {
+    assert DATASET.inputs(TINY.with_changes({"tables": False})) == {
         "two_sided": ("bearoff_two_sided", TwoSidedParameters(6, 6))
     }
     assert DATASET.inputs(TINY)["gammon"] == ("bearoff_gammon", RaceParameters(6))

@@ -73,10 +73,10 @@ def test_rows_are_the_figures_of_the_sources(warehouse: Warehouse) -> None:
 
 
 def test_hedged_results_are_a_measure_of_their_own() -> None:
-    recipe = {"opponent": "gnubg", "opponent_ply": 1, "luck": 1}
+    recipe = {"opponent": "gnubg", "opponent_ply": 1, "luck": True}
     found = {"points_per_game": 1.0, "standard_error": 0.5, "hedged_points_per_game": 0.9, "hedged_standard_error": 0.1}
     assert game_measures(recipe, found) == [("hedged_points_per_game", "gnubg-1ply", 0.9, 0.1)]
-    assert game_measures(recipe | {"luck": 0}, found) == [("points_per_game", "gnubg-1ply", 1.0, 0.5)]
+    assert game_measures(recipe | {"luck": False}, found) == [("points_per_game", "gnubg-1ply", 1.0, 0.5)]
 
 
 def test_bearoffs_without_tables_are_a_measure_of_their_own() -> None:

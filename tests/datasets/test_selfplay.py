@@ -132,7 +132,7 @@ def test_luck_of_players_without_networks(
     shutil.copytree(network_root, memory_path, dirs_exist_ok=True)
     warehouse = bgdata.open_warehouse(memory_path)
     player = open_player(name, 0, warehouse)
-    parameters = SelfPlayParameters(name, player.version, 3, 4, 1)
+    parameters = SelfPlayParameters(name, player.version, 3, 4, True)
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == f"{name}-3-seed-4-luck"
     assert table.manifest.inputs == lucky[0].manifest.inputs
@@ -348,7 +348,7 @@ def test_texts_of_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def settings(**changes: str | int) -> dict[str, str | int]:
-    return {"player": "random", "seed": 2, "luck": 0, "kernels": kernel_fingerprint(), **changes}
+    return {"player": "random", "seed": 2, "luck": False, "kernels": kernel_fingerprint(), **changes}
 
 
 def test_workers_with_other_kernels_play_nothing() -> None:
