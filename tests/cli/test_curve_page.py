@@ -16,6 +16,7 @@ import pytest
 from bgdata.cli.recipes import recipe_command
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
+from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
@@ -85,7 +86,7 @@ def number_of(text: str) -> float:
 
 
 def test_colours_are_all_defined(small_root: Path, tmp_path: Path) -> None:
-    text = page_of(small_root, tmp_path, "tiny-taught").text
+    text = page_of(small_root, tmp_path, "tiny-supervised").text
     light, _, dark = text.partition("</style>")[0].partition("@media")
     used = set(re.findall(r"var\((--[a-z]+)\)", text))
     assert used == set(re.findall(r"(--[a-z]+):", light)) == set(re.findall(r"(--[a-z]+):", dark.partition("} }")[0]))
@@ -157,7 +158,10 @@ def test_command_lines_of_self_play(warehouse: Warehouse) -> None:
     manifest = warehouse.open("network", "tiny").manifest
     again = run(warehouse.root, *shlex.split(recipe_command(manifest))[1:])
     assert f"already built ({manifest.version})" in again.stderr
-    other = manifest.parameters | {"start": "supervised_network/other/r1-01234567", "tables": 0}
+    other = manifest.parameters | {
+        "start": vars(VersionRef("supervised_network", "other", "r1-01234567")),
+        "tables": False,
+    }
     words = shlex.split(recipe_command(replace(manifest, parameters=other)))
     assert words[:4] == ["bgdata", "train", "td", "tiny"]
     assert words[words.index("--start") + 1] == "network/other"

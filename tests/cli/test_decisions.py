@@ -33,7 +33,7 @@ def test_a_set_is_made_and_scored_on(unscored: Warehouse) -> None:
     assert shown[1].startswith("2 decisions, 6 plays, 432 games: standard errors of 0.0")
     assert len(shown) == 2
     parameters = table.manifest.parameters
-    assert (parameters["until"], parameters["most_plays"], parameters["turns"]) == ("0.5", 3, 1)
+    assert (parameters["until"], parameters["most_plays"], parameters["turns"]) == (0.5, 3, 1)
     assert parameters["network_version"] == unscored.open("network", "tiny").folder.name
     name = "rollout_decisions/contact-2-of-pubeval-20-seed-3"
     for options in ((), ("--on", name)):
@@ -54,7 +54,7 @@ def test_a_set_is_made_and_scored_on(unscored: Warehouse) -> None:
 def test_the_standard_error_that_is_wanted_by_itself(unscored: Warehouse) -> None:
     succeeds(unscored.root, "decisions", CORPUS, *ROLLER, "--decisions", "1", "--most-trials", "72")
     table = unscored.open("rollout_decisions", "contact-1-of-pubeval-20-seed-3")
-    assert table.manifest.parameters["until"] == "0.005"
+    assert table.manifest.parameters["until"] == 0.005
 
 
 def test_what_is_not_as_exact_as_wanted(unscored: Warehouse) -> None:

@@ -23,7 +23,7 @@ from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.position_list import format_position_list, parse_position_list
 from bgdata.formats.sgf import parse_sgf
 from bgdata.formats.wildbg_csv import format_wildbg_csv, parse_wildbg_csv
-from tests.faults.spoiling import spoiled, spoiled_text
+from tests.faults.corrupting import corrupted, corrupted_text
 from tests.formats import samples, test_bgsage_rollouts, test_gnubg_benchmark, test_mat, test_sgf, test_wildbg_csv
 from tests.reference.text_rows import lines_of
 
@@ -86,12 +86,12 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_spoiled_rows(name: str) -> None:
+def test_corrupted_rows(name: str) -> None:
     lines, parse, write = FORMATS[name]
     chance = random.Random(name)
-    check_again(spoiled_text(lines, 10_000, chance), parse, write)
-    for _ in range(300):  # small files, so that beginnings and ends are spoiled too
-        check_again(spoiled_text(lines, chance.randrange(4), chance), parse, write)
+    check_again(corrupted_text(lines, 10_000, chance), parse, write)
+    for _ in range(300):  # small files, so that beginnings and ends are corrupted too
+        check_again(corrupted_text(lines, chance.randrange(4), chance), parse, write)
 
 
 def check_benchmark(text: bytes) -> None:
@@ -109,29 +109,29 @@ def check_benchmark(text: bytes) -> None:
             assert array is None or array.tobytes() == getattr(getattr(again, table), name).tobytes()
 
 
-def test_spoiled_benchmarks() -> None:
+def test_corrupted_benchmarks() -> None:
     chance = random.Random("benchmark")
-    check_benchmark(spoiled_text(BENCHMARK, 10_000, chance))
+    check_benchmark(corrupted_text(BENCHMARK, 10_000, chance))
     for _ in range(300):
-        check_benchmark(spoiled_text(BENCHMARK, chance.randrange(8), chance))
+        check_benchmark(corrupted_text(BENCHMARK, chance.randrange(8), chance))
 
 
-def test_spoiled_matches() -> None:
+def test_corrupted_matches() -> None:
     chance = random.Random("mat")
-    check_accounts(parse_mat(text := spoiled_text(MAT, 10_000, chance)), text)
+    check_accounts(parse_mat(text := corrupted_text(MAT, 10_000, chance)), text)
     for _ in range(300):
         damage = chance.randrange(len(MAT))
-        text = b"".join([*MAT[:damage], spoiled(MAT[damage], chance), *MAT[damage + 1 :]])
+        text = b"".join([*MAT[:damage], corrupted(MAT[damage], chance), *MAT[damage + 1 :]])
         file = parse_mat(text)
         check_accounts(file, text)
         written = b"".join(b"".join(format_mat(match)) for match in file.matches)
         assert b"".join(b"".join(format_mat(match)) for match in parse_mat(written).matches) == written
 
 
-def test_spoiled_trees() -> None:
+def test_corrupted_trees() -> None:
     chance = random.Random("sgf")
     for _ in range(2000):
-        text = spoiled(spoiled(test_sgf.EXAMPLE.encode(), chance), chance)
+        text = corrupted(corrupted(test_sgf.EXAMPLE.encode(), chance), chance)
         file = parse_sgf(text)
         counts = file.counts
         assert counts.lines == counts.rows + counts.quarantined

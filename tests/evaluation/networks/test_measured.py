@@ -41,7 +41,7 @@ def default_network() -> Table:
 
 
 def test_the_default_network_comes_with_its_measured_scores() -> None:
-    """40,000 games, as the README has them, and all three benchmarks: not the 8,000 games of its training."""
+    """40,000 games, as the page of networks has them, and all three benchmarks: not the 8,000 games of its training."""
     table = default_network()
     scores = {(each.measure, each.against.partition("-")[0]): each for each in shipped_scores(table)}
     games = scores["points_per_game", "pubeval"]
@@ -49,8 +49,8 @@ def test_the_default_network_comes_with_its_measured_scores() -> None:
     assert games.value_error < table.manifest.statistics["standard_error"] / 2
     for name in ("contact", "crashed", "race"):
         assert ("error_rate", f"rollout_decisions/{name}") in scores
-    readme = (Path(bgdata.__file__).parents[1] / "README.md").read_text()
-    row = re.search(r"\| ours \| ([+-]\d\.\d{3}) \+/- (\d\.\d{3}) ", readme)
+    page = (Path(bgdata.__file__).parents[1] / "docs/research/networks.md").read_text()
+    row = re.search(r"\| ours \| ([+-]\d\.\d{3}) \+/- (\d\.\d{3}) ", page)
     assert row
     assert abs(float(row[1]) - games.value) < 1e-3
     assert abs(float(row[2]) - games.value_error) < 1e-3
