@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +14,13 @@ import psutil
 import pytest
 
 import bgdata
+from bgdata.cli import main
 from bgdata.store.table import Table
 from tests.pipelines.conftest import Run
 
 OUR_NOTES = (
-    r"error: cannot |[a-z_]+/[\w-]+: (built|already built) |[24]00 games: .* against PubEval; |"
-    r"epoch \d, |kept epochs: |compiling kernels"
+    r"error: cannot |[a-z_]+/[\w-]+: (built|already built|another process is building it)|"
+    r"[24]00 games: .* against PubEval; |epoch \d, |kept epochs: |compiling kernels"
 )
 
 
@@ -43,11 +45,28 @@ def all_tables(flows: Run) -> list[Table]:
 def test_the_flow_builds_what_the_library_builds(flows: Run, small_root: Path) -> None:
     fresh = flows.cases["fresh"]
     assert fresh.result == 0
-    assert fresh.output == f"{flows.folder / 'warehouse'}: built"
+    assert fresh.output.splitlines()[-1] == f"{flows.folder / 'warehouse'}: built"
     assert digests(flows.folder / "warehouse") == digests(small_root)
     for name in digests(small_root):
         kind, variant, version = name.split("/")
         assert re.search(rf"{kind}/{variant}: built {version}, [\d,]+ rows", fresh.errors)
+
+
+@pytest.mark.prefect
+def test_what_is_there_is_told_in_a_screen(flows: Run) -> None:
+    """A line for each kind with its tables, rows and size; how to look at them, and what to try."""
+    lines = flows.cases["fresh"].output.splitlines()
+    assert len(lines) <= 40
+    sizes: dict[str, tuple[int, int]] = {}
+    for manifest in (table.manifest for table in all_tables(flows)):
+        tables, rows = sizes.get(manifest.dataset, (0, 0))
+        sizes[manifest.dataset] = tables + 1, rows + manifest.rows
+    for kind, (tables, rows) in sizes.items():
+        assert [line.split()[1:3] for line in lines if line.split()[:1] == [kind]] == [[str(tables), f"{rows:,}"]]
+    commands = [line.partition("bgdata ")[2].partition("   ")[0] for line in lines if "bgdata " in line]
+    assert len(commands) == 5
+    for command in commands:
+        assert main([*shlex.split(command), "--help"], standalone_mode=False) == 0
 
 
 @pytest.mark.prefect
@@ -69,7 +88,8 @@ def test_the_report_names_every_version(flows: Run, small_root: Path) -> None:
 def test_what_is_built_is_compared_with_the_lock(flows: Run) -> None:
     same = flows.cases["locked"]
     assert same.result == 0
-    *verdicts, last = same.output.splitlines()
+    verdicts = [line for line in same.output.splitlines() if ": locked " in line]
+    last = same.output.splitlines()[-1]
     built = [table.name.rpartition("/")[0] for table in all_tables(flows)]
     assert [verdict.partition(":")[0] for verdict in verdicts] == built
     assert all(verdict.endswith(", same") for verdict in verdicts)

@@ -8,6 +8,7 @@ import pytest
 
 import bgdata
 from bgdata.steps.training import Plan
+from bgdata.store.parameters import VersionRef
 from pipelines.train import MEANINGS, parsed
 from tests.pipelines.conftest import Run
 
@@ -35,8 +36,9 @@ def test_each_step_is_a_version(flows: Run) -> None:
     assert labels.manifest.inputs["source"].endswith(f"@{plays.manifest.digest}")
     assert plays.manifest.inputs["games"].startswith("selfplay/network-tiny-20-seed-1@")
     parameters = tables["supervised_network"][0].manifest.parameters
-    assert parameters["labels"] == f"{labels.name}:1"
-    assert (parameters["start"].rpartition("/")[0], parameters["epochs"]) == ("network/tiny", 1)
+    assert parameters["labels"] == [{"versions": [vars(VersionRef.parse(labels.name))], "weight": 1.0}]
+    assert (parameters["start"]["kind"], parameters["start"]["variant"]) == ("network", "tiny")
+    assert parameters["epochs"] == 1
 
 
 @pytest.mark.prefect
