@@ -45,10 +45,11 @@ build: $(READY)  ## build the default warehouse with the Prefect flow, and prove
 
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-test: $(DEV)  ## run the tests
-	@$(PYTEST) -m "not faults"
+# what takes long: other programs, servers, processes that are killed, and the campaigns of faults at a small size
+test: $(DEV)  ## run the tests, but for those that take long
+	@$(PYTEST) -m "not (gnubg or prefect or kills or faults)"
 
-test-all: $(DEV)  ## run the tests and, at a small size, the campaigns of faults: python -m tests.faults --all has the full size
+test-all: $(DEV)  ## run all tests, with gnubg, Prefect, kills and faults
 	@$(PYTEST)
 
 bench: $(DEV)  ## measure every row of the README's speed tables (makebearoff beside it where installed)

@@ -126,6 +126,7 @@ def test_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
 
 
 @pytest.mark.prefect
+@pytest.mark.prefect
 def test_a_flow_and_its_server(tmp_path: Path) -> None:
     root = tmp_path / "warehouse"
     with started(

@@ -23,6 +23,7 @@ from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, toy_warehouse, whole_versions
 
+pytestmark = pytest.mark.kills
 KILLED = -signal.SIGKILL
 FEW = Count(3)
 
