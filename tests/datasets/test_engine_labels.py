@@ -34,7 +34,7 @@ from tests.oracles import needs_gnubg_tool
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
-SAMPLED = f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}"
+SAMPLED = VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest))
 PROGRAM = EngineParameters(SAMPLED, "gnubg", 1, "9.9")
 
 
@@ -73,9 +73,9 @@ def inputs_of(warehouse: Warehouse, parameters: EngineParameters) -> dict[str, T
 
 
 def test_answers_of_a_program(warehouse: Warehouse, program: Program) -> None:
-    table, source = warehouse.build(DATASET.name, PROGRAM), warehouse.open(*SAMPLED.split("/"))
+    table, source = warehouse.build(DATASET.name, PROGRAM), warehouse.open(SAMPLED.kind, SAMPLED.variant)
     assert program.asked == [len(source.array("boards"))]
-    assert table.folder.parent.name == SAMPLED.replace("/", "-").replace("_", "-") + "-by-gnubg-1ply"
+    assert table.folder.parent.name == SAMPLED.title.replace("/", "-").replace("_", "-") + "-by-gnubg-1ply"
     boards, chances = np.asarray(source.array("boards")), table.array("chances")
     assert chances == pytest.approx(answers(boards), abs=2e-7)
     win, win_gammon, _, lose_gammon, _ = chances.T

@@ -54,8 +54,8 @@ def test_rows_and_summary(small_root: Path) -> None:
 def test_a_network_is_perfect_with_the_tables(warehouse: Warehouse) -> None:
     """Without them it is another version; that it then errs is shown in `tests/cli/test_referee.py`."""
     means, versions = [], set()
-    for tables in (1, 0):
-        version = open_player("network/tiny", 0, warehouse, tables=bool(tables)).version
+    for tables in (True, False):
+        version = open_player("network/tiny", 0, warehouse, tables=tables).version
         parameters = replace(SMALL, player="network/tiny", version=version, tables=tables)
         versions.add(version)
         means.append(warehouse.build(DATASET.name, parameters).manifest.statistics["mean_loss"])

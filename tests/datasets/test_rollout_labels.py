@@ -19,6 +19,7 @@ from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.kernel import threads
 from bgdata.play.rollout import RolloutSettings, roll_out
 from bgdata.store import job
+from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -39,7 +40,7 @@ def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
 
 def test_rows_are_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    brain = open_roller(SMALL, inputs_of(warehouse), warehouse).chooser
+    brain = open_roller(Context(SMALL, inputs_of(warehouse), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
     result = roll_out(boards, brain, 72, 0, RolloutSettings("exact", 2), until=0.02, most_trials=144)
     with warehouse.connect() as connection:

@@ -32,7 +32,8 @@ def test_steps_follow_each_other(warehouse: Warehouse) -> None:
     assert plays.manifest.inputs["games"].endswith(f"@{corpus.manifest.digest}")
     assert labels.manifest.inputs["source"].endswith(f"@{plays.manifest.digest}")
     assert labels.manifest.parameters["network"] == plays.manifest.parameters["network"] == "tiny"
-    assert network.manifest.parameters["labels"] == f"{labels.name}:1"
+    source = {"versions": [vars(VersionRef.parse(labels.name))], "weight": 1.0}
+    assert network.manifest.parameters["labels"] == [source]
     assert scores.folder.parent.name == "network-mine-0ply"
     assert "points_per_game_against_network_tiny_0ply" in scores.manifest.statistics
     assert scores_text(warehouse, scores.name).startswith("network/mine (0-ply), version ")

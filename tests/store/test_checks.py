@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.errors import CheckFailedError
-from bgdata.store import checks
+from bgdata.store import checks, scripts
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count
 
@@ -16,16 +16,16 @@ from tests.store.toy import Count
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Our SQL, with a folder of checks to add to."""
     for name in ("macros", "views"):
-        (tmp_path / name).symlink_to(checks.SQL / name)
+        (tmp_path / name).symlink_to(scripts.SQL / name)
     (tmp_path / "checks").mkdir()
-    monkeypatch.setattr(checks, "SQL", tmp_path)
+    monkeypatch.setattr(scripts, "SQL", tmp_path)
     return tmp_path / "checks"
 
 
 def test_checks_of_a_kind(folder: Path) -> None:
     for name in ("squares__b_c.sql", "squares__a.sql", "square_sums__x.sql", "squares.sql"):
         (folder / name).write_text(name)
-    assert list(checks.sql_checks("squares")) == [("a", "squares__a.sql"), ("b_c", "squares__b_c.sql")]
+    assert list(scripts.sql_checks("squares")) == [("a", "squares__a.sql"), ("b_c", "squares__b_c.sql")]
 
 
 def test_what_breaks_a_check_is_not_published(folder: Path, toys: Warehouse) -> None:

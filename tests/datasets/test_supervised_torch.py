@@ -77,13 +77,14 @@ def test_pytorch_learns_as_well_as_kernels(untaught: Warehouse, loss: str, avera
 def test_what_is_tested_and_kept_are_the_averages(untaught: Warehouse) -> None:
     """At a rate that throws the weights for contact about, their averages do better; those that keep next to nothing
     are the weights. The player has what was tested."""
+    labels = {source.name: source.weight for source in TINY.labels}
     last = {}
     for average in (0.0, 1e-9, 0.9):
         recipe = TINY.with_changes({"learning_rate": 0.1, "schedule": "constant", "average_decay": average})
         table = untaught.build(DATASET.name, recipe)
         curve = np.asarray(table.array("curve"))[:, 2]
         last[average] = curve[-1, 3]
-        validation = open_feed(untaught, TINY.labels, split="validation", seed=TINY.seed).batch(0, 0)
+        validation = open_feed(untaught, labels, split="validation", seed=TINY.seed).batch(0, 0)
         found = evaluations(open_networks(table), NO_TABLES, validation.boards)
         rows = found.sources == 5
         errors = cubeless_equities(found.chances[rows]) - cubeless_equities(validation.targets[rows])
