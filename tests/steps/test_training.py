@@ -17,6 +17,7 @@ from bgdata.steps.training import (
     build_score,
     scores_text,
 )
+from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
 
 PLAN = Plan("mine", "network/tiny", games=20, epochs=1, score_games=4, hedged_games=0, decisions=20)
