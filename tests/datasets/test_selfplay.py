@@ -348,7 +348,7 @@ def test_texts_of_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def settings(**changes: str | int) -> dict[str, str | int]:
-    return {"player": "random", "seed": 2, "luck": False, "kernels": kernel_fingerprint(), **changes}
+    return {"player": "random", "seed": 2, "luck": 0, "kernels": kernel_fingerprint(), **changes}
 
 
 def test_workers_with_other_kernels_play_nothing() -> None:
