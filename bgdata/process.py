@@ -165,6 +165,7 @@ def begin() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed: the next file would get its number, and what is printed
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+    sys.warnoptions.append("ignore:resource_tracker")  # it would say which semaphores a stopped process has left to it
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     _stop.ours = {number for number in WORDS if signal.getsignal(number) is not signal.SIG_IGN}
@@ -240,17 +241,13 @@ def _leave(code: int) -> NoReturn:
 
 
 def _end_children() -> None:
-    """Kill every process below this one, but for Python's tracker of semaphores, which ends by itself, silently once
-    these are given back."""
+    """Kill every process below this one, but for Python's tracker of semaphores, which gives these back and ends."""
     import psutil
 
-    util = sys.modules.get("multiprocessing.util")
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             if not any("resource_tracker" in word for word in child.cmdline()):
                 child.kill()
-    if util:
-        util._run_finalizers(0)
 
 
 def run(work: Callable[[], object]) -> NoReturn:

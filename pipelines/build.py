@@ -10,6 +10,8 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,11 +80,11 @@ def build_variant(root: str, kind: str, parameters: Parameters) -> Built:
     return Built(table.name, notes.lines)
 
 
-def default_variants(warehouse: Warehouse, kinds: Sequence[str]) -> list[Variant]:
-    """The default variants of some kinds, each after those that it is computed from."""
+def default_variants(warehouse: Warehouse, kinds: Sequence[str]) -> dict[Variant, list[Variant]]:
+    """The default variants of some kinds, each after those of them that it is computed from, which are its list."""
     chosen = [Variant(kind, parameters) for kind in kinds for parameters in warehouse.kind(kind).defaults]
-    order = TopologicalSorter({variant: set(inputs(warehouse, variant)) for variant in chosen})
-    return [variant for variant in order.static_order() if variant in chosen]
+    needed = {variant: [other for other in inputs(warehouse, variant) if other in chosen] for variant in chosen}
+    return {variant: needed[variant] for variant in TopologicalSorter(needed).static_order()}
 
 
 def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
@@ -102,8 +104,8 @@ def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None) -> 
     """Build the default variants of every kind (or of some), each once its inputs are there; returns their versions."""
     warehouse = open_warehouse(root)
     futures: dict[Variant, PrefectFuture[Built]] = {}
-    for variant in default_variants(warehouse, kinds or list(warehouse.kinds)):
-        before = [futures[other] for other in inputs(warehouse, variant) if other in futures]
+    for variant, needed in default_variants(warehouse, kinds or list(warehouse.kinds)).items():
+        before = [futures[other] for other in needed]
         named = build_variant.with_options(
             task_run_name=f"{variant.kind} {warehouse.kind(variant.kind).slug(variant.parameters)}"
         )
@@ -140,11 +142,11 @@ def report(root: str, versions: Sequence[str]) -> str:
 def summary(warehouse: Warehouse) -> str:
     """What is there, a line for each kind, and how to go on."""
     lines = []
-    for kind in warehouse.kinds:
-        manifests = [table.manifest for table in warehouse.current() if table.manifest.dataset == kind]
-        if manifests:
-            rows, size = sum(m.rows for m in manifests), sum(entry.bytes for m in manifests for entry in m.files)
-            lines.append(f"{kind:<20} {len(manifests):>3} {rows:>14,} {size / 1e6:>10,.1f}")
+    manifests = sorted((table.manifest for table in warehouse.current()), key=attrgetter("dataset"))
+    for kind, group in groupby(manifests, attrgetter("dataset")):
+        found = list(group)
+        rows, size = sum(each.rows for each in found), sum(entry.bytes for each in found for entry in each.files)
+        lines.append(f"{kind:<20} {len(found):>3} {rows:>14,} {size / 1e6:>10,.1f}")
     return "\n".join([f"{'kind':<20} {'':>3} {'rows':>14} {'MB':>10}", *lines, NEXT])
 
 

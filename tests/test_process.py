@@ -126,7 +126,6 @@ def test_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
 
 
 @pytest.mark.prefect
-@pytest.mark.prefect
 def test_a_flow_and_its_server(tmp_path: Path) -> None:
     root = tmp_path / "warehouse"
     with started(
@@ -149,6 +148,29 @@ def test_before_a_flow_begins(tmp_path: Path) -> None:
         said = run.stop(signal.SIGINT)
     assert [line for line in said if "error: " in line] == [NOTHING]
     assert not [line for line in said if line.startswith("Traceback")]
+
+
+SEMAPHORES = """
+import sys, time
+from multiprocessing import get_context
+from bgdata.process import run
+
+def wait():
+    from multiprocessing import resource_tracker
+    resource_tracker.register("/of-a-process-that-was-killed", "semaphore")
+    get_context("spawn").Lock()
+    print("waits", file=sys.stderr, flush=True)
+    time.sleep(600)
+
+run(wait)
+"""
+
+
+def test_semaphores_that_are_left(tmp_path: Path) -> None:
+    """Python's tracker gives them back. It need not say so."""
+    with started([sys.executable, "-c", SEMAPHORES], tmp_path) as run:
+        run.wait_until(lambda: "waits" in run.said)
+        assert run.stop(signal.SIGINT) == ["waits", NOTHING]
 
 
 READERS = [

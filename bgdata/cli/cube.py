@@ -250,9 +250,6 @@ def built_table(warehouse: Warehouse, score: MatchScore, cube: Cube, met: MatchE
         return None
 
 
-MODELS = ("janowski", "jump")
-
-
 def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
     """What is played for: the identifier says, or options in its place. Raises UsageError or InvalidScoreError."""
     given = match.stakes if match else Stakes(Money(is_jacoby=False))

@@ -242,7 +242,7 @@ def tables_of(name: str, warehouse: Versions) -> dict[str, Table]:
 
 
 def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
-    """(label, version, brain) of a player. Raises CorruptFileError."""
+    """(label, version, chooser) of a player. Raises CorruptFileError."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.evaluation.networks.player import MappedNetwork
     from bgdata.evaluation.player import RandomPlayer
@@ -270,9 +270,9 @@ def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
         )
     folders = {role: str(value) for role, value in settings.items()}
     name, luck = str(settings["player"]), bool(settings["luck"])
-    *_, brain = opened(name, folders)
-    judge = opened("network", folders)[-1] if luck and name in PLAIN_PLAYERS else brain
-    found: Corpus = self_play(brain, end - begin, int(settings["seed"]), begin, with_luck=luck, estimator=judge)
+    *_, chooser = opened(name, folders)
+    judge = opened("network", folders)[-1] if luck and name in PLAIN_PLAYERS else chooser
+    found: Corpus = self_play(chooser, end - begin, int(settings["seed"]), begin, with_luck=luck, estimator=judge)
     return {
         "outcomes": found.outcomes,
         "begins": found.begins,

@@ -43,8 +43,6 @@ from bgdata.game.position import Position
 
 TIE = 1e-9  # equities that are no further apart are equal
 
-Words = dict[Action, str]
-
 
 class Unit(StrEnum):
     """What equities are in."""

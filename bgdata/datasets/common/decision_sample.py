@@ -34,7 +34,7 @@ class Turns(NamedTuple):
         return Turns(*(values[chosen] for values in self))
 
 
-def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, brain: Chooser, window: Window) -> Turns:
+def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, chooser: Chooser, window: Window) -> Turns:
     """The first `count` turns of a file class `wanted` on which a play within the window loses something.
 
     All of them where there are fewer. Of equal positions and rolls one is taken. More turns of the same corpus begin
@@ -43,7 +43,7 @@ def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, brain: Choo
     turns = turns_of_test_games(corpus, wanted, seed)
     found: list[Turns] = []
     for chunk in chunks(turns):
-        found.append(chunk.rows(np.flatnonzero(has_choice(chunk, brain, window))))
+        found.append(chunk.rows(np.flatnonzero(has_choice(chunk, chooser, window))))
         if sum(len(part.seeds) for part in found) >= count:
             break
     return Turns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
@@ -86,12 +86,12 @@ def chunks(turns: Turns) -> Iterator[Turns]:
         yield turns.rows(slice(start, start + CHUNK))
 
 
-def has_choice(turns: Turns, brain: Chooser, window: Window) -> Array:
+def has_choice(turns: Turns, chooser: Chooser, window: Window) -> Array:
     """bool[n]: whether some play loses at least LEAST_LOSS and is within the window, by static evaluation."""
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays
     from bgdata.play.rollout_decisions import static_losses
 
     offsets, after_play = batch_plays(np.ascontiguousarray(turns.boards), np.ascontiguousarray(turns.dice))
-    losses = static_losses(brain, flip_boards(after_play), offsets)
+    losses = static_losses(chooser, flip_boards(after_play), offsets)
     return np.asarray(np.logical_or.reduceat((losses >= LEAST_LOSS) & (losses <= window.within), offsets[:-1]))
