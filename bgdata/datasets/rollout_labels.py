@@ -39,8 +39,12 @@ if TYPE_CHECKING:
     from bgdata.store.arrays import Array
 
 STEP = 4  # positions rolled out at a time, between which a killed run goes on
-COLUMNS = {"equities": "equity", "equity_standard_errors": "standard_error"}
-COLUMNS |= {"plain_standard_errors": "plain_standard_error", "trials": "trials"}
+COLUMNS = {
+    "equities": "equity",
+    "equity_standard_errors": "standard_error",
+    "plain_standard_errors": "plain_standard_error",
+    "trials": "trials",
+}
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bgdata.play.cubeful_series import CubefulRules, CubeSide
     from bgdata.store.shards import Settings
 
-    Sides = tuple[CubeSide, CubeSide]
-
 AS_MONEY, JUMP = "money:", "jump:"
 MET = "met"  # role of the match equity table among inputs
 MOST_GAMES = 1 << 30
@@ -54,7 +52,7 @@ def side_of(text: str) -> CubeSide:
     return CubeSide(jump(number) if model.startswith(JUMP) else janowski(number), model != text)
 
 
-def sides_of(text: str) -> Sides:
+def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
     """Both sides, from one word for both or one for each. Raises InvalidParameterError."""
     words = text.split()
     if not 1 <= len(words) <= 2 or text != " ".join(words):
@@ -62,7 +60,7 @@ def sides_of(text: str) -> Sides:
     return side_of(words[0]), side_of(words[-1])
 
 
-def check_rules(length: int, is_jacoby: bool, sides: Sides) -> None:
+def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) -> None:
     """Raise InvalidParameterError for rules that cannot be; the table of a match comes with the inputs."""
     from bgdata.play.cubeful_series import CubefulRules
 
