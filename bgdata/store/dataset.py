@@ -1,5 +1,5 @@
-"""The contract of a dataset kind: a declaration in `bgdata/datasets`, which everything else discovers, and a computation
-in `bgdata/computations`, which is imported when it is needed."""
+"""The contract of a dataset kind: a declaration in `bgdata/datasets`, which everything else discovers, and a
+computation in `bgdata/computations`, which is imported when it is needed."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.two_sided import Pairs, equity_rows, pairs_of_total, solve_tasks, solve_total, start_pairs, tasks_of
-from bgdata.datasets.bearoff_two_sided import equity_limit, error_bound
+from bgdata.computations.bearoff_two_sided import error_bound
+from bgdata.datasets.bearoff_two_sided import equity_limit
 from bgdata.kernel import threads
 from tests.reference.bearoff import cube_value, equities, layouts
 

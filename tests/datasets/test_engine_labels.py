@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.computations.common.sources import places_of
+from bgdata.computations.engine_labels import asked
 from bgdata.datasets import engine_labels
-from bgdata.datasets.common.sources import places_of
-from bgdata.datasets.engine_labels import DATASET, EngineParameters, asked
+from bgdata.datasets.engine_labels import DATASET, EngineParameters
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError

@@ -16,8 +16,9 @@ import pytest
 
 import bgdata
 from bgdata.cli.export import write_text
+from bgdata.computations.selfplay import play_texts, played
 from bgdata.datasets import selfplay
-from bgdata.datasets.selfplay import DATASET, SelfPlayParameters, play_texts, played
+from bgdata.datasets.selfplay import DATASET, SelfPlayParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
