@@ -11,9 +11,9 @@ import pytest
 
 import bgdata
 from bgdata.cli.export import write_text
+from bgdata.computations import lookahead_labels
 from bgdata.computations.common.sources import places_of
 from bgdata.computations.lookahead_labels import LABEL_SOURCES
-from bgdata.datasets import lookahead_labels
 from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
 from bgdata.datasets.common.sources import find_source, source_input
 from bgdata.datasets.lookahead_labels import DATASET, LookaheadParameters
