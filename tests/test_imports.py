@@ -193,6 +193,16 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     assert heavy(loaded) == set()
 
 
+def test_commands_load_nothing_heavy_before_they_run() -> None:
+    loaded = run_python(
+        "import pkgutil\nfrom importlib import import_module\nimport bgdata.cli\n"
+        "for module in pkgutil.walk_packages(bgdata.cli.__path__, 'bgdata.cli.'):\n"
+        "    import_module(module.name)\n"
+    )
+    assert {name for name in SOURCES if is_within(name, {"bgdata.cli"})} <= set(loaded)
+    assert heavy(loaded) == set()
+
+
 def test_declarations_load_no_computation() -> None:
     """Whoever asks what kinds there are, what they hold and which variants they have needs no kernel and no library."""
     loaded = run_python(
