@@ -98,6 +98,7 @@ def test_imports_run_one_way() -> None:
         ("bearoff/tables", "bgdata.datasets.common.race"),
         ("formats/gnubg_bearoff", "bgdata.play.games"),
         ("datasets/common/race", "bgdata.cli"),
+        ("datasets/selfplay", "bgdata.computations.selfplay"),
         ("errors", "bgdata.kernel"),
         ("evaluation/answers", "bgdata.warehouse"),
         ("cli/probe", "pipelines.build"),
