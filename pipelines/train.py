@@ -31,53 +31,53 @@ import pipelines  # noqa: F401 - its settings must be there before Prefect is im
 from bgdata import open_warehouse
 from bgdata.errors import BgdataError
 from bgdata.steps import training as steps
-from bgdata.steps.training import Plan
+from bgdata.steps.training import TrainingPlan
 
 MEANINGS = {
     "start": "network or network/NAME: plays the games, looks a roll ahead, and is what learning starts from",
     "games": "games of self-play",
     "seed": "seed of these games",
     "epochs": "times that the labels are gone through",
-    "rate": "learning rate at most",
+    "learning_rate": "learning rate at most",
     "hidden": "hidden units of the contact network, such as 200; as many as it starts with if not given",
     "score_games": "games against each opponent in the end, and in self-play",
-    "hedged_games": "games whose luck is measured too",
+    "luck_adjusted_games": "games whose luck is measured too",
     "decisions": "bearoff decisions",
 }
 
 
 @task(retries=1, retry_delay_seconds=1)
-def corpus(root: str, plan: Plan) -> str:
+def corpus(root: str, plan: TrainingPlan) -> str:
     """Games; returns dataset/variant/version, as every step does."""
     return steps.build_corpus(open_warehouse(root), plan).name
 
 
 @task(retries=1, retry_delay_seconds=1)
-def plays(root: str, plan: Plan, games: str) -> str:
+def plays(root: str, plan: TrainingPlan, games: str) -> str:
     """The positions after their best plays."""
     return steps.build_plays(open_warehouse(root), plan, games).name
 
 
 @task(retries=1, retry_delay_seconds=1)
-def labels(root: str, plan: Plan, played: str) -> str:
+def labels(root: str, plan: TrainingPlan, played: str) -> str:
     """What the start sees there."""
     return steps.build_lookahead(open_warehouse(root), plan, played).name
 
 
 @task(retries=1, retry_delay_seconds=1)
-def network(root: str, plan: Plan, labels: str) -> str:
+def network(root: str, plan: TrainingPlan, labels: str) -> str:
     """A network that learned from the labels."""
     return steps.build_network(open_warehouse(root), plan, labels).name
 
 
 @task(retries=1, retry_delay_seconds=1)
-def scores(root: str, plan: Plan, learned: str) -> str:
+def scores(root: str, plan: TrainingPlan, learned: str) -> str:
     """How good it is."""
     return steps.build_score(open_warehouse(root), plan, learned).name
 
 
 @flow(name="train-network")
-def train_network(root: str, plan: Plan) -> list[str]:
+def train_network(root: str, plan: TrainingPlan) -> list[str]:
     """From games to scores; returns the version of every step."""
     games = corpus(root, plan)
     played = plays(root, plan, games)
@@ -90,17 +90,17 @@ def train_network(root: str, plan: Plan) -> list[str]:
     return [games, played, labelled, learned, scored]
 
 
-def parsed(arguments: Sequence[str]) -> tuple[str, Plan]:
+def parsed(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
     """(folder of the warehouse, plan)."""
     parser = argparse.ArgumentParser(prog="python -m pipelines.train", description=__doc__.partition(":")[0])
     parser.add_argument("name", metavar="NAME", help="what to call the network")
     parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
-    for field in fields(Plan)[1:]:
+    for field in fields(TrainingPlan)[1:]:
         kind, option = type(field.default), f"--{field.name.replace('_', '-')}"
         letter = "TEXT" if kind is str else "N"
         parser.add_argument(option, type=kind, default=field.default, metavar=letter, help=MEANINGS[field.name])
     found = vars(parser.parse_args(arguments))
-    return found.pop("warehouse"), Plan(**found)
+    return found.pop("warehouse"), TrainingPlan(**found)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgdata.bearoff.index import layout_count
-from bgdata.bearoff.tables import Layout, index_of, index_pairs
+from bgdata.bearoff.tables import Layout, index_pairs, layout_index
 from bgdata.errors import InvalidScoreError, NotCoveredError, shown
 from bgdata.game.board import BAR
 from bgdata.game.match import CubeOwner, MatchScore
@@ -120,7 +120,7 @@ class MatchTable:
         return np.asarray(stored, np.float64) / (STEPS if self.stored.dtype == np.uint16 else 1)
 
     def _index(self, layout: Layout) -> int:
-        index = index_of(layout, self.points)
+        index = layout_index(layout, self.points)
         if not 0 <= index < self._count:
             raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(layout)}")
         return index

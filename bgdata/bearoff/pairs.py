@@ -18,14 +18,14 @@ NEAR = 10  # an opponent about as far from the end has this share of the pips mo
 LEAST_PIPS = 2  # and at least so many
 
 
-class Pairs(NamedTuple):
+class LayoutPairs(NamedTuple):
     """Rows of the layouts that pairs were made from: ascending by both, no pair twice."""
 
     on_roll: NDArray[np.int64]
     opponent: NDArray[np.int64]
 
 
-def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> Pairs:
+def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> LayoutPairs:
     """`count` pairs of int8[n, points] layouts in index order, without the empty one; fewer where a pair would come
     twice, which is rare but where there are hardly more pairs than that. Raises ValueError for no layouts."""
     if len(layouts) < 2:
@@ -39,7 +39,7 @@ def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> Pairs:
     is_near = (bits & np.uint64(1)).astype(np.bool_)
     opponent = np.where(is_near, near_layouts(layouts, on_roll, bits), 1 + below(bits, n))
     codes = np.unique(on_roll * len(layouts) + opponent)
-    return Pairs(*np.divmod(codes, len(layouts)))
+    return LayoutPairs(*np.divmod(codes, len(layouts)))
 
 
 def near_layouts(layouts: NDArray[np.int8], rows: NDArray[np.int64], bits: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -67,7 +67,7 @@ def hashed(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | int)
     return bits
 
 
-def paired_boards(layouts: NDArray[np.int8], pairs: Pairs) -> NDArray[np.int8]:
+def paired_boards(layouts: NDArray[np.int8], pairs: LayoutPairs) -> NDArray[np.int8]:
     """int8[k, 26]: boards of the player on roll, for layouts of at most 12 points, which never meet."""
     points = layouts.shape[1]
     boards = np.zeros((len(pairs.on_roll), 26), np.int8)

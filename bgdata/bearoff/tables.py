@@ -80,7 +80,7 @@ class RaceTable:
         return matrix
 
     def _row(self, layout: Layout) -> int:
-        row = index_of(layout, self.points) - self.first_index
+        row = layout_index(layout, self.points) - self.first_index
         if not 0 <= row < len(self._first_roll):
             raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(layout)}")
         return row
@@ -117,7 +117,7 @@ class TwoSidedTable:
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
         """The four equities of one position. Raises NotCoveredError or InvalidPositionError."""
-        index, other = index_of(on_roll, self.points), index_of(opponent, self.points)
+        index, other = layout_index(on_roll, self.points), layout_index(opponent, self.points)
         if not (0 <= index < self._count and 0 <= other < self._count):
             found = f"{shown(on_roll)} against {shown(opponent)}"
             raise NotCoveredError(f"expected a position in {self.table.name}, got {found}")
@@ -141,7 +141,7 @@ class TwoSidedTable:
         return stored * np.float32(self._step) - np.float32(self._lowest)
 
 
-def index_of(layout: Layout, points: int) -> int:
+def layout_index(layout: Layout, points: int) -> int:
     """The index of a layout of a table, which may be one already. Raises NotCoveredError for a checker beyond its
     points, and InvalidPositionError."""
     if isinstance(layout, int):

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count
-from math import comb, log10
+from math import comb
 
 from bgdata.bearoff.index import layout_count
 from bgdata.game.dice import Roll
+from bgdata.play.luck.formulas import rating_gap
 
 HEADER_BYTES = 40  # of gnubg's bearoff files
 FILE_LIMIT_BYTES = 1 << 31  # of the program that makes them
@@ -80,11 +81,6 @@ def far_from_mean(n: int, chance: str, by: int) -> float:
     mean = Fraction(chance) * n
     far = [k for k in range(n + 1) if abs(k - mean) >= by]
     return sum(binomial(n, chance, k, k) for k in far)
-
-
-def rating_gap(chance: float) -> float:
-    """Difference of FIBS ratings that stands for a chance of winning a one-point match."""
-    return 2000 * log10(chance / (1 - chance))
 
 
 def difference(one: float, other: float) -> float:

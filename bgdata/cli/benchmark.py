@@ -148,12 +148,12 @@ def score_player(
 
     Raises UnknownPlayerError, MissingTableError for a set that is not there, and what imports raise.
     """
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
     from bgdata.steps.scores import full_name, sets_there
 
     imported = [import_benchmark(warehouse, path) for path in files]
     name = full_name(name)
-    version = open_player(name, ply, warehouse).version
+    version = open_named_player(name, ply, warehouse).version
     chosen = [*(open_set(warehouse, text) for text in sets), *imported] or sets_there(warehouse)
     with progress_bars() as progress:
         scores = [
@@ -216,11 +216,11 @@ def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
         f"{parameters.games:,} games of {found['turns_per_game']:.1f} turns\n"
         f"won {percent['win_share']}, with a gammon or more {percent['win_gammon_share']}, with a backgammon "
         f"{percent['win_backgammon_share']}; lost a gammon or more {percent['lose_gammon_share']}, a backgammon "
-        f"{percent['lose_backgammon_share']}" + (hedged_text(found) if parameters.luck else "")
+        f"{percent['lose_backgammon_share']}" + (luck_adjusted_text(found) if parameters.luck else "")
     )
 
 
-def hedged_text(found: Mapping[str, float]) -> str:
+def luck_adjusted_text(found: Mapping[str, float]) -> str:
     """The line about the result without luck."""
     points, error = found["hedged_points_per_game"], found["hedged_standard_error"]
     factor = f", {found['standard_error'] / error:.1f} times less noise" if error else ""
@@ -243,12 +243,12 @@ def judge_player(
 
     Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a table or network that is not there.
     """
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
     from bgdata.steps.scores import full_name, table_size
 
     points, checkers = table_size(warehouse, referee, "to judge by")
     name = full_name(name)
-    version = open_player(name, ply, warehouse, tables=tables).version
+    version = open_named_player(name, ply, warehouse, tables=tables).version
     parameters = RefereeParameters(name, ply, version, tables, points, checkers, decisions, seed)
     with progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.met import open_met
+from bgdata.cli.met import find_met_or_file
 from bgdata.cli.options import beavers_option, format_option, jacoby_option, parse_away, player_options, score_options
 from bgdata.cli.output import write_rows
 from bgdata.cli.positions import describe_evaluation
@@ -282,7 +282,7 @@ def chosen_rules(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
     """The model and the match equity table; beavers as given where no option says. Raises UsageError,
-    InvalidParameterError, and as `met.open_met` does."""
+    InvalidParameterError, and as `met.find_met_or_file` does."""
     from bgdata.equity.cube import CubeRules
 
     strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
@@ -294,7 +294,7 @@ def chosen_rules(
         for name in ("met", "as_money"):
             if options[name]:
                 raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
-    met = open_met(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
+    met = find_met_or_file(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
     return CubeRules(strategy, met, has_beavers, options["as_money"], by_model=options["model"] is not None)
 
 

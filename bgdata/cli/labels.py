@@ -202,7 +202,7 @@ def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_ch
 def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any], form: str) -> None:
     """engine_labels."""
     from bgdata.evaluation.lookahead import MOST_PLY
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
     from bgdata.steps.networks import network_parameters
 
     ply, (place, recipe) = options["ply"] or 0, find_source(warehouse, source)
@@ -214,7 +214,7 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
         network = network_parameters(warehouse, options["network"])
         parameters = EngineParameters(place, "network", ply, **network, source_recipe=recipe)
     else:
-        version = open_player(engine, ply).version
+        version = open_named_player(engine, ply).version
         parameters = EngineParameters(place, engine, ply, version, source_recipe=recipe)
     table = built(warehouse, ENGINES, parameters)
     who = table.array("engine").tobytes().decode()

@@ -25,7 +25,7 @@ from bgdata.warehouse import Warehouse
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bgdata.play.luck.recorded import GameLuck, RecordedGame, Totals
+    from bgdata.play.luck.recorded import GameLuck, LuckTotals, RecordedGame
 
 
 @click.command()
@@ -70,7 +70,7 @@ class Analysed:
     plays: list[str]
     cube_value: int  # at the end
     found: GameLuck
-    totals: Totals
+    totals: LuckTotals
 
 
 def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[Analysed]:
@@ -79,10 +79,10 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
     Raises InvalidGameError for a game that breaks a rule, UsageError for a player who only chooses plays, and
     MissingTableError, UnknownPlayerError or StorageError for what is not there.
     """
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
     from bgdata.play.luck.recorded import game_luck, totals
 
-    player: Any = open_player(name, ply, warehouse)
+    player: Any = open_named_player(name, ply, warehouse)
     found = []
     for match in matches_at(warehouse, source):
         for game in match.games:

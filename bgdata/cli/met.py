@@ -105,9 +105,9 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
     if away is None and crawford:
         raise UsageError("expected --away with --crawford, got none")
     if away is None:
-        show_met(open_met(warehouse, met), length, form)
+        show_met(find_met_or_file(warehouse, met), length, form)
     else:
-        show_score(open_met(warehouse, met), away, form, is_crawford=crawford)
+        show_score(find_met_or_file(warehouse, met), away, form, is_crawford=crawford)
 
 
 @met.command()
@@ -124,7 +124,7 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
     \b
       bgdata met compare taught-400-1ply-25 published-12 --length 6
     """
-    compare_mets(open_met(warehouse, met), open_met(warehouse, other), length, form)
+    compare_mets(find_met_or_file(warehouse, met), find_met_or_file(warehouse, other), length, form)
 
 
 @met.command()
@@ -148,7 +148,7 @@ def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output:
       bgdata met plot --output met.png
       bgdata met plot published-12 --minus taught-400-1ply-25 --output difference.png
     """
-    draw_met(open_met(warehouse, met), open_met(warehouse, minus) if minus else None, length, output)
+    draw_met(find_met_or_file(warehouse, met), find_met_or_file(warehouse, minus) if minus else None, length, output)
 
 
 SIDES = 1e-9  # tables whose chances for both sides differ by less are the same for both
@@ -175,7 +175,7 @@ def build_met(warehouse: Warehouse, network: str, options: dict[str, Any], form:
     click.echo("\n".join(post_crawford_lines(met, met.length)))
 
 
-def open_met(warehouse: Warehouse, text: str) -> MatchEquity:
+def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     """A table of the warehouse by its name (the default one without), or that of an .xml file.
 
     Raises MissingTableError, StorageError, and CorruptFileError for a file that is no table of chances."""
@@ -310,9 +310,9 @@ def shown_chances(values: Sequence[float] | NDArray[np.float64]) -> str:
 
 
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
-    """Write a table as an XML file that gnubg loads; returns a line that says what was written. Raises what `open_met`
-    does, UsageError for a table without post-Crawford chances, and StorageError."""
-    met = open_met(warehouse, name)
+    """Write a table as an XML file that gnubg loads; returns a line that says what was written. Raises what
+    `find_met_or_file` does, UsageError for a table without post-Crawford chances, and StorageError."""
+    met = find_met_or_file(warehouse, name)
     write_met(output, as_file(met))
     return f"wrote {output}: {output.stat().st_size:,} bytes, to {met.length}-away"
 

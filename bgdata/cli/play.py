@@ -56,12 +56,12 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
       bgdata play --watch pubeval --seed 3 --save game.mat
     """
     from bgdata.evaluation.networks.named import map_player
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
 
     player = map_player(warehouse, network, ply)
     chosen = secrets.randbelow(1 << 31) if seed is None else seed
     if watch:
-        other = open_player(watch)
+        other = open_named_player(watch)
         game, name = watch_game(player, other, chosen), other.label
     else:
         game, name = play_game(player, chosen), "You"
@@ -77,7 +77,7 @@ _KINDS = ("", "a single game", "a gammon", "a backgammon")
 
 
 @dataclass
-class Game:
+class InteractiveGame:
     """A game from the first roll on; turn t has the dice of (seed, t), so undoing a play does not change them."""
 
     seed: int
@@ -138,9 +138,9 @@ def ask(prompt: str) -> str:
     return answer or "quit"
 
 
-def play_game(player: LookaheadPlayer, seed: int, ask: Callable[[str], str] = ask) -> Game:
+def play_game(player: LookaheadPlayer, seed: int, ask: Callable[[str], str] = ask) -> InteractiveGame:
     """A game of a person, whose answers `ask` gets, against the player."""
-    game = Game(seed)
+    game = InteractiveGame(seed)
     click.echo(f"You are X, {player.label} is O; the dice are those of seed {seed}.\n{HELP}\n")
     try:
         while not game.points and not game.is_left:
@@ -162,7 +162,7 @@ def play_game(player: LookaheadPlayer, seed: int, ask: Callable[[str], str] = as
     return game
 
 
-def take_turn(game: Game, player: LookaheadPlayer, ask: Callable[[str], str]) -> None:
+def take_turn(game: InteractiveGame, player: LookaheadPlayer, ask: Callable[[str], str]) -> None:
     """One turn of the person: up to a play, a step back, or leaving."""
     roll, turn = game.roll, game.turn
     plays = legal_plays(game.position, roll)
@@ -174,7 +174,7 @@ def take_turn(game: Game, player: LookaheadPlayer, ask: Callable[[str], str]) ->
         answer_to(ask(f"You roll {roll}: ").strip().lower(), game, player, plays)
 
 
-def answer_to(answer: str, game: Game, player: LookaheadPlayer, plays: list[Play]) -> None:
+def answer_to(answer: str, game: InteractiveGame, player: LookaheadPlayer, plays: list[Play]) -> None:
     """Do what the person says: one of the plays of this turn, or a command."""
     if answer in ("quit", "q", "exit"):
         game.is_left = True
@@ -197,9 +197,9 @@ def answer_to(answer: str, game: Game, player: LookaheadPlayer, plays: list[Play
         game.make(play)
 
 
-def watch_game(player: LookaheadPlayer, other: Player, seed: int) -> Game:
+def watch_game(player: LookaheadPlayer, other: Player, seed: int) -> InteractiveGame:
     """A whole game of the player (O) against another one (X): every play, and the player's equity after it."""
-    game = Game(seed)
+    game = InteractiveGame(seed)
     click.echo(f"{other.label} is X, {player.label} is O; the dice are those of seed {seed}.\n")
     click.echo(f"{'':>4} {'':<18}{'':<4}{'play':<26}equity of {player.label}")
     while not game.points:
@@ -213,7 +213,7 @@ def watch_game(player: LookaheadPlayer, other: Player, seed: int) -> Game:
     return game
 
 
-def save_game(game: Game, you: str, other: str, output: Path) -> None:
+def save_game(game: InteractiveGame, you: str, other: str, output: Path) -> None:
     """Write a game as a .mat file, you in the left column; one that was left has no result. Raises StorageError."""
     from bgdata.game.random import random_stream
     from bgdata.play.games import dice_at
@@ -224,7 +224,7 @@ def save_game(game: Game, you: str, other: str, output: Path) -> None:
             (first + turn) % 2,
             matches.TurnKind.PLAY,
             dice_at(np.uint64(random_stream(game.seed, 0)), turn),
-            tuple(matches.CheckerMove(*move) for move in play.moves),
+            tuple(matches.RecordedMove(*move) for move in play.moves),
         )
         for turn, play in enumerate(game.plays)
     )

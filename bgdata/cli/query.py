@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-    from bgdata.store.locked_sql import Limits
+    from bgdata.store.locked_sql import QueryLimits
 
 
 @click.command()
@@ -76,9 +76,9 @@ def query(
       bgdata query "select * from versions" --format csv
       bgdata query "from match_equity where away = 3" --format parquet --output three.parquet
     """
-    from bgdata.store.locked_sql import Limits
+    from bgdata.store.locked_sql import QueryLimits
 
-    limits = Limits(seconds, round((memory or 0) * 1e9))
+    limits = QueryLimits(seconds, round((memory or 0) * 1e9))
     text = query_text(sql, file)
     run_query(warehouse, text, form, output, gnubg_files, allow_files=allow_files, limits=limits)
 
@@ -109,7 +109,7 @@ def run_query(
     gnubg_files: tuple[Path, ...] = (),
     *,
     allow_files: bool = False,
-    limits: Limits | None = None,
+    limits: QueryLimits | None = None,
 ) -> None:
     """Run one query that reads the tables and the gnubg files; `allow_files`: any statements, on any files.
 
@@ -117,7 +117,7 @@ def run_query(
     """
     import duckdb
 
-    from bgdata.store.locked_sql import Limits, first_lines, reading_query
+    from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
 
     if form == "parquet" and output is None:
         raise UsageError("expected --output FILE with --format parquet, got none")
@@ -125,7 +125,7 @@ def run_query(
     text = sql if allow_files else reading_query(sql)
     with written_aside(output, "csv" if form == "table" else form, is_needed=not is_shown) as path:
         outputs = [path] if path else []
-        limits = limits or Limits()
+        limits = limits or QueryLimits()
         with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
             for file in gnubg_files:
                 define_gnubg_view(connection, file, view_name(file))

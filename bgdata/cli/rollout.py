@@ -10,12 +10,8 @@ import click
 import numpy as np
 
 from bgdata.cli.kept_rollout import kept_rollout
-from bgdata.cli.labels import describe_labels, roller_parameters
 from bgdata.cli.options import format_option, plays_option, rollout_options, threads_option, within_option
-from bgdata.cli.output import print_built, write_rows
-from bgdata.datasets.common.sources import find_source
-from bgdata.datasets.rollout_labels import DATASET as LABELS
-from bgdata.datasets.rollout_labels import LabelParameters
+from bgdata.cli.output import write_rows
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
@@ -125,17 +121,6 @@ def estimate_of_best(blocks: Values) -> str:
     from bgdata.play.rollout_decisions import own_blocks
 
     return estimate(own_blocks(blocks))
-
-
-def label_by_rollouts(warehouse: Warehouse, source: str, network: str, options: dict[str, Any], form: str) -> None:
-    """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
-    or a network that is not there."""
-    roller, (place, recipe) = roller_parameters(warehouse, network, options), find_source(warehouse, source)
-    parameters = LabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
-    LABELS.check_parameters(parameters)
-    with progress_bars() as progress:
-        table = warehouse.build(LABELS.name, parameters, progress=progress)
-    print_built(table, [describe_labels(table.manifest.rows, table.manifest.statistics, parameters)], form)
 
 
 def describe_result(result: RolloutResult) -> list[str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @ply_option()
 @games_option(None, "4000 against each, and in self-play")
 @click.option(
-    "--hedged-games",
+    "--luck-adjusted-games",
     type=int,
     metavar="N",
     help="Games whose luck is measured too, of each opponent; 0 for none.  [default: 1000]",

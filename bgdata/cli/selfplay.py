@@ -125,12 +125,12 @@ def play_corpus(
 
     Raises InvalidParameterError, MissingTableError for a network that is not there, and what executors raise.
     """
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
 
     parameters = SelfPlayParameters(player, "", games, seed, luck)
     SELFPLAY.check_parameters(parameters)
     if player != "network":
-        parameters = parameters.with_changes({"version": open_player(player, 0, warehouse).version})
+        parameters = parameters.with_changes({"version": open_named_player(player, 0, warehouse).version})
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(SELFPLAY.name, parameters, progress=progress, force=force, executor=workers)
     print_built(table, [summary(games, table.manifest.statistics)], form)

@@ -86,7 +86,7 @@ def lock(warehouse: Warehouse) -> None:
 
     It lists the digest of every default variant, which `bgdata rebuild --check` and `bgdata diff` compare with.
     """
-    write_lock(warehouse)
+    lock_defaults(warehouse)
 
 
 def verify_warehouse(
@@ -228,7 +228,7 @@ def rebuild_in_place(warehouse: Warehouse, kind: str | None, *, is_all: bool = F
                 warehouse.build(declared.name, parameters, progress=progress, force=force)
 
 
-def write_lock(warehouse: Warehouse) -> None:
+def lock_defaults(warehouse: Warehouse) -> None:
     """Write the lock of the default variants from their current versions. Raises MissingTableError when one is not
     built, and UsageError where another recipe is current."""
     manifests = []

@@ -21,7 +21,7 @@ from bgdata.store.parameters import Parameters, VersionRef
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.play.benchmark import Decisions
+    from bgdata.play.benchmark import RolledOutDecisions
     from bgdata.store.table import Table
 
 ROLLED_OUT = "rollout_decisions"
@@ -96,14 +96,14 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         return Estimate(0, 0, 0)
 
     def compute(self, build: Build[ScoreParameters]) -> None:
-        from bgdata.evaluation.player import open_player
+        from bgdata.evaluation.player import open_named_player
         from bgdata.play.benchmark import losses_of, rank_choices
 
         parameters, job = build.parameters, build.job
         table = build.inputs["benchmark"]
         decisions = decisions_of(table)
         job.progress.start(f"{self.name}/{self.slug(parameters)}", len(decisions.boards), "decisions")
-        player = open_player(parameters.player, parameters.ply, build.warehouse)
+        player = open_named_player(parameters.player, parameters.ply, build.warehouse)
         chosen = player.choose_plays(decisions.boards, decisions.rolls)
         job.progress.advance(len(chosen))
         ranks = rank_choices(decisions, chosen)
@@ -138,7 +138,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
         from bgdata.play.benchmark import losses_of, rank_choices
 
         table = recheck.table
-        decisions: Decisions = decisions_of(recheck.inputs["benchmark"])
+        decisions: RolledOutDecisions = decisions_of(recheck.inputs["benchmark"])
         ranks = rank_choices(decisions, np.asarray(table.array("chosen")))
         losses = losses_of(decisions, ranks)
         for row in recheck.generator.permutation(len(ranks))[: recheck.rows].tolist():
@@ -159,12 +159,12 @@ def check_benchmark(benchmark: str) -> None:
         )
 
 
-def decisions_of(table: Table) -> Decisions:
+def decisions_of(table: Table) -> RolledOutDecisions:
     """The decisions of a benchmark."""
-    from bgdata.play.benchmark import Decisions
+    from bgdata.play.benchmark import RolledOutDecisions
 
     plays = table.array("plays_boards")
-    return Decisions(
+    return RolledOutDecisions(
         boards=np.asarray(table.array("decisions_boards")),
         rolls=np.asarray(table.array("decisions_dice")),
         first_plays=np.append(table.array("decisions_first_plays"), len(plays)),

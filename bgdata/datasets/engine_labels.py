@@ -197,12 +197,12 @@ def open_engine(context: Context[EngineParameters]) -> Evaluator:
     """Who is asked. Raises UnknownPlayerError for a program that is not installed or does not look so far,
     InvalidParameterError for another version of it, and MissingTableError for a network that is not there."""
     from bgdata.evaluation.evaluator import Evaluator
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
 
     parameters = context.parameters
     if parameters.engine == "network":
         return open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
-    engine = open_player(parameters.engine, parameters.ply)
+    engine = open_named_player(parameters.engine, parameters.ply)
     assert isinstance(engine, Evaluator)  # all of PROGRAMS are
     if engine.version != parameters.version:
         raise InvalidParameterError(

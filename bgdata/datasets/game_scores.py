@@ -203,10 +203,10 @@ def open_judge(inputs: Mapping[str, Table]) -> Chooser | None:
 
 def open_players(parameters: GameParameters, warehouse: Versions | None) -> tuple[Player, Player]:
     """The two players. Raises UnknownPlayerError, MissingTableError, and InvalidParameterError for another version."""
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
 
-    player = open_player(parameters.player, parameters.ply, warehouse)
-    opponent = open_player(parameters.opponent, parameters.opponent_ply, warehouse)
+    player = open_named_player(parameters.player, parameters.ply, warehouse)
+    opponent = open_named_player(parameters.opponent, parameters.opponent_ply, warehouse)
     for name, wanted, found in (
         (parameters.player, parameters.version, player.version),
         (parameters.opponent, parameters.opponent_version, opponent.version),

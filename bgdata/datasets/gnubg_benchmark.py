@@ -298,8 +298,9 @@ def benchmark_of(arrays: Mapping[str, Array]) -> Benchmark:
     from bgdata.formats.lines import Ledger, split_lines
 
     types = {
-        "seeds": tables.Seeds, "decisions": tables.Decisions, "plays": tables.Plays, "rollouts": tables.Rollouts,
-        "evaluations": tables.Evaluations, "cube_rollouts": tables.CubeRollouts, "best_plays": tables.BestPlays,
+        "seeds": tables.Seeds, "decisions": tables.BenchmarkDecisions, "plays": tables.BenchmarkPlays,
+        "rollouts": tables.Rollouts, "evaluations": tables.BenchmarkEvaluations,
+        "cube_rollouts": tables.CubeRollouts, "best_plays": tables.BestPlays,
     }  # fmt: skip
     found: dict[str, Any] = {
         name: type_(**{entry.name: np.asarray(arrays[f"{name}_{entry.name}"]) for entry in fields(type_)})

@@ -207,7 +207,7 @@ def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
 
 def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:
     """The turns of one game again."""
-    from bgdata.formats.matches import CheckerMove, Turn, TurnKind
+    from bgdata.formats.matches import RecordedMove, Turn, TurnKind
 
     found = []
     start, end = arrays["first_turns"][game : game + 2].tolist()
@@ -215,7 +215,7 @@ def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:
         player, action, _, die1, die2, cube, _ = row
         kind = TurnKind(ACTIONS[action])
         offered = cube * OFFERED[kind] if kind in OFFERED else None
-        written = [CheckerMove(a, b, None if hits < 0 else bool(hits)) for a, b, hits in moves if a >= 0]
+        written = [RecordedMove(a, b, None if hits < 0 else bool(hits)) for a, b, hits in moves if a >= 0]
         found.append(Turn(player, kind, (die1, die2) if die1 else None, tuple(written), offered))
     return tuple(found)
 

@@ -95,11 +95,11 @@ class RefereeScores(Dataset[RefereeParameters]):
         return Estimate(parameters.decisions, 150 * parameters.decisions, (1 << 28) + 400 * parameters.decisions)
 
     def compute(self, build: Build[RefereeParameters]) -> None:
-        from bgdata.evaluation.player import open_player
+        from bgdata.evaluation.player import open_named_player
         from bgdata.play.referee import exact_decisions
 
         parameters, job = build.parameters, build.job
-        player = open_player(parameters.player, parameters.ply, build.warehouse, tables=parameters.tables)
+        player = open_named_player(parameters.player, parameters.ply, build.warehouse, tables=parameters.tables)
         if player.version != parameters.version:
             raise InvalidParameterError(
                 f"expected version {player.version} of {parameters.player}, as it plays here, got {parameters.version}"

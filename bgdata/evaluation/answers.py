@@ -19,7 +19,7 @@ from bgdata.evaluation.chances import (
     limit_chances,
     possible_outcomes,
 )
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.inference import (
     MOST_CHANGES,
     SHAPE_COLUMNS,
@@ -40,7 +40,7 @@ from bgdata.game.codec import Boards, check_boards, flip_into
 from bgdata.kernel import kernel, prange
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere
-_FIRST_NETWORK, _SOURCE_OVER = int(Source.RACE_NETWORK), int(Source.OVER)
+_FIRST_NETWORK, _SOURCE_OVER = int(AnswerSource.RACE_NETWORK), int(AnswerSource.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
 
 

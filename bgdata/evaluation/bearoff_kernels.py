@@ -75,7 +75,7 @@ def _no_tables() -> BearoffArrays:
 NO_TABLES = _no_tables()
 
 
-class Race(NamedTuple):
+class RaceArrays(NamedTuple):
     """Distributions of rolls until all checkers, or the first one, are off, as `tables.RaceTable` reads them."""
 
     offsets: NDArray[np.uint32]
@@ -178,8 +178,8 @@ def fill_exact(tables: BearoffArrays, cell: int, chances: Chances) -> None:
 def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> None:
     """Fills chances[0:5] of a covered board[slot] from both sides' distributions of rolls."""
     on_roll, opponent = layout_indexes(board, tables.one_sided_points)
-    all_off = Race(tables.one_sided_offsets, tables.one_sided_first_roll, tables.one_sided_chances)
-    first_off = Race(tables.gammon_offsets, tables.gammon_first_roll, tables.gammon_chances)
+    all_off = RaceArrays(tables.one_sided_offsets, tables.one_sided_first_roll, tables.one_sided_chances)
+    first_off = RaceArrays(tables.gammon_offsets, tables.gammon_first_roll, tables.gammon_chances)
     win = np.float32(min(off_first(all_off, on_roll, all_off, opponent, 0), 1.0))
     chances[0] = win
     chances[1:5] = 0.0
@@ -193,7 +193,7 @@ def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> Non
 
 
 @kernel(borrows=True)
-def off_first(first: Race, row: int, second: Race, other_row: int, delay: int) -> float:
+def off_first(first: RaceArrays, row: int, second: RaceArrays, other_row: int, delay: int) -> float:
     """Chance that `row` of one table needs n rolls and `other_row` of another n + delay or more: delay is 0 where
     `first` rolls first, else 1. Summed in double precision from the most rolls down."""
     start, other_start = np.int64(first.offsets[row]), np.int64(second.offsets[other_row])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError
 from bgdata.evaluation.chances import Chances, turned_chances
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.programs import answers_of_program
 from bgdata.game.codec import Boards, flip_boards
 
@@ -48,9 +48,9 @@ class BgsagePlayer:
         return f"bgsage-{self.ply}ply"
 
     @property
-    def accuracy(self) -> Mapping[Source, str]:
+    def accuracy(self) -> Mapping[AnswerSource, str]:
         """See evaluator.Evaluator: which bgsage, and how far it looked."""
-        return {Source.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
+        return {AnswerSource.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """Chances of boards int8[n, 26] and who says so: see `evaluator.Evaluator`."""

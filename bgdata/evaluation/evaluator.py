@@ -13,7 +13,7 @@ from bgdata.evaluation.chances import Chances
 from bgdata.game.codec import Boards
 
 
-class Source(IntEnum):
+class AnswerSource(IntEnum):
     """Who answered for a position; EXACT and COMBINED are numbered as in `bearoff_kernels.BearoffSource`."""
 
     OVER = 0  # the rules: the game is over
@@ -27,14 +27,14 @@ class Source(IntEnum):
     @property
     def is_final(self) -> bool:
         """Whether looking ahead would not improve the answer."""
-        return self <= Source.COMBINED
+        return self <= AnswerSource.COMBINED
 
 
 class Evaluations(NamedTuple):
     """One row a position, seen by the player on roll, before the roll."""
 
     chances: Chances  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
-    sources: NDArray[np.int8]  # [n] a number of `Source`
+    sources: NDArray[np.int8]  # [n] a number of `AnswerSource`
 
 
 @runtime_checkable
@@ -50,7 +50,7 @@ class Evaluator(Protocol):
         """Changes when the answers may."""
 
     @property
-    def accuracy(self) -> Mapping[Source, str]:
+    def accuracy(self) -> Mapping[AnswerSource, str]:
         """How far the answers of a source can be trusted, in words, where that is known."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:

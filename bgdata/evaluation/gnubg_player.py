@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version
 from bgdata.evaluation.programs import answers_of_program
 from bgdata.game.board import BAR, OPPONENT_BAR
@@ -59,9 +59,9 @@ class GnubgPlayer:
         return f"gnubg-{self.ply}ply"
 
     @property
-    def accuracy(self) -> Mapping[Source, str]:
+    def accuracy(self) -> Mapping[AnswerSource, str]:
         """See evaluator.Evaluator: which gnubg, and how far it looked."""
-        return {Source.PROGRAM: f"GNU Backgammon {self.version}, its {self.ply}-ply"}
+        return {AnswerSource.PROGRAM: f"GNU Backgammon {self.version}, its {self.ply}-ply"}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See evaluator.Evaluator. Raises ExternalProgramError when gnubg stops answering."""

@@ -22,7 +22,7 @@ from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube
 from bgdata.errors import UsageError
 from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
 from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, REVISION, PlayFilter, Ranked, rank_all
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
@@ -47,7 +47,7 @@ class Evaluation:
     lose_gammon: float
     lose_backgammon: float
     cubeless_equity: float
-    source: Source
+    source: AnswerSource
     ply: int
     accuracy: str  # how far to trust it, in words
 
@@ -104,7 +104,7 @@ class LookaheadPlayer:
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
 
     @property
-    def accuracy(self) -> Mapping[Source, str]:
+    def accuracy(self) -> Mapping[AnswerSource, str]:
         """How far the static answers of each source can be trusted, in words."""
         return self.evaluator.accuracy
 
@@ -187,7 +187,7 @@ class LookaheadPlayer:
 
     def _evaluation(self, chances: NDArray[np.float32], source: int, ply: int) -> Evaluation:
         """Of float32[5] chances of the player who is meant, looked for `ply` rolls ahead."""
-        who = Source(source)
+        who = AnswerSource(source)
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = map(float, chances)
         return Evaluation(
             win,
@@ -198,7 +198,7 @@ class LookaheadPlayer:
             cubeless_equity=float(cubeless_equities(chances[None])[0]),
             source=who,
             ply=0 if who.is_final else ply,
-            accuracy="the game is over" if who is Source.OVER else self.accuracy.get(who, ""),
+            accuracy="the game is over" if who is AnswerSource.OVER else self.accuracy.get(who, ""),
         )
 
 

@@ -70,7 +70,7 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
         chosen[row] = after_play[offsets[row] + np.int64(number % count)]
 
 
-def open_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
+def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
     """A player by name: random, pubeval, gnubg or bgsage where installed, and where a warehouse is given `network` or
     `network/NAME`, which plays with the bearoff tables there unless `tables` is false.
 

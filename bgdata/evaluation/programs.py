@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.game.board_arrays import board_array
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards
@@ -20,7 +20,7 @@ def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances]) -> Eval
     outcomes = game_outcomes(boards)
     is_over = outcomes != 0
     ends = (outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2)
-    found = Evaluations(np.stack(ends, axis=1).astype(np.float32), np.full(len(boards), Source.PROGRAM, np.int8))
-    found.sources[is_over] = Source.OVER
+    found = Evaluations(np.stack(ends, axis=1).astype(np.float32), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
+    found.sources[is_over] = AnswerSource.OVER
     found.chances[~is_over] = ask(boards[~is_over])
     return found

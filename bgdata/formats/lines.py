@@ -46,7 +46,7 @@ class Quarantined:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class LineCounts:
     """How the lines of a file ended; `lines` is the sum of the others, `comments` has the blank lines too."""
 
     lines: int
@@ -167,11 +167,11 @@ class Ledger:
         return np.flatnonzero(self._verdicts == _COMMENT)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> LineCounts:
         """The three ends of a line, counted."""
         total = len(self._verdicts)
         rows, comments = (int(np.count_nonzero(self._verdicts == verdict)) for verdict in (_ROW, _COMMENT))
-        return Counts(total, rows, comments, total - rows - comments)
+        return LineCounts(total, rows, comments, total - rows - comments)
 
     @property
     def quarantined(self) -> list[Quarantined]:
@@ -189,7 +189,7 @@ class Intake:
     ledger: Ledger
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> LineCounts:
         """How many lines gave a row, are comments or blank, or are quarantined."""
         return self.ledger.counts
 

@@ -31,7 +31,7 @@ class TurnKind(StrEnum):
     SETUP = "setup"  # somebody changed the position, dice or cube by hand
 
 
-class CheckerMove(NamedTuple):
+class RecordedMove(NamedTuple):
     """One checker, from a point to a point of the player who moves it; `is_hit` None where the format does not say."""
 
     from_point: int
@@ -51,7 +51,7 @@ class Turn:
     player: int
     kind: TurnKind
     dice: tuple[int, int] | None = None
-    checker_moves: tuple[CheckerMove, ...] = ()
+    checker_moves: tuple[RecordedMove, ...] = ()
     cube_value: int | None = None
     text: str = ""
     line: int = field(default=0, compare=False)

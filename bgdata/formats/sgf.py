@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from bgdata.formats.lines import Ledger, Lines, read_bytes
-from bgdata.formats.matches import BAR_POINT, OFF_POINT, CheckerMove, Game, Match, MatchFile, Turn, TurnKind
+from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
 
 Node = dict[str, list[str]]  # the values of every property, in the order written, without escapes
 
@@ -218,10 +218,10 @@ class _Turns:
         return winner, int(found[2])
 
 
-def _checker_moves(player: int, letters: str) -> tuple[CheckerMove, ...]:
+def _checker_moves(player: int, letters: str) -> tuple[RecordedMove, ...]:
     """Checker moves of letter pairs, in the points of the player."""
     points = [_point(player, letter) for letter in letters]
-    moves = tuple(CheckerMove(*pair) for pair in zip(points[::2], points[1::2], strict=True))
+    moves = tuple(RecordedMove(*pair) for pair in zip(points[::2], points[1::2], strict=True))
     if any(move.from_point <= move.to_point for move in moves):
         raise ValueError("expected checker moves from a higher point to a lower one")
     return moves

@@ -21,7 +21,7 @@ NORMAL_95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
-class Decisions:
+class RolledOutDecisions:
     """Decisions with their rolled-out plays, best first.
 
     `boards` int8[n, 26] before and `rolls` int8[n, 2]; the plays of decision i are first_plays[i] to first_plays[i + 1]
@@ -55,7 +55,7 @@ class Score:
         return max(self.error_rate - half, 0.0), self.error_rate + half
 
 
-def rank_choices(decisions: Decisions, chosen: Boards) -> NDArray[np.int16]:
+def rank_choices(decisions: RolledOutDecisions, chosen: Boards) -> NDArray[np.int16]:
     """int16[n]: place of each chosen next position among the listed plays, 0 for the best, -1 for an unlisted one."""
     ranks = np.empty(len(chosen), np.int16)
     fill_ranks(decisions.first_plays, decisions.play_boards, chosen, ranks)
@@ -76,7 +76,7 @@ def fill_ranks(first_plays: NDArray[np.int64], play_boards: Boards, chosen: Boar
                 break
 
 
-def losses_of(decisions: Decisions, ranks: NDArray[np.int16]) -> NDArray[np.float64]:
+def losses_of(decisions: RolledOutDecisions, ranks: NDArray[np.int16]) -> NDArray[np.float64]:
     """float64[n]: points that each choice loses; an unlisted one loses what the last listed play does."""
     last = decisions.first_plays[1:] - 1
     places = np.where(ranks < 0, last, decisions.first_plays[:-1] + ranks)

@@ -24,7 +24,7 @@ from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, sho
 from bgdata.evaluation.bearoff import SIZE, sizes
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import network_name
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.store.names import quoted
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
@@ -41,7 +41,7 @@ class Amount(NamedTuple):
     """How much is measured; no games are left out, and no hedged ones, with 0."""
 
     games: int = 4000  # against each opponent, and against itself
-    hedged_games: int = 1000
+    luck_adjusted_games: int = 1000
     decisions: int = 10_000  # in bearoffs
 
 
@@ -74,23 +74,23 @@ def build_scores(
     """
     player, left_out = (full_name(player[0]), player[1]), list[str]()
     check_amount(amount)
-    open_player(*player, warehouse)
+    open_named_player(*player, warehouse)
     wanted = list(all_opponents(warehouse, player, opponents, left_out, programs=programs))
     found = []
-    for luck, games in ((True, amount.hedged_games), (False, amount.games)):  # who judges luck comes first
+    for luck, games in ((True, amount.luck_adjusted_games), (False, amount.games)):  # who judges luck comes first
         for each in wanted if games else ():
             series = series_parameters(warehouse, player, each, games, SEEDS["games"], progress, with_luck=luck)
             found.append(warehouse.build(GAMES.name, series, progress=progress))
     for kind, parameters in other_recipes(warehouse, player, amount, left_out):
         found.append(warehouse.build(kind, parameters, progress=progress))
     sources = tuple(sorted((VersionRef.parse(table.name) for table in found), key=str))
-    version = open_player(*player, warehouse).version
+    version = open_named_player(*player, warehouse).version
     return warehouse.build(SCORES.name, ScoresParameters(*player, version, sources), progress=progress), left_out
 
 
 def check_amount(amount: Amount) -> None:
     """Raises InvalidParameterError before anything is built."""
-    for games in {amount.games, amount.hedged_games} - {0}:
+    for games in {amount.games, amount.luck_adjusted_games} - {0}:
         GAMES.check_parameters(GameParameters(games=games))
     REFEREE.check_parameters(RefereeParameters(decisions=amount.decisions))
 
@@ -102,7 +102,7 @@ def all_opponents(
     named = dict.fromkeys((full_name(name), ply) for name, ply in given)
     for opponent in [*named, *(each for each in PROGRAMS if programs and each not in named)]:
         try:
-            open_player(*opponent, warehouse)
+            open_named_player(*opponent, warehouse)
         except UnknownPlayerError as error:
             if opponent in named:
                 raise
@@ -117,7 +117,7 @@ def other_recipes(
 ) -> Iterator[tuple[str, Parameters]]:
     """(kind, parameters) of what is measured without an opponent, as far as there is what it needs."""
     name, ply = player
-    version = open_player(name, ply, warehouse).version
+    version = open_named_player(name, ply, warehouse).version
     if ply or not SELF_PLAYERS.fullmatch(name):
         left_out.append(f"self-play: expected network, pubeval or random without looking ahead, got {name} ({ply}-ply)")
     elif amount.games:
@@ -133,7 +133,7 @@ def other_recipes(
         left_out.append(f"bearoffs: {error}")
         return
     for tables in (True, False) if name.partition("/")[0] == NETWORK else (True,):
-        said = open_player(name, ply, warehouse, tables=tables).version
+        said = open_named_player(name, ply, warehouse, tables=tables).version
         yield REFEREE.name, RefereeParameters(name, ply, said, tables, *size, amount.decisions, SEEDS["decisions"])
 
 
@@ -154,9 +154,8 @@ def series_parameters(
     for kind, needed in GAMES.inputs(GameParameters(luck=with_luck)).values():
         warehouse.build(kind, needed, progress=progress)
     names = [full_name(name) for name, _ in (player, opponent)]
-    versions = [
-        open_player(name, ply, warehouse).version for name, (_, ply) in zip(names, (player, opponent), strict=True)
-    ]
+    plies = player[1], opponent[1]
+    versions = [open_named_player(*each, warehouse).version for each in zip(names, plies, strict=True)]
     first, second = (names[0], player[1], versions[0]), (names[1], opponent[1], versions[1])
     return GameParameters(*first, *second, games, seed, with_luck)
 

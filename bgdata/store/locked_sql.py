@@ -26,7 +26,7 @@ EXPLAIN = re.compile(r"\s*(explain(\s+analyze|\s*\([\w\s,]*\))?)\s", re.IGNORECA
 
 
 @dataclass(frozen=True)
-class Limits:
+class QueryLimits:
     """What a query may take: seconds until it is stopped, and bytes of memory, half of this machine's unless given."""
 
     seconds: float = 600.0
@@ -54,7 +54,7 @@ def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path]) -> Non
     connection.execute("set enable_external_access = false")
 
 
-def lock(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
+def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
     """Set limits for each statement, and lock the configuration."""
     memory = limits.memory_bytes or psutil.virtual_memory().total // 2
     connection.execute("set python_enable_replacements = false")  # variables of Python are no tables

@@ -11,7 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.cli.positions import describe_evaluation, describe_plays, describe_source
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import Evaluation
 from bgdata.game.position import START, Position
 from tests.cli.command_line import error_of, run, succeeds
@@ -112,29 +112,29 @@ def test_hint_where_nothing_can_be_played(player_root: Path) -> None:
     assert "more" not in shown
 
 
-def evaluation(source: Source, ply: int, accuracy: str = "") -> Evaluation:
+def evaluation(source: AnswerSource, ply: int, accuracy: str = "") -> Evaluation:
     return Evaluation(0.5, 0.25, 0.125, 0.0625, 0.03125, 0.28125, source, ply, accuracy)
 
 
 @pytest.mark.parametrize(
     ("source", "ply", "text"),
     [
-        (Source.OVER, 0, "the rules"),
-        (Source.EXACT, 0, "two-sided table"),
-        (Source.COMBINED, 0, "one-sided tables combined"),
-        (Source.RACE_NETWORK, 0, "race network, static"),
-        (Source.CRASHED_NETWORK, 1, "crashed network, 1 ply"),
-        (Source.CONTACT_NETWORK, 2, "contact network, 2 plies"),
-        (Source.PROGRAM, 0, "another program, static"),
+        (AnswerSource.OVER, 0, "the rules"),
+        (AnswerSource.EXACT, 0, "two-sided table"),
+        (AnswerSource.COMBINED, 0, "one-sided tables combined"),
+        (AnswerSource.RACE_NETWORK, 0, "race network, static"),
+        (AnswerSource.CRASHED_NETWORK, 1, "crashed network, 1 ply"),
+        (AnswerSource.CONTACT_NETWORK, 2, "contact network, 2 plies"),
+        (AnswerSource.PROGRAM, 0, "another program, static"),
     ],
 )
-def test_who_answered(source: Source, ply: int, text: str) -> None:
+def test_who_answered(source: AnswerSource, ply: int, text: str) -> None:
     assert describe_source(evaluation(source, ply)) == text
     assert describe_source(evaluation(source, ply, "roughly")) == f"{text}: roughly"
 
 
 def test_long_statements_are_lines_of_text() -> None:
-    said = describe_source(evaluation(Source.COMBINED, 0, "within -0.0279 to +0.0236 " * 12))
+    said = describe_source(evaluation(AnswerSource.COMBINED, 0, "within -0.0279 to +0.0236 " * 12))
     lines = said.splitlines()
     assert len(lines) == 3
     assert max(map(len, lines)) <= 118
@@ -142,7 +142,7 @@ def test_long_statements_are_lines_of_text() -> None:
 
 
 def test_chances_in_words() -> None:
-    assert describe_evaluation(evaluation(Source.RACE_NETWORK, 0)).splitlines()[:3] == [
+    assert describe_evaluation(evaluation(AnswerSource.RACE_NETWORK, 0)).splitlines()[:3] == [
         "win   50.00 %   with a gammon  25.00 %   backgammon 12.50 %",
         "lose  50.00 %   with a gammon   6.25 %   backgammon  3.12 %",
         "cubeless equity +0.2812",

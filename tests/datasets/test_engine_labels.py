@@ -18,9 +18,9 @@ from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.gnubg_program import gnubg_version
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import Boards
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
@@ -42,14 +42,14 @@ class Program:
     """Somebody who answers by the number of checkers on the points, and counts what he is asked."""
 
     label, version = "program", "9.9"
-    accuracy: Mapping[Source, str] = {}
+    accuracy: Mapping[AnswerSource, str] = {}
 
     def __init__(self) -> None:
         self.asked: list[int] = []
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         self.asked.append(len(boards))
-        return Evaluations(answers(boards), np.full(len(boards), Source.PROGRAM, np.int8))
+        return Evaluations(answers(boards), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
 
 
 def answers(boards: Boards) -> Chances:
@@ -62,7 +62,7 @@ def answers(boards: Boards) -> Chances:
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
     """In the place of every program that is installed."""
     found = Program()
-    monkeypatch.setattr("bgdata.evaluation.player.open_player", lambda *_: found)
+    monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda *_: found)
     return found
 
 
@@ -180,13 +180,13 @@ def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
 def test_bgsage_answers() -> None:
     """As gnubg does, within what two networks differ by, where both are installed."""
     try:
-        bgsage, gnubg = open_player("bgsage"), open_player("gnubg")
+        bgsage, gnubg = open_named_player("bgsage"), open_named_player("gnubg")
     except UnknownPlayerError as error:
         pytest.skip(str(error))
     boards = np.array([START.board, *places_of_opening()], np.int8)
     found, expected = (player.evaluate_many(boards) for player in (bgsage, gnubg))  # type: ignore[attr-defined]
     assert found.chances == pytest.approx(expected.chances, abs=0.06)
-    assert (found.sources == Source.PROGRAM).all()
+    assert (found.sources == AnswerSource.PROGRAM).all()
 
 
 def places_of_opening() -> list[tuple[int, ...]]:

@@ -42,7 +42,7 @@ from bgdata.store.parameters import Parameters
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bgdata.formats.lines import Counts, Intake
+    from bgdata.formats.lines import Intake, LineCounts
     from bgdata.store.arrays import Array
 
 MOST_FILES = 1 << 16  # as the arrays number them
@@ -172,7 +172,7 @@ class FileImport(ImportedDataset[ImportParameters]):
 
     def has_rows(self, intake: Any) -> bool:
         """Whether a file gave a row of a table."""
-        counts: Counts = intake.counts
+        counts: LineCounts = intake.counts
         return counts.rows > 0
 
     @abstractmethod

@@ -14,7 +14,7 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
 from bgdata.evaluation.choices import Chooser, chosen_boards, network_chooser
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.measured import accuracy_text, best_scores
@@ -23,7 +23,11 @@ from bgdata.game.codec import Boards
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
-_NETWORKS = {Source.RACE_NETWORK: "race", Source.CRASHED_NETWORK: "crashed", Source.CONTACT_NETWORK: "contact"}
+_NETWORKS = {
+    AnswerSource.RACE_NETWORK: "race",
+    AnswerSource.CRASHED_NETWORK: "crashed",
+    AnswerSource.CONTACT_NETWORK: "contact",
+}
 
 
 class NetworkPlayer:
@@ -34,11 +38,11 @@ class NetworkPlayer:
         networks: Networks,
         tables: BearoffArrays,
         label: str = "network",
-        accuracy: Mapping[Source, str] | None = None,
+        accuracy: Mapping[AnswerSource, str] | None = None,
         version: str = "",
     ) -> None:
         self.networks, self.tables, self.label = networks, tables, label
-        self.accuracy: Mapping[Source, str] = {} if accuracy is None else accuracy
+        self.accuracy: Mapping[AnswerSource, str] = {} if accuracy is None else accuracy
         self._version = version
 
     @cached_property
@@ -92,26 +96,26 @@ class MappedNetwork(NetworkPlayer):
         return type(self), self._recipe
 
 
-class _Accuracy(Mapping[Source, str]):
+class _Accuracy(Mapping[AnswerSource, str]):
     """What the manifests of the tables, and measured scores of the networks, say; read when somebody asks for it."""
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
-        tables = {Source.EXACT: bearoff.two_sided, Source.COMBINED: bearoff.one_sided}
+        tables = {AnswerSource.EXACT: bearoff.two_sided, AnswerSource.COMBINED: bearoff.one_sided}
         self.sources = (*(source for source, found in tables.items() if found), *_NETWORKS)
 
     @cached_property
-    def networks(self) -> dict[Source, str]:
+    def networks(self) -> dict[AnswerSource, str]:
         """How the networks play. Raises ManifestFormatError."""
         scores = best_scores(self.table, self.version, self.warehouse)
         return {source: accuracy_text(self.table, scores, name) for source, name in _NETWORKS.items()}
 
-    def __getitem__(self, source: Source) -> str:
+    def __getitem__(self, source: AnswerSource) -> str:
         if source not in self.sources:
             raise KeyError(source)
         return self.networks[source] if source in _NETWORKS else self.bearoff.accuracy[BearoffSource(source)]
 
-    def __iter__(self) -> Iterator[Source]:
+    def __iter__(self) -> Iterator[AnswerSource]:
         return iter(self.sources)
 
     def __len__(self) -> int:

@@ -51,7 +51,7 @@ class GameLuck(NamedTuple):
     settlement: float  # points to player 0 that the result is above the last value; not a number if not finished
 
 
-class Totals(NamedTuple):
+class LuckTotals(NamedTuple):
     """One game in points per unit cube. Pairs are (player 0, player 1), each seen by itself; the rest by player 0."""
 
     result: float  # not a number in a game that was not finished, and then nor are net_drift and luck_adjusted
@@ -76,7 +76,7 @@ def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
     return GameLuck(values, values.best - values.before, values.after - values.best, drift, game.result - last)
 
 
-def totals(game: RecordedGame, found: GameLuck) -> Totals:
+def totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
     """The sums of one game."""
     sides = signs(game.players)
     initial = float(sides[0] * found.values.before[0]) if len(sides) else 0.0
@@ -86,7 +86,7 @@ def totals(game: RecordedGame, found: GameLuck) -> Totals:
     )
     net_luck = luck[0] - luck[1]
     net_drift = float((sides * found.drift).sum()) + found.settlement
-    return Totals(
+    return LuckTotals(
         game.result, initial, luck, skill, net_luck, skill[0] - skill[1], net_drift, game.result - initial - net_luck
     )
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import kernel, prange
 from bgdata.play.luck.roll_values import fill_roll_values, new_roll_scratch
 
-_LAST_FINAL = int(max(source for source in Source if source.is_final))
+_LAST_FINAL = int(max(source for source in AnswerSource if source.is_final))
 
 
 class RollMeans(NamedTuple):
@@ -28,7 +28,7 @@ class RollMeans(NamedTuple):
 
     chances: Chances  # [n, 5] at 1-ply
     static_chances: Chances  # [n, 5] at 0-ply
-    sources: NDArray[np.int8]  # [n] who answers at 0-ply, a number of `Source`: both are the same of a final one
+    sources: NDArray[np.int8]  # [n] who answers at 0-ply, a number of `AnswerSource`: both are the same of a final one
 
 
 def roll_means(networks: Networks, tables: BearoffArrays, boards: Boards) -> RollMeans:

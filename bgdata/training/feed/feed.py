@@ -39,7 +39,7 @@ from bgdata.training.feed.rows import (
 MIX = 1 << 32  # in the place of a stream's number: the order inside a batch
 
 
-class Counts(NamedTuple):
+class BlockCounts(NamedTuple):
     """Rows of a block that a split has, by class as gnubg's files name them, and those that the guard left out."""
 
     version: int
@@ -95,7 +95,7 @@ class SharedBatches:
         found = joined([stream.read(epoch, number * share, (number + 1) * share) for stream, share in shares])
         return found.take(shuffled((self.recipe.seed, MIX, epoch, number), len(found.rows)))
 
-    def _count(self, version: int, rows: LabelledRows) -> list[Counts]:
+    def _count(self, version: int, rows: LabelledRows) -> list[BlockCounts]:
         counted = []
         for begin in range(0, len(rows), self.recipe.block_rows):
             end = min(begin + self.recipe.block_rows, len(rows))
@@ -104,10 +104,10 @@ class SharedBatches:
             chosen = rows.choose(block, begin, self._split, self._guard)
             classes = FILE_CLASSES[block.classes[chosen.is_chosen]]
             by_class = np.bincount(classes, minlength=len(FILE_CLASSES))
-            counted.append(Counts(version, begin, end, by_class, chosen.guarded))
+            counted.append(BlockCounts(version, begin, end, by_class, chosen.guarded))
         return counted
 
-    def _open_streams(self, counted: Sequence[Counts]) -> list[tuple[Stream, Fraction]]:
+    def _open_streams(self, counted: Sequence[BlockCounts]) -> list[tuple[Stream, Fraction]]:
         """The streams and their weights, by name, whatever the order in which they were given.
 
         A source that lacks a class leaves its part of that class to the others.
@@ -129,7 +129,7 @@ class SharedBatches:
             streams += [(stream, Fraction(share) * weight / whole) for stream, weight in found]
         return streams
 
-    def _open_stream(self, names: Collection[str], stratum: str, counted: Sequence[Counts], number: int) -> Stream:
+    def _open_stream(self, names: Collection[str], stratum: str, counted: Sequence[BlockCounts], number: int) -> Stream:
         position_class = int(CLASSES[stratum]) if stratum else None
         spans = [counts.span(position_class) for counts in counted if self.versions[counts.version] in names]
         choice = Choice(self._split, self._guard, position_class)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, fill_turned
 from bgdata.evaluation.choices import Chooser, network_chooser
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_stream
@@ -18,7 +18,7 @@ from bgdata.kernel import kernel, prange
 from bgdata.play.games import Turns, new_game_scratch, nothing_recorded, play_game
 
 MOST_TURNS = 400  # untrained players can go on for thousands; a game cut here learns from its last value
-_EXACT, _COMBINED = int(Source.EXACT), int(Source.COMBINED)
+_EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
 
 
 class Record(NamedTuple):

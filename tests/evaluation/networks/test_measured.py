@@ -24,7 +24,7 @@ from bgdata.evaluation.networks.measured import (
     write_file,
 )
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -77,7 +77,7 @@ def test_training_is_called_training(warehouse: Warehouse) -> None:
 
 
 def test_what_was_measured_here_is_quoted(warehouse: Warehouse) -> None:
-    player = open_player("network/tiny", 0, warehouse)
+    player = open_named_player("network/tiny", 0, warehouse)
     series = GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3)
     warehouse.build("game_scores", series)
     (benchmark,) = warehouse.current("rollout_decisions")
@@ -94,7 +94,7 @@ def test_what_was_measured_here_is_quoted(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
 def test_manifests_that_say_nothing_are_passed_over(warehouse: Warehouse, lost: str) -> None:
     """A warehouse may come from a stranger: `verify` says what is wrong, and evaluations go on."""
-    player = open_player("network/tiny", 0, warehouse)
+    player = open_named_player("network/tiny", 0, warehouse)
     table = warehouse.build("game_scores", GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3))
     path = table.folder / "manifest.json"
     manifest = json.loads(path.read_text())

@@ -10,7 +10,7 @@ import pytest
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards, flip_boards
@@ -33,7 +33,7 @@ class Asked:
     label = version = "asked"
 
     @property
-    def accuracy(self) -> Mapping[Source, str]:
+    def accuracy(self) -> Mapping[AnswerSource, str]:
         return {}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
