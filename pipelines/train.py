@@ -1,14 +1,14 @@
-"""The flow from games to a scored network: `python -m pipelines.train NAME`, each step a task that is skipped where
-its inputs did not change.
+"""The flow from games to a scored network: `python -m pipelines.train NAME`, each step a task that is skipped where its
+inputs did not change.
 
     corpus    games of the start against itself              selfplay
-    plays     the positions after the best plays of them     play_sample
-    labels    what it sees a roll ahead there                lookahead_labels
-    network   what learns from that                          supervised_network
-    scores    how good it has become                         scores
+    plays     positions after the best plays                 play_sample
+    labels    their chances by the start at 1-ply            lookahead_labels
+    network   the network trained on these labels            supervised_network
+    scores    how good it is                                 scores
 
-Publishing is no step: taking a network into the package is a command of its own (`python -m docs.ship`), for somebody
-who has looked at its scores.
+Publishing is not part of the flow: a network is taken into the package by a separate command (`python -m docs.ship`),
+after a look at its scores.
 """
 
 from __future__ import annotations
@@ -34,45 +34,45 @@ from bgdata.steps import training as steps
 from bgdata.steps.training import TrainingPlan
 
 MEANINGS = {
-    "start": "network or network/NAME: plays the games, looks a roll ahead, and is what learning starts from",
+    "start": "network or network/NAME: plays the games, labels them at 1-ply, and is what training starts from",
     "games": "games of self-play",
     "seed": "seed of these games",
-    "epochs": "times that the labels are gone through",
-    "learning_rate": "learning rate at most",
-    "hidden": "hidden units of the contact network, such as 200; as many as it starts with if not given",
-    "score_games": "games against each opponent in the end, and in self-play",
+    "epochs": "passes over the labels",
+    "learning_rate": "maximum learning rate",
+    "hidden": "hidden units of the contact network, such as 200; by default those of the start",
+    "score_games": "games against each opponent, and in self-play, for the scores",
     "luck_adjusted_games": "games whose luck is measured too",
-    "decisions": "bearoff decisions",
+    "decisions": "bearoff decisions for the scores",
 }
 
 
 @task(retries=1, retry_delay_seconds=1)
 def corpus(root: str, plan: TrainingPlan) -> str:
-    """Games; returns dataset/variant/version, as every step does."""
+    """Play the games; returns dataset/variant/version, as every step does."""
     return steps.build_corpus(open_warehouse(root), plan).name
 
 
 @task(retries=1, retry_delay_seconds=1)
 def plays(root: str, plan: TrainingPlan, games: str) -> str:
-    """The positions after their best plays."""
+    """Collect the positions after the best plays of the games."""
     return steps.build_plays(open_warehouse(root), plan, games).name
 
 
 @task(retries=1, retry_delay_seconds=1)
 def labels(root: str, plan: TrainingPlan, played: str) -> str:
-    """What the start sees there."""
+    """Label these positions by the start at 1-ply."""
     return steps.build_lookahead(open_warehouse(root), plan, played).name
 
 
 @task(retries=1, retry_delay_seconds=1)
 def network(root: str, plan: TrainingPlan, labels: str) -> str:
-    """A network that learned from the labels."""
+    """Train the network on the labels."""
     return steps.build_network(open_warehouse(root), plan, labels).name
 
 
 @task(retries=1, retry_delay_seconds=1)
 def scores(root: str, plan: TrainingPlan, learned: str) -> str:
-    """How good it is."""
+    """Measure how good the network is."""
     return steps.build_score(open_warehouse(root), plan, learned).name
 
 
@@ -91,7 +91,7 @@ def train_network(root: str, plan: TrainingPlan) -> list[str]:
 
 
 def parsed(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
-    """(folder of the warehouse, plan)."""
+    """(folder of the warehouse, plan) from the arguments."""
     parser = argparse.ArgumentParser(prog="python -m pipelines.train", description=__doc__.partition(":")[0])
     parser.add_argument("name", metavar="NAME", help="what to call the network")
     parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")

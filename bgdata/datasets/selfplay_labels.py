@@ -144,12 +144,12 @@ class SelfPlayLabels(Dataset[LabelParameters]):
             )
 
     def statistics(self, computed: Computed[LabelParameters]) -> Mapping[str, float]:
-        from bgdata.play.rescoring import Labels, truth_report
+        from bgdata.play.rescoring import Labels, rescoring_report
 
         parameters, arrays = computed.parameters, computed.arrays
         chances, turns_later = np.asarray(arrays["chances"]), np.asarray(arrays["turns_later"])
         solved = np.where(turns_later < 0, -1, np.arange(len(turns_later)) + turns_later)
-        report = truth_report(Labels(outcome_chances(np.asarray(arrays["outcomes"])), chances, solved))
+        report = rescoring_report(Labels(outcome_chances(np.asarray(arrays["outcomes"])), chances, solved))
         found = {name: float(value) for name, value in report._asdict().items() if value == value}
         found["removed_share"] = 1 - report.variance_after / report.variance_before if report.variance_before else 0.0
         hedged = np.asarray(arrays["hedged_equities"]).astype(np.float64)
@@ -182,7 +182,7 @@ def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Ar
     """Every declared array for the turns of ascending games. Raises CorruptFileError."""
     from bgdata.evaluation.bearoff import BearoffEvaluator
     from bgdata.play.luck.labels import luck_adjusted_equities
-    from bgdata.play.rescoring import GameOutcomes, truth_labels
+    from bgdata.play.rescoring import GameOutcomes, rescored_labels
     from bgdata.play.splits import splits_of_games
 
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
@@ -195,7 +195,7 @@ def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Ar
     rows = first_turns[numbers] + turns
     boards = np.ascontiguousarray(corpus.array("turn_boards")[rows])
     outcomes = GameOutcomes(corpus.array("outcomes")[games], corpus.array("begins")[games], offsets)
-    labels = truth_labels(bearoff.arrays, outcomes, boards, combined="one_sided" in tables)
+    labels = rescored_labels(bearoff.arrays, outcomes, boards, combined="one_sided" in tables)
     is_solved = labels.solved >= 0
     return {
         "boards": boards,

@@ -1,10 +1,11 @@
 """Chances of bearoff positions from mapped tables, for arrays of boards and for other kernels.
 
-Exact where a two-sided table holds both sides. Elsewhere two one-sided distributions are combined as if each side just
-raced: the player on roll rolls first, so needing n rolls it wins against an opponent who needs n or more, and an
-opponent who needs n wins against n + 1 or more. A side that still has all 15 checkers may lose a gammon: then its rolls
-until the first one is off take the place of its rolls to the end. Backgammons cannot happen: a checker on its own point
-p stands on the other side's point 25 - p, at home there from p = 19 on, and no table reaches beyond point 18.
+Chances are exact where a two-sided table covers both sides. Elsewhere two one-sided distributions are combined as if
+each side just raced: the player on roll rolls first, so needing n rolls it wins against an opponent who needs n or
+more, and an opponent who needs n wins against n + 1 or more. A side that still has all 15 checkers may lose a gammon:
+then its rolls until the first one is off take the place of its rolls to the end. Backgammons cannot happen: a checker
+on its own point p stands on the other side's point 25 - p, at home there from p = 19 on, and no table reaches beyond
+point 18.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Chances = NDArray[np.float32]
 
 
 class BearoffSource(IntEnum):
-    """Who answers for a position."""
+    """Which table answers for a position."""
 
     NONE = 0  # contact, a side without checkers, or beyond every table
     EXACT = 1  # the two-sided table
@@ -119,7 +120,7 @@ def fill_block(
 @kernel(borrows=True)
 def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances) -> int:
     """Fills chances[0:5] (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll) from
-    board[slot], nothing where no table covers it; returns who answered, an integer of `BearoffSource`."""
+    board[slot], nothing where no table covers it; returns the number of a `BearoffSource`."""
     source = bearoff_source(tables, board)
     if source == _EXACT:
         fill_exact(tables, exact_cell(tables, board), chances)
@@ -130,7 +131,7 @@ def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances)
 
 @kernel(borrows=True)
 def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
-    """Who can answer board[slot], an integer of `BearoffSource`; reads no table."""
+    """Which table can answer for board[slot]: the number of a `BearoffSource`. Reads no table."""
     ours, theirs, our_rearmost, their_rearmost = 0, 0, 0, 0
     for point in range(1, 25):  # without conditions: eight points at a time, and nothing for the processor to guess
         count = int(board[point])
@@ -169,7 +170,7 @@ def exact_equity(tables: BearoffArrays, cell: int) -> float:
 
 @kernel(borrows=True)
 def fill_exact(tables: BearoffArrays, cell: int, chances: Chances) -> None:
-    """Fills chances[0:5] from an equity without gammons: what wins exceed losses by."""
+    """Fills chances[0:5] from a cubeless equity without gammons: the winning chance minus the losing chance."""
     chances[0] = min(max(0.5 + 0.5 * exact_equity(tables, cell), 0.0), 1.0)
     chances[1:5] = 0.0
 

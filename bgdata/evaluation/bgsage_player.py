@@ -1,7 +1,9 @@
-"""bgsage as a player and evaluator, through its public API: the optional extra `oracles`, never needed here.
+"""bgsage as a player and evaluator, through its public API. It is in the optional extra `oracles`; nothing here needs
+it.
 
-It counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It evaluates
-positions after a play, seen by who moved: a position before the roll is the one after the opponent's play.
+bgsage counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It evaluates
+positions after a play, seen by the player who moved, so a position before the roll is passed as the one after the
+opponent's play.
 """
 
 from __future__ import annotations
@@ -49,11 +51,11 @@ class BgsagePlayer:
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """See evaluator.Evaluator: which bgsage, and how far it looked."""
+        """The version of bgsage and its ply; see `evaluator.Evaluator`."""
         return {AnswerSource.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Chances of boards int8[n, 26] and who says so: see `evaluator.Evaluator`."""
+        """Chances and sources of int8[n, 26] boards: see `evaluator.Evaluator`."""
         return answers_of_program(boards, self._chances)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:

@@ -1,4 +1,4 @@
-"""What players by other programs share: the rules answer finished games, the program all others."""
+"""What players by other programs share: finished games are evaluated by the rules, all others by the program."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bgdata.game.codec import Boards
 
 
 def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances]) -> Evaluations:
-    """Evaluations of int8[n, 26] boards by another program: the rules answer finished games, and `ask` is given the
-    others for float32[m, 5] chances. Raises InvalidPositionError as an Evaluator does."""
+    """Evaluations of int8[n, 26] boards by another program: finished games are evaluated by the rules, and `ask`
+    returns float32[m, 5] chances of the others. Raises InvalidPositionError as an `Evaluator` does."""
     boards = board_array(boards)
     outcomes = game_outcomes(boards)
     is_over = outcomes != 0

@@ -1,4 +1,4 @@
-"""From games to a scored network, step by step: each builds one version, and is skipped where that is there."""
+"""From games to a scored network in steps: each builds one version, or finds it already built."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ CLASSES = ("contact", "crashed")  # classes: races are better learned from table
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """What becomes of a network. `start` is network or network/NAME: it plays the games, looks a roll ahead after their
-    best plays, and learns from what it saw."""
+    """How a network is to be trained. `start` is network or network/NAME: it plays the games, evaluates their best
+    plays at 1-ply, and is what training starts from."""
 
     name: str
     start: str = NETWORK
@@ -46,37 +46,37 @@ class TrainingPlan:
 
 
 def build_corpus(warehouse: Warehouse, plan: TrainingPlan) -> Table:
-    """Games of the start against itself. Raises UnknownPlayerError for one that is no network."""
+    """Games of the start against itself. Raises UnknownPlayerError for a player that is not a network."""
     network_name(plan.start)
     version = "" if plan.start == NETWORK else open_named_player(plan.start, 0, warehouse).version
     return built(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))
 
 
 def build_plays(warehouse: Warehouse, plan: TrainingPlan, corpus: str) -> Table:
-    """Positions after the best plays of every turn of a version of games, as the start sees them: what it is to tell
-    apart."""
+    """Positions after the best plays of every turn of a corpus, by the start at 0-ply: the choices that the network
+    should learn to tell apart."""
     games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     return built(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=CLASSES, **network))
 
 
 def build_lookahead(warehouse: Warehouse, plan: TrainingPlan, plays: str) -> Table:
-    """What the start sees a roll ahead in a version of positions."""
+    """Labels by the start at 1-ply for a version of positions."""
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     source, recipe = find_source(warehouse, plays)
     return built(warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe))
 
 
 def build_network(warehouse: Warehouse, plan: TrainingPlan, labels: str) -> Table:
-    """The network that learned from a version of labels; the feed works out its features."""
+    """The network trained on a version of labels; the feed computes its inputs."""
     recipe = {"epochs": plan.epochs, "learning_rate": plan.learning_rate, "hidden": plan.hidden}
     parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
     return built(warehouse, NETWORKS.name, parameters)
 
 
 def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table:
-    """How good the network has become, against PubEval and the start among others. Raises UsageError unless this
-    version is the one that plays under its name."""
+    """The scores of the network, against PubEval and the start among others. Raises UsageError unless this version is
+    the one that plays under its name."""
     playing = find_network(f"{NETWORK}/{plan.name}", warehouse).name
     if playing != network:
         raise UsageError(
@@ -94,13 +94,13 @@ def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table
 
 
 def built(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
-    """The version, with progress while it is built."""
+    """Build a version, or find it, with a progress bar."""
     with progress_bars() as progress:
         return warehouse.build(kind, parameters, progress=progress)
 
 
 def scores_text(warehouse: Warehouse, version: str) -> str:
-    """A version of `scores` for people. Raises UsageError for another kind."""
+    """A version of `scores` as text. Raises UsageError for another kind."""
     if version.partition("/")[0] != "scores":
         raise UsageError(f"expected a version of scores, got {version}")
     return "\n".join(score_lines(warehouse, warehouse.open_reference(version)))

@@ -170,9 +170,9 @@ FAILURES: list[tuple[list[str], int, str]] = [
 
 
 @pytest.fixture(scope="module")
-def spoiled_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def corrupted_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse with network/random as it should be, one that is cut, and one for other inputs."""
-    root = tmp_path_factory.mktemp("spoiled")
+    root = tmp_path_factory.mktemp("corrupted")
     good = random_networks(7)
     write_network(root, "random", good)
     write_network(root, "cut", good._replace(weights=good.weights[:-1]))
@@ -183,8 +183,8 @@ def spoiled_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("arguments", "code", "message"), FAILURES, ids=[" ".join(words) for words, _, _ in FAILURES])
-def test_failures(spoiled_root: Path, arguments: list[str], code: int, message: str) -> None:
-    assert re.match(f".*{message}", error_of(run(spoiled_root, *arguments), code))
+def test_failures(corrupted_root: Path, arguments: list[str], code: int, message: str) -> None:
+    assert re.match(f".*{message}", error_of(run(corrupted_root, *arguments), code))
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ def test_no_warehouse(tmp_path: Path, arguments: list[str]) -> None:
      ["play", "--seed", "-1"], ["hint", START_ID, "31", "--plays", "0"], ["play", "--ply", "x"]],
     ids=" ".join,
 )  # fmt: skip
-def test_wrong_words_on_the_line(spoiled_root: Path, arguments: list[str]) -> None:
-    result = run(spoiled_root, *arguments)
+def test_wrong_words_on_the_line(corrupted_root: Path, arguments: list[str]) -> None:
+    result = run(corrupted_root, *arguments)
     assert result.exit_code == 2
     assert re.fullmatch(r"error: (invalid value|missing argument) .*; see: bgdata \w+ --help\n", result.stderr)
 

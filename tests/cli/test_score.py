@@ -82,7 +82,7 @@ def test_rows_as_csv_and_json(warehouse: Warehouse) -> None:
     assert "points_per_game" not in {row["measure"] for row in shown}  # nobody plays himself
 
 
-def test_hedged_games(network_root: Path, tmp_path: Path) -> None:
+def test_luck_adjusted_games(network_root: Path, tmp_path: Path) -> None:
     """Who judges luck brings his bearoff tables; what there is nothing for is left out."""
     root = tmp_path / "warehouse"
     shutil.copytree(network_root, root)

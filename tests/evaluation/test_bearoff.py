@@ -346,7 +346,10 @@ def test_what_is_said_of_the_accuracy(evaluator: BearoffEvaluator, root: Path, t
     warehouse = bgdata.open_warehouse(tmp_path / "measured")
     statistics = warehouse.build("bearoff_error", ErrorParameters(6, 3)).manifest.statistics
     told = open_bearoff(warehouse).accuracy[COMBINED]
-    assert f"over all pairs of 6x3 the cubeless equity is off by {statistics['mean_absolute_difference']:.4f}" in told
+    assert (
+        f"over all pairs of 6x3 the error of the cubeless equity is {statistics['mean_absolute_difference']:.4f}"
+        in told
+    )
     assert f"{statistics['smallest_difference']:+.4f} to {statistics['largest_difference']:+.4f}" in told
 
 

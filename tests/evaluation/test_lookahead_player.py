@@ -169,7 +169,7 @@ def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> Non
         assert ahead.ply == 0
 
 
-def test_remembered_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None:
+def test_cached_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None:
     """To the last bit: asked again, one by one, twice in one batch, and after the memory was full."""
     boards = GAMES.boards[::700]
     fresh = evaluate_ahead(evaluator, boards, 1)

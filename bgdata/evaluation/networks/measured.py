@@ -1,6 +1,6 @@
-"""How good a network was measured to be: by scores in the warehouse, and by those that come with the package.
+"""How good a network is, as measured: by scores in the warehouse, and by those that come with the package.
 
-The figures of training are those of its last test, which is short and has chosen nothing better: 40,000 games say more.
+The figures of training are those of its last, short test; scores over 40,000 games are far more accurate.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class NetworkScore(NamedTuple):
 
 
 def best_scores(table: Table, player_version: str, warehouse: Versions | None) -> list[NetworkScore]:
-    """The surest figure for each opponent and benchmark, of a network's version: as `player_version` played in the
-    warehouse, or as it was shipped. `player_version` is the player's own, which follows its tables too."""
+    """The most accurate figure for each opponent and benchmark of a version of a network: measured in the warehouse, or
+    shipped with the package. `player_version` is the version of the player, which also depends on its tables."""
     found = shipped_scores(table)
     if warehouse is not None:
         found += scores_in(warehouse, table.folder.parent.name, player_version)
@@ -47,7 +47,8 @@ def best_scores(table: Table, player_version: str, warehouse: Versions | None) -
 
 
 def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
-    """The figures of `network/NAME` at 0-ply in a warehouse; what is damaged is passed over, as `verify` names it."""
+    """The figures of `network/NAME` at 0-ply in a warehouse. Damaged versions are passed over here; `verify` reports
+    them."""
     found: list[NetworkScore] = []
     for kind in (GAMES, DECISIONS):
         for each in warehouse.versions(kind) if kind in warehouse.kinds else ():
@@ -75,7 +76,7 @@ def figures_of(
 
 
 def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
-    """The figures that come with the package for this version of a network, none for another."""
+    """The figures that come with the package for this version of a network; empty for any other version."""
     return [NetworkScore(**each) for each in read_file(folder).get(recorded_name(table), ())]
 
 
@@ -85,14 +86,14 @@ def recorded_name(table: Table) -> str:
 
 
 def read_file(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Scores by version `KIND/VARIANT/VERSION`; none where there is no file."""
+    """Scores by version `KIND/VARIANT/VERSION`; empty if there is no file."""
     path = folder / FILE
     found: dict[str, list[dict[str, Any]]] = json.loads(path.read_text()) if path.is_file() else {}
     return found
 
 
 def write_file(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> None:
-    """Write the file, or take it away where there are no scores."""
+    """Write the file, or delete it if there are no scores."""
     listed = {name: [each._asdict() for each in found] for name, found in sorted(scores.items())}
     kept = {name: found for name, found in listed.items() if found}
     if kept:
@@ -102,8 +103,8 @@ def write_file(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> No
 
 
 def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> str:
-    """How far to trust a network on positions of the class of this name (contact, crashed, race), in a line: its best
-    measured scores, or what its training said of it. Raises ManifestFormatError."""
+    """In one line, how accurate a network is on positions of this class (contact, crashed, race): by its best measured
+    scores, or by the figures of its training. Raises ManifestFormatError."""
     games = [score for score in scores if score.measure == "points_per_game"]
     if games:
         (_, _, points, error, size, _), *_ = games

@@ -1,4 +1,4 @@
-"""Networks and bearoff tables as an evaluator, and as a player that looks no further than the end of its play."""
+"""Networks and bearoff tables as an evaluator, and as a player at 0-ply."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class NetworkPlayer:
         return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """Chances of boards int8[n, 26] and who says so: see `evaluator.Evaluator`."""
+        """Chances and sources of int8[n, 26] boards: see `evaluator.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
@@ -70,7 +70,7 @@ class NetworkPlayer:
 
 
 def version_by(folders: Iterable[Path]) -> str:
-    """Eight hex digits that change with the values of the versions in these folders, and not with their revisions.
+    """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
 
     All had the first one when players were first recorded, in games too; another may differ by its Parquet alone.
     """
@@ -79,8 +79,8 @@ def version_by(folders: Iterable[Path]) -> str:
 
 
 class MappedNetwork(NetworkPlayer):
-    """The networks of a version with bearoff tables beside them, mapped. `warehouse` may have scores of them, which
-    `accuracy` quotes. Pickled, it is the paths of all of them.
+    """The networks of a version, and bearoff tables, memory-mapped. `accuracy` quotes scores of the networks from
+    `warehouse`. A pickled one is only the paths of all of them.
 
     Raises CorruptFileError.
     """
@@ -97,7 +97,8 @@ class MappedNetwork(NetworkPlayer):
 
 
 class _Accuracy(Mapping[AnswerSource, str]):
-    """What the manifests of the tables, and measured scores of the networks, say; read when somebody asks for it."""
+    """The accuracy of each source, from the manifests of tables and the measured scores of networks; read only when
+    asked for."""
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
@@ -106,7 +107,7 @@ class _Accuracy(Mapping[AnswerSource, str]):
 
     @cached_property
     def networks(self) -> dict[AnswerSource, str]:
-        """How the networks play. Raises ManifestFormatError."""
+        """The accuracy of each network, in words. Raises ManifestFormatError."""
         scores = best_scores(self.table, self.version, self.warehouse)
         return {source: accuracy_text(self.table, scores, name) for source, name in _NETWORKS.items()}
 

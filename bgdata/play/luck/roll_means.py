@@ -1,7 +1,7 @@
-"""What positions are worth at 1-ply: the mean over the 21 rolls of what follows the best play of each.
+"""Values of positions at 1-ply: the mean over the 21 rolls of the chances after the best play of each.
 
-A player that looks ahead sees what its 0-ply evaluation misses, so the mean is a better label than that, and
-the difference says where thought is worth its time. Positions that the rules or a table answer are not looked into.
+They are better labels than the 0-ply evaluation, and the difference between both shows where looking ahead matters.
+Positions whose answers are final, by the rules or a table, are not looked ahead.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def fill_roll_means(
     static_chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances[row, 0:5], static_chances[row, 0:5] and sources[row] for boards[row, slot]. Means are held to the
-    rules, which moves them by no more than rounding."""
+    """Fills chances[row, 0:5], static_chances[row, 0:5] and sources[row] for boards[row, slot]. Means are limited by
+    the rules, which changes them by rounding at most."""
     block = 8  # positions that share scratch arrays
     for part in prange((len(boards) + block - 1) // block):
         scratch = new_roll_scratch(networks)

@@ -83,6 +83,6 @@ def test_threads_do_not_matter() -> None:
 
 def test_a_player_who_only_chooses() -> None:
     player: object = PubEval()
-    message = "^expected a player who says what a roll is worth, got pubeval, which only chooses plays$"
+    message = "^expected a player that evaluates positions, got pubeval, which only chooses plays$"
     with pytest.raises(UsageError, match=message):
         turn_values(player, GAMES.boards[:1], GAMES.rolls[:1], LAST[:1])  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Recorded games and what they teach, against a replay in plain Python and the definition of lambda-returns."""
+"""Recorded games and what is learned from them, against a replay in plain Python."""
 
 from __future__ import annotations
 
