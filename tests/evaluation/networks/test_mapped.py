@@ -59,7 +59,7 @@ def corrupted_shapes(row: int, column: int, value: int) -> Callable[[Networks], 
 FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
     "no such inputs": (corrupted_shapes(0, 0, 4), r"other inputs of the race network: \d+ of input set 4"),
     "no inputs below 0": (corrupted_shapes(1, 0, -1), r"other inputs of the crashed network: 198 of input set -1"),
-    "other features": (corrupted_shapes(2, 0, int(InputSet.TESAURO_196)), r"other inputs of the contact network: \d+ of"),
+    "other features": (corrupted_shapes(2, 0, int(InputSet.TESAURO_196)), r"other inputs of the contact network: \d+"),
     "other inputs": (corrupted_shapes(1, 1, 199), "other inputs of the crashed network: 199 of input set 1"),
     "first weight": (corrupted_shapes(1, 2, 0), r"the shape \[1, 198, 0, .* of the crashed network"),
     "first weight below 0": (corrupted_shapes(0, 2, -1), r"the shape \[2, \d+, -1, .* of the race network"),
