@@ -46,7 +46,7 @@ class BenchmarkTable:
 class BenchmarkDecisions(BenchmarkTable):
     """`m` lines, n of them: a roll to be played. Row k has `n_plays[k]` plays, `first_plays[k]` and those behind it.
 
-    `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before his play; `dice` int8[n, 2] as written,
+    `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] as written,
     in either order; `seeds` int64[n], of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n].
     """
 
@@ -81,8 +81,9 @@ class BenchmarkPlays(BenchmarkTable):
 class Rollouts(BenchmarkTable):
     """`#R` lines, n of them: chances after one play of the next decision.
 
-    `boards` int8[n, 26] with the OPPONENT of that decision on roll, `chances` float64[n, 5] HIS; `decisions` int64[n]
-    index of the decision, or -1 where none follows or it is quarantined. Chances are noisy: see `chance_rules.NOISY`.
+    `boards` int8[n, 26] with the OPPONENT of that decision on roll, `chances` float64[n, 5] of the OPPONENT;
+    `decisions` int64[n] index of the decision, or -1 where none follows or it is quarantined. Chances are noisy: see
+    `chance_rules.NOISY`.
     """
 
     lines: Indexes
@@ -162,10 +163,11 @@ class Benchmark(Intake):
     best_plays: BestPlays
 
     def quarantine(self, table: TableName, is_bad: NDArray[np.bool_], reason: str) -> Benchmark:
-        """Without the rows of a table where `is_bad` (bool[rows]) holds: their lines are quarantined for that reason.
+        """The benchmark without the rows of a table where `is_bad` (bool[rows]) holds: their lines are quarantined for
+        that reason.
 
-        A bad play takes its decision with it, and a decision all its plays. For rules that need more than the line,
-        such as legal play. Raises UsageError for an array of another shape or type.
+        A bad play removes its decision, and a decision all its plays. For rules that need more than the line, such as
+        legal play. Raises UsageError for an array of another shape or type.
         """
         check_mask(is_bad, len(getattr(self, table)))
         if table == "plays":

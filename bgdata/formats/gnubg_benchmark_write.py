@@ -29,7 +29,7 @@ from bgdata.game.codec import Boards, format_key20s
 
 
 def write_gnubg_benchmark(path: str | os.PathLike[str], benchmark: Benchmark) -> None:
-    """Write a benchmark file; packed if the name ends in .gz or .bz2. Errors as in `format_gnubg_benchmark`, and
+    """Write a benchmark file; compressed if the name ends in .gz or .bz2. Errors as in `format_gnubg_benchmark`, and
     StorageError where the file cannot be written."""
     write_bytes(path, format_gnubg_benchmark(benchmark))
 

@@ -218,7 +218,8 @@ def _point(text: str) -> int:
 
 
 def write_mat(path: str | os.PathLike[str], match: Match) -> None:
-    """Write one match as a .mat file; packed if the name ends in .gz or .bz2. Raises StorageError where it cannot."""
+    """Write one match as a .mat file; compressed if the name ends in .gz or .bz2. Raises StorageError where it
+    cannot."""
     write_bytes(path, format_mat(match))
 
 
@@ -227,7 +228,7 @@ def format_mat(match: Match) -> Iterator[bytes]:
 
     Turns are put into the column of their player; acts that the format has no words for (ROLL is a roll without a play)
     are left out: set-ups, and resignations, which show by the result alone. Raises UsageError for names of players that
-    could not be read back, such as those with colons.
+    could not be read again, such as those with colons.
     """
     _check_names(match.players)
     for name, value in match.info:

@@ -1,10 +1,9 @@
 """Match files in the Smart Game Format (.sgf), game 6, as gnubg saves them: one game tree for each game.
 
 White is player 0, black player 1. A turn is a property `W` or `B`: dice and letter pairs such as `42qusu` (from, to),
-`double`, `take` or `drop`. Letters are points, `a` white's 1-point, `x` his 24-point, `y` the bar, `z` off.
-A `double` that answers a double is a beaver; a resignation stands in the result alone. Analysis is not taken over:
-`parse_sgf_nodes` has it.
-Source: files that gnubg 1.07 saves, and their description; no program text was used.
+`double`, `take` or `drop`. Letters are points, `a` white's 1-point, `x` white's 24-point, `y` the bar, `z` off. A
+`double` that answers a double is a beaver; a resignation stands in the result alone. Analysis is not taken over:
+`parse_sgf_nodes` has it. Source: files that gnubg 1.07 saves, and their description; no program text was used.
 """
 
 from __future__ import annotations

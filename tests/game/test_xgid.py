@@ -116,7 +116,7 @@ def corrupted(number: int, value: str) -> str:
         (corrupted(5, "B"), "the cube at the side that beavered after a beaver"),
         (corrupted(5, "R"), "the cube at the side that beavered after a raccoon"),
         (corrupted(3, "-1").replace(":31:", ":D:"), "a double by a player who may turn the cube"),
-        (corrupted(3, "-1").replace(":31:", ":B:"), "a double by who may turn the cube"),
+        (corrupted(3, "-1").replace(":31:", ":B:"), "a double by a player who may turn the cube, got one while"),
         (f"{START_BOARD}:1:-1:1:R:0:0:2:0:10", "a cube of at least 4 after a beaver, got 2"),
         (f"{START_BOARD}:0:0:1:D:4:6:1:7:10", "no double in the crawford game"),
         (corrupted(6, "x"), r"a number from 0 to 99999 as field 6 \(score of bottom\), got 'x'"),
