@@ -83,6 +83,9 @@ class MatchTable:
         results = np.asarray(table.array("results"))
         self.won, self.lost = float(results[0, 0]), float(results[1, 0])
 
+    def __repr__(self) -> str:
+        return f"MatchTable({self.table.name}: {len(self):,} pairs of layouts)"
+
     def __len__(self) -> int:
         return self._count * self._count
 

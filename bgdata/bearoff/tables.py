@@ -47,6 +47,9 @@ class RaceTable:
         self._first_roll = table.array("first_roll")
         self._chances = table.array("chances")
 
+    def __repr__(self) -> str:
+        return f"RaceTable({self.table.name}: {len(self):,} layouts)"
+
     def __len__(self) -> int:
         return len(self._first_roll)
 
@@ -108,6 +111,9 @@ class TwoSidedTable:
         self._record_bytes = 4 * self.stored.itemsize
         self._step = self.limit / 32767.5 if self.is_rounded else 1.0
         self._lowest = self.limit if self.is_rounded else 0.0
+
+    def __repr__(self) -> str:
+        return f"TwoSidedTable({self.table.name}: {len(self):,} pairs of layouts)"
 
     def __len__(self) -> int:
         return self._count * self._count

@@ -50,6 +50,10 @@ class BearoffEvaluator:
         self.two_sided, self.one_sided, self.gammon, self.error = two_sided, one_sided, gammon, error
         self.arrays = map_tables(two_sided, one_sided, gammon)
 
+    def __repr__(self) -> str:
+        tables = (self.two_sided, self.one_sided, self.gammon)
+        return f"BearoffEvaluator({', '.join(table.name for table in tables if table) or 'no tables'})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.two_sided, self.one_sided, self.gammon, self.error)
 

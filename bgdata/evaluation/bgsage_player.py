@@ -41,6 +41,9 @@ class BgsagePlayer:
         self.version = version("bgsage")
         self._analyzer = self._bgsage.BgBotAnalyzer(eval_level=f"{ply + 1}ply", cubeful=False)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.ply,)
 

@@ -55,6 +55,9 @@ class GnubgPlayer:
         self.ply = ply
         self.version = gnubg_version()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label})"
+
     @property
     def label(self) -> str:
         """Name and ply, such as gnubg-2ply."""

@@ -86,7 +86,7 @@ class LookaheadPlayer:
         self._look = EvaluationCache(evaluator)
 
     def __repr__(self) -> str:
-        return f"MappedPlayer({self.label})"
+        return f"LookaheadPlayer({self.label})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.evaluator, self.ply, self.filters, self.cubes)

@@ -46,6 +46,9 @@ class RandomPlayer:
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
 
+    def __repr__(self) -> str:
+        return f"RandomPlayer({self.seed})"
+
     @property
     def chooser(self) -> Chooser:
         """What kernels choose by: see `choices.KernelPlayer`."""

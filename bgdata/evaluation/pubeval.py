@@ -37,6 +37,9 @@ class PubEval:
     label = "pubeval"
     version = "2"  # exact scores: 1 resolved a few ties in a million choices by rounding
 
+    def __repr__(self) -> str:
+        return "PubEval()"
+
     @property
     def chooser(self) -> Chooser:
         """What kernels choose by: see `choices.KernelPlayer`."""

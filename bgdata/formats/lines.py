@@ -120,6 +120,10 @@ class Ledger:
         self._verdicts = np.full(len(lines), _ROW, np.int32)
         self._reasons: list[str] = []
 
+    def __repr__(self) -> str:
+        counts = self.counts
+        return f"Ledger({counts.rows:,} rows, {counts.comments:,} comments, {counts.quarantined:,} quarantined)"
+
     @classmethod
     def joined(cls, lines: Lines, ledgers: list[Ledger]) -> Ledger:
         """One ledger of all lines from those of its blocks, in order."""

@@ -333,6 +333,7 @@ def test_a_warehouse_without_tables(tmp_path: Path) -> None:
     empty = open_bearoff(bgdata.open_warehouse(tmp_path))
     assert not empty.evaluate_many(random_pairs(6, 15, 50)).sources.any()
     assert empty.accuracy == {NONE: "not covered"}
+    assert repr(empty) == "BearoffEvaluator(no tables)"
 
 
 def test_what_is_said_of_the_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ def test_gnubg_chooses() -> None:
     rolls = np.vstack([np.array([[3, 1], [4, 2], [6, 1]], np.int8), games.rolls[:39]])
     player = open_named_player("gnubg")
     assert (player.label, player.version) == ("gnubg-0ply", gnubg_version())
+    assert repr(player) == "GnubgPlayer(gnubg-0ply)"
     chosen = flip_boards(player.choose_plays(boards, rolls)).tolist()
     for row, play in enumerate(("8/5 6/5", "8/4 6/4", "13/7 8/7")):
         assert tuple(chosen[row]) == parse_play(play, START, roll_of(*rolls[row].tolist())).after_play.board

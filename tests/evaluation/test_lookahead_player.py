@@ -55,7 +55,7 @@ def evaluator(player_root: Path) -> NetworkPlayer:
 
 def test_who_answers_and_how_well(player_root: Path) -> None:
     player = bgdata.open_player(player_root, "random")
-    assert (player.label, repr(player)) == ("random-0ply", "MappedPlayer(random-0ply)")
+    assert (player.label, repr(player)) == ("random-0ply", "LookaheadPlayer(random-0ply)")
     start = player.evaluate("4HPwATDgc/ABMA")
     assert (start.source, start.ply) == (AnswerSource.CONTACT_NETWORK, 0)
     assert start.accuracy == "network/random/r1-0123abcd: +0.250 +/- 0.013 points per game against PubEval in training"

@@ -57,6 +57,10 @@ def test_random_choices_are_fair() -> None:
     assert all(abs(found - count * chance) < error for found in chosen.values())
 
 
+def test_players_name_themselves() -> None:
+    assert [repr(open_named_player(name)) for name in ("random", "pubeval")] == ["RandomPlayer(0)", "PubEval()"]
+
+
 def test_no_decisions() -> None:
     for name in ("random", "pubeval"):
         assert open_named_player(name).choose_plays(GAMES.boards[:0], GAMES.rolls[:0]).shape == (0, 26)

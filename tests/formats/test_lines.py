@@ -83,6 +83,7 @@ def test_every_line_has_one_verdict() -> None:
     ledger.set_aside([0])
     ledger.reject([], "expected nothing")
     assert ledger.counts == LineCounts(lines=5, rows=2, comments=1, quarantined=2)
+    assert repr(ledger) == "Ledger(2 rows, 1 comments, 2 quarantined)"
     assert ledger.rows.tolist() == [1, 3]
     assert ledger.comments.tolist() == [2]
     assert ledger.quarantined == [

@@ -45,6 +45,9 @@ class NetworkPlayer:
         self.accuracy: Mapping[AnswerSource, str] = {} if accuracy is None else accuracy
         self._version = version
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label})"
+
     @cached_property
     def version(self) -> str:
         """As given, else eight hex digits that change with the weights or the size of the tables."""

@@ -46,6 +46,7 @@ def test_one_of_the_warehouse_goes_first(warehouse: Warehouse) -> None:
     """Also under the name of what comes with bgdata: it is the newest."""
     player = open_named_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
+    assert repr(player) == f"MappedNetwork({player.label})"
     assert player.label == "tiny"
     assert np.array_equal(player.networks.weights, warehouse.open("network", "tiny").array("weights"))
     assert player.tables.two_sided_points == player.tables.gammon_points == 6
