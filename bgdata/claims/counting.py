@@ -11,6 +11,7 @@ from itertools import count
 from math import comb
 
 from bgdata.bearoff.index import layout_count
+from bgdata.evaluation.networks.escapes import escape_counts
 from bgdata.game.dice import Roll
 from bgdata.play.luck.formulas import rating_gap
 
@@ -102,8 +103,6 @@ def matches_without_hedging(chance: float, coin: float) -> float:
 
 def escape_patterns() -> int:
     """The number of patterns of points in our table of escaping rolls."""
-    from bgdata.evaluation.networks.escapes import escape_counts
-
     return len(escape_counts())
 
 

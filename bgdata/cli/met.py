@@ -23,7 +23,7 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.output import print_built, write_rows
 from bgdata.datasets.match_equity import DATASET, MatchEquityParameters
-from bgdata.datasets.met_xml import described, met_name
+from bgdata.datasets.met_xml import met_name
 from bgdata.equity.match_equity import GameMwc, MatchEquity
 from bgdata.equity.stored_met import find_met
 from bgdata.errors import CorruptFileError, UsageError
@@ -186,6 +186,8 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     """
     if not text.lower().endswith((".xml", ".xml.gz", ".xml.bz2")):
         return find_met(warehouse, text)
+    from bgdata.computations.met_xml import described
+
     path = Path(text)
     found = read_met(path)
     for problem in found.quarantined:

@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError, UsageError
+from bgdata.evaluation.bgsage_player import BgsagePlayer
 from bgdata.evaluation.choices import RANDOM, Chooser
+from bgdata.evaluation.gnubg_player import GnubgPlayer
+from bgdata.evaluation.networks.named import open_network_player
+from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import random_bits, random_stream
@@ -80,13 +84,7 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
     Raises UnknownPlayerError, MissingTableError for a missing network, and UsageError if `tables` is false for a player
     that is not a network.
     """
-    from bgdata.evaluation.bgsage_player import BgsagePlayer
-    from bgdata.evaluation.gnubg_player import GnubgPlayer
-    from bgdata.evaluation.pubeval import PubEval
-
     if warehouse is not None and name.partition("/")[0] == "network":
-        from bgdata.evaluation.networks.named import open_network_player
-
         return open_network_player(name, ply, warehouse, tables=tables)
     if not tables:
         raise UsageError(f"expected a network to play without tables, got {name}, which plays as it is")

@@ -24,6 +24,7 @@ from bgdata.errors import (
     OlderTableError,
 )
 from bgdata.store.arrays import Array, ArrayWriter, values_digest
+from bgdata.store.catalog import check_catalog
 from bgdata.store.checks import check_columns, run_sql_checks
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Dataset, sampled
@@ -101,8 +102,6 @@ def verify(
 def verify_files(warehouse: Versions) -> Iterator[Finding]:
     """Check what a warehouse has beside its versions: the catalog, which other clients open, the lock, and what is
     current, of which only variants without are told."""
-    from bgdata.store.catalog import check_catalog
-
     yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
     for kind in sorted(warehouse.kinds):
         for variant in warehouse.variants(kind):
@@ -202,7 +201,7 @@ def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> N
     check_form(table, kind)
     for shape in kind.tables:
         path = table.folder / shape.file
-        row = first_difference(path, kind.table_batches(shape, Computed(parameters, table.arrays())))
+        row = first_difference(path, kind.computation.table_batches(shape, Computed(parameters, table.arrays())))
         if row is not None:
             raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
@@ -220,10 +219,10 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
     parameters = kind.recorded(table.manifest)
     if rows is None and table.manifest.rows <= kind.whole_rows:
-        kind.compute(Build(parameters, inputs, warehouse, Comparison(table, progress)))
+        kind.computation.compute(Build(parameters, inputs, warehouse, Comparison(table, progress)))
         return sampled(table.manifest.rows, table.manifest.rows)
     count, generator = kind.sample_rows if rows is None else rows, np.random.default_rng(seed)
-    return kind.check_sample(Recheck(parameters, inputs, warehouse, table, count, generator))
+    return kind.computation.check_sample(Recheck(parameters, inputs, warehouse, table, count, generator))
 
 
 class Comparison(Job):

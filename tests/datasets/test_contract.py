@@ -19,6 +19,7 @@ import pytest
 import bgdata
 from bgdata.bearoff import two_sided
 from bgdata.cli.build import SIZED
+from bgdata.computations import bearoff_two_sided as bearoff_two_sided_computation
 from bgdata.datasets import bearoff_two_sided
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
@@ -329,7 +330,7 @@ def test_a_table_made_from_damaged_cells_is_found(
             pairs.cells[60:70, 2, :, 3:9] += np.float32(0.05)
 
     with monkeypatch.context() as patch:
-        patch.setattr(two_sided, "solve_total", damaged)
+        patch.setattr(bearoff_two_sided_computation, "solve_total", damaged)
         table = warehouse.build("bearoff_two_sided", TwoSidedParameters(4, 5))
     found = {
         finding.check: finding for finding in verify(warehouse, [table], sample_rows=rows, seed=0, progress=Silence())

@@ -14,7 +14,7 @@ from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.evaluation.networks.measured import (
     FILE,
-    Score,
+    NetworkScore,
     accuracy_text,
     best_scores,
     read_file,
@@ -31,8 +31,8 @@ from bgdata.warehouse import Warehouse
 START_ID = "4HPwATDgc/ABMA"
 
 
-def points(value: float, error: float, size: int) -> Score:
-    return Score("points_per_game", "pubeval", value, error, size, "game_scores/x/r1-00000000")
+def points(value: float, error: float, size: int) -> NetworkScore:
+    return NetworkScore("points_per_game", "pubeval", value, error, size, "game_scores/x/r1-00000000")
 
 
 def default_network() -> Table:
@@ -129,7 +129,7 @@ def test_the_file_is_read_and_written(tmp_path: Path) -> None:
 
 def test_a_class_has_the_error_rate_of_its_own_benchmark() -> None:
     rates = [
-        Score("error_rate", f"rollout_decisions/{name}-20", value, 0.5, 20, "x")
+        NetworkScore("error_rate", f"rollout_decisions/{name}-20", value, 0.5, 20, "x")
         for name, value in (("race", 1), ("contact", 4))
     ]
     table = default_network()
