@@ -43,7 +43,7 @@ class Program:
     """Somebody who answers by the number of checkers on the points, and counts what he is asked."""
 
     label, version = "program", "9.9"
-    accuracy: Mapping[Source, str] = {}
+    accuracy: Mapping[AnswerSource, str] = {}
 
     def __init__(self) -> None:
         self.asked: list[int] = []
