@@ -27,7 +27,7 @@ from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.datasets.cube_life import DATASET as ATLASES
 from bgdata.datasets.cube_life import LOSSES, CubeLifeParameters
 from bgdata.datasets.cube_studies import DATASET as STUDIES
-from bgdata.datasets.cube_studies import HEDGED, StudyParameters
+from bgdata.datasets.cube_studies import LUCK_ADJUSTED, StudyParameters
 from bgdata.equity.cube_life import CUBES, NoIndex
 from bgdata.store.arrays import Array
 from bgdata.store.executors import open_executor
@@ -107,7 +107,7 @@ class Series(NamedTuple):
     published: Sequence[float]
 
 
-POINTS = ("points_per_game", "points_per_match", *HEDGED)
+POINTS = ("points_per_game", "points_per_match", *LUCK_ADJUSTED)
 GAMES, HEDGED_GAMES = 100_000, 1000  # by default, without and with luck
 WIDTH = 24  # of names
 
@@ -180,7 +180,7 @@ def drawn(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, li
     """The measure that a picture shows, and its series by match length: points, luck-adjusted where luck was measured,
     or the value of the cube where a model plays itself."""
     measures = {name for _, name in series}
-    wanted = ("mean_cube_value",) if study == "statistics" else (*HEDGED, "points_per_match", "points_per_game")
+    wanted = ("mean_cube_value",) if study == "statistics" else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
     measure = next(name for name in wanted if name in measures)
     return measure.replace("_", " "), [found for (_, name), found in series.items() if name == measure]
 

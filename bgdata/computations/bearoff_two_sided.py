@@ -94,7 +94,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         for batch in np.array_split(pairs[np.argsort(pairs[:, 1], kind="stable")], -(-rows // BATCH_PAIRS)):
             check_pairs(reader, plays, layouts, batch)
         bound = 3 * error_bound(reader.points, reader.checkers)
-        return f"{sampled(rows, recheck.table.manifest.rows)}, if it is off by more than {bound:.2g}"
+        return f"{sampled(rows, recheck.table.manifest.rows)}, if its error is above {bound:.2g}"
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:

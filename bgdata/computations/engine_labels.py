@@ -72,7 +72,7 @@ class EngineLabelsComputation(Computation[EngineParameters]):
             engine = open_engine(recheck)
         except (UnknownPlayerError, InvalidParameterError) as error:
             raise CheckSkippedError(
-                f"the positions are those of the source, but nobody can be asked: {error}"
+                f"the positions are those of the source, but the engine cannot be asked: {error}"
             ) from error
         chosen = np.sort(recheck.generator.permutation(len(places.rows))[: min(recheck.rows, 10 * SAMPLE_ROWS)])
         found, expected = table.array("chances")[chosen], asked(engine, recheck.parameters, places.boards[chosen])

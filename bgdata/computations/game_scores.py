@@ -71,9 +71,9 @@ class GameScoresComputation(Computation[GameParameters]):
         lost = {name: float((games.outcomes <= -least).mean()) for name, least in points.items()}
         found = {"points_per_game": result.points_per_game, "standard_error": result.standard_error, **won, **lost}
         if computed.parameters.luck:
-            hedged = games.outcomes - np.asarray(computed.arrays["lucks"])
-            found["hedged_points_per_game"] = float(hedged.mean())
-            found["hedged_standard_error"] = pair_error(games.numbers, hedged)
+            adjusted = games.outcomes - np.asarray(computed.arrays["lucks"])
+            found["hedged_points_per_game"] = float(adjusted.mean())
+            found["hedged_standard_error"] = pair_error(games.numbers, adjusted)
         return found | {"turns_per_game": result.mean_turns}
 
     def check_sample(self, recheck: Recheck[GameParameters]) -> str:
@@ -118,7 +118,7 @@ def described(outcome: float, turns: float, luck: float) -> str:
 
 
 def open_judge(inputs: Mapping[str, Table]) -> Chooser | None:
-    """The network among the inputs, with its tables, who says what luck is; None where it is not measured."""
+    """The network among the inputs, with its tables, that measures luck; None where luck is not measured."""
     tables = dict(inputs)
     return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).chooser if tables else None
 

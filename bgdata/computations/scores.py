@@ -76,7 +76,7 @@ class ScoresComputation(Computation[ScoresParameters]):
 
 
 def rows_of(context: Context[ScoresParameters]) -> list[Measure]:
-    """The measures of all sources, in order. Raises InvalidParameterError for one of somebody else and for two of the
+    """The measures of all sources, in order. Raises InvalidParameterError for one of another player and for two of the
     same, and MissingTableError for a version that is not there."""
     found: dict[tuple[str, str], Measure] = {}
     parameters = context.parameters

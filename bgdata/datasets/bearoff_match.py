@@ -72,7 +72,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         Column("opponent_index", "INTEGER", "", "Position index of the opponent"),
         Column("away", "INTEGER", "points", "Points that the player on roll still needs to win the match"),
         Column("opponent_away", "INTEGER", "points", "Points that the opponent still needs"),
-        Column("is_crawford", "BOOLEAN", "", "Whether this is the Crawford game, in which nobody may double"),
+        Column("is_crawford", "BOOLEAN", "", "Whether this is the Crawford game, in which neither side may double"),
         Column("cube_value", "INTEGER", "", "Value of the cube"),
         Column("met", "VARCHAR", "", "Name of the match equity table"),
         Column("cubeless_mwc", "FLOAT", "chance", "MWC if the cube is never turned again"),

@@ -28,7 +28,7 @@ MONEY_MEASURES = tuple(
         )
     )
 )
-HEDGED = ("hedged_points_per_game", "hedged_points_per_match")  # with the luck subtracted
+LUCK_ADJUSTED = ("hedged_points_per_game", "hedged_points_per_match")  # with the luck subtracted
 UNITS = {
     "points_per_game": "points",
     "points_per_match": "points",
@@ -94,7 +94,7 @@ class CubeStudies(Dataset[StudyParameters]):
             "sums",
             "int64",
             "row, (sum, sum of squares)",
-            "Over pairs, or games where they are no pairs; hedged points by STEPS",
+            "Over pairs, or games where they are no pairs; luck-adjusted points by STEPS",
         ),
     )
     parameters = StudyParameters

@@ -69,7 +69,7 @@ class EngineLabels(Dataset[EngineParameters]):
         *CHANCE_COLUMNS,
         Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
         Column("engine", "VARCHAR", "", "Program or network, and its version"),
-        Column("ply", "INTEGER", "", "How many rolls it looked ahead, 0: at a glance"),
+        Column("ply", "INTEGER", "", "How many rolls it looked ahead; 0 is the static evaluation"),
         SPLIT_COLUMN,
     )
     key = ("row",)

@@ -19,7 +19,7 @@ from bgdata.store.published import published_versions
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
 POINTS = 6  # of the bearoff tables that teach and test
-MOST_INPUTS = 256  # of any encoder, or somewhat fewer: for estimates
+MOST_INPUTS = 256  # of any input set, or somewhat fewer: for estimates
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Network(Dataset[NetworkParameters]):
             "shapes",
             "int64",
             "race, crashed, contact; column",
-            "Encoder, inputs, first weight, first bias, layers, units of each layer",
+            "Input set, inputs, first weight, first bias, layers, units of each layer",
         ),
         FlatArray(
             "weights",
@@ -140,7 +140,7 @@ def described(row: list[float]) -> str:
     return (
         f"{games:,.0f} games: {points:+.3f} +/- {error:.3f} points per game against PubEval; self-play "
         f"{turns:.1f} rolls, {100 * gammons:.1f} % gammons, {100 * backgammons:.1f} % backgammons; "
-        f"bearoff off by {bearoff:.4f}"
+        f"mean bearoff error {bearoff:.4f}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Luck that somebody published roll by roll: the figures as printed, so that their sums are questions in SQL."""
+"""Published luck, roll by roll: the figures as printed, so that SQL can add them up."""
 
 from __future__ import annotations
 

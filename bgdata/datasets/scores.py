@@ -49,15 +49,13 @@ class Scores(Dataset[ScoresParameters]):
 
     name = "scores"
     revision = 1
-    summary = (
-        "How good players are: results of games, hedged ones, gammons, error rates, bearoffs; with standard errors."
-    )
+    summary = "How good players are: game results, raw and luck-adjusted, gammons, error rates, bearoffs; with standard errors."
     source = "Computed: figures of other versions here, which say how they were found"
     columns = (
         Column("measure", "VARCHAR", "", "What was measured: " + ", ".join(UNITS)),
         Column("against", "VARCHAR", "", "Opponent with its plies, set of decisions, or table that judges"),
         Column("player_name", "VARCHAR", "", "Player"),
-        Column("ply", "INTEGER", "", "How many rolls it looked ahead, 0: at a glance"),
+        Column("ply", "INTEGER", "", "How many rolls it looked ahead; 0 is the static evaluation"),
         Column("player_version", "VARCHAR", "", "Version of the player as it says it"),
         Column("value", "DOUBLE", "as unit says", "Mean of the sample"),
         Column("value_error", "DOUBLE", "as unit says", "Standard error of value"),

@@ -61,7 +61,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
             "turn_moves", "int8", "turn, 4 checker moves, (from, to, hits)", "Points, 25 the bar, 0 off; -1: no move"
         ),
         FlatArray("dice", "int8", "turn, 2", "Dice; in the first turn the first is that of player 0"),
-        FlatArray("equities", "float32", "turn", "Cubeless equity before the roll, NaN where nobody says"),
+        FlatArray("equities", "float32", "turn", "Cubeless equity before the roll, NaN where it was not evaluated"),
         FlatArray("lucks", "float32", "turn", "Luck of the roll for the player on roll, NaN where not measured"),
     )
     parameters = SelfPlayParameters

@@ -173,7 +173,7 @@ def described(epoch: int, curve: Array) -> str:
             change = f" ({100 * (validation / curve[0, which, 3] - 1):+.2f} %)" if epoch else ""
             parts.append(
                 f"{CLASSES[which]} {validation:.5f}{change}{' *' if is_best else ''}, "
-                f"learned {train:.5f}, equity off by {squared**0.5:.4f}"
+                f"learned {train:.5f}, RMSE of equity {squared**0.5:.4f}"
             )
     return f"epoch {epoch}, rate {curve[epoch, :, 0].max():.2g}: " + "; ".join(parts)
 

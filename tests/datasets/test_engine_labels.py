@@ -125,7 +125,9 @@ def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: 
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row \d+ of engine_labels/"):
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     monkeypatch.setattr(program, "version", "10")  # nobody is left who could tell
-    with pytest.raises(CheckSkippedError, match=r"nobody can be asked: expected version 10 of gnubg, as it is here"):
+    with pytest.raises(
+        CheckSkippedError, match=r"the engine cannot be asked: expected version 10 of gnubg, as it is here"
+    ):
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     (table.folder / "games.npy").chmod(0o644)
     np.save(table.folder / "games.npy", table.array("games") + 1)

@@ -247,7 +247,7 @@ def test_luck_does_not_change_the_games() -> None:
 
 
 def test_turns_end_with_the_static_evaluation() -> None:
-    """After one roll the mean is that of all 36, and without luck nothing is left: looking one roll ahead."""
+    """After one roll the mean is that of all 36, and without luck nothing is left: the 1-ply value."""
     boards = random_game_positions(2, 8).boards[10:40:10]
     chooser = chooser_of(2)
     result = roll_out(boards, chooser, 2 * BLOCK, 1, RolloutSettings("end", 1))

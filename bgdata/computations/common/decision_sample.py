@@ -1,4 +1,4 @@
-"""Which turns of a corpus become decisions of a benchmark: those with the lowest hashes, of games that train nobody."""
+"""The turns of a corpus that become decisions of a benchmark: those with the lowest hashes, of its test games."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) 
 
 
 def met_inputs(length: int, models: str) -> dict[str, tuple[str, Parameters]]:
-    """The match equity table that a match goes by, nothing where nobody needs one: the published table to 12-away, and
+    """The match equity table of a match, nothing if it needs none: the published table to 12-away, and
     for longer matches the default one, as long as it must be."""
     if not length or all(word.startswith(AS_MONEY) for word in models.split()):
         return {}

@@ -1,4 +1,4 @@
-"""Positions looked into one roll ahead: the kernel against any evaluator's way, and its twin in fractions."""
+"""Positions at 1-ply: the kernel against any evaluator's way, and its twin in fractions."""
 
 from __future__ import annotations
 
