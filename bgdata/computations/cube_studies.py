@@ -97,7 +97,7 @@ def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Sett
 
 
 def shard_ranges(parameters: StudyParameters) -> list[range]:
-    """Arms one after the other, each in shards: item `arm * games + match`."""
+    """The ranges of shards, arm by arm: item `arm * games + match`."""
     found = []
     for number, arm in enumerate(parameters.arms()):
         size = max(2, SHARD_GAMES // max(1, arm.length) // 2 * 2)
@@ -107,7 +107,7 @@ def shard_ranges(parameters: StudyParameters) -> list[range]:
 
 
 def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """`sums` of the items of one arm, a row a measure. Raises WorkerError where other kernels would play."""
+    """`sums` of the items of one arm, a row a measure. Raises WorkerError if the kernels of the worker differ."""
     games, seed = int(settings["games"]), int(settings["seed"])
     with_luck = bool(settings["with_luck"])
     parameters = StudyParameters(study=str(settings["study"]), games=games, seed=seed, with_luck=with_luck)

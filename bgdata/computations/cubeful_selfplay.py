@@ -131,7 +131,7 @@ def match_places(parameters: CubefulParameters, games: Array) -> Array:
 
 
 def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Matches begin to end - 1, as a shard holds them. Raises WorkerError where other kernels would play."""
+    """Matches begin to end - 1, as a shard holds them. Raises WorkerError if the kernels of the worker differ."""
     chooser, rules = open_played(settings)
     found = cubeful_self_play(
         chooser, sides_of(str(settings["cube"])), rules, end - begin, int(settings["seed"]), begin

@@ -110,7 +110,7 @@ def asked(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Arr
 
 
 def engine_text(parameters: EngineParameters, inputs: Mapping[str, Table]) -> Array:
-    """uint8[n]: name and version of who was asked."""
+    """uint8[n]: name and version of the engine."""
     if parameters.engine == "network":
         return network_text(parameters.choice(), inputs)
     return np.frombuffer(f"{parameters.engine} {parameters.version}".encode(), np.uint8)

@@ -113,7 +113,7 @@ def played(
 
 
 def described(outcome: float, turns: float, luck: float) -> str:
-    """A game for people, luck to the last bit."""
+    """A game as text, with luck to the last bit."""
     return f"{outcome} points in {turns} turns" + ("" if np.isnan(luck) else f" with luck of {float(luck)!r}")
 
 

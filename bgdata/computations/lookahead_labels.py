@@ -1,4 +1,4 @@
-"""Looks some plies ahead from each position, with a network or the tables."""
+"""Evaluates each position at 1-ply, by a network and its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays recorded matches, and sets aside what no rule allows."""
+"""Replays recorded matches, and sets aside games that break a rule."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Collected:
     plays: list[str] = field(default_factory=list)
 
     def add(self, number: int, match: Match, game: Game, replayed: list[ReplayedTurn]) -> None:
-        """One game."""
+        """Append the rows of one game."""
         for entry in replayed:
             die1, die2 = entry.turn.dice or (0, 0)
             action, owner = ACTIONS.index(entry.turn.kind), OWNERS.index(entry.cube.owner)
@@ -136,7 +136,7 @@ def parse_matches(name: str, content: bytes) -> MatchFile:
 
 
 def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The table `turns`."""
+    """The rows of the table `turns`."""
     games, turns = turn_places(arrays["first_turns"], slice(0, len(arrays["turns"])))
     records, boards, classes = (np.asarray(arrays[name]) for name in ("turns", "turn_boards", "turn_classes"))
     rows = TurnRows(games, turns, records, boards, classes, text_column(arrays, "plays"))

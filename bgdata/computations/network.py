@@ -92,14 +92,14 @@ class NetworkComputation(Computation[NetworkParameters]):
 
 
 def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
-    """The tables by which positions are played, and from which they are learned. The two-sided one only tests: the race
-    network, and what the one-sided ones teach it, are measured against exact equities."""
+    """The tables that play positions and give their targets. The two-sided table is not among them: it tests the race
+    network against exact equities."""
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
 
 
 def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
-    """The networks that learning goes on from. Raises MissingTableError, CorruptFileError, and InvalidParameterError
-    for those of other inputs, or with more hidden units."""
+    """The networks that training starts from. Raises MissingTableError, CorruptFileError, and InvalidParameterError for
+    those of other inputs, or with more hidden units."""
     parameters = build.parameters
     assert parameters.start
     networks = open_networks(opened(parameters.start, build.inputs.get("start"), build.warehouse))
@@ -113,7 +113,7 @@ def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
 
 
 def weights_of(trainer: Trainer) -> dict[str, Array]:
-    """What a checkpoint saves of the networks."""
+    """The arrays of the networks that checkpoints save."""
     return {"weights": trainer.networks.weights, "biases": trainer.networks.biases}
 
 

@@ -97,7 +97,7 @@ def tables_of(two_sided: Table) -> BearoffArrays:
 
 
 def tolerance(points: int, checkers: int) -> float:
-    """By how much the loss can be off: two equities are."""
+    """The error bound of a loss: that of two equities."""
     return 2 * error_bound(points, checkers)
 
 

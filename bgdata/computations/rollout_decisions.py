@@ -123,7 +123,7 @@ def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -
 def rolled_out(
     parameters: DecisionParameters, chooser: Chooser, sample: Turns, row: int
 ) -> tuple[dict[str, Array], int]:
-    """(what arrays hold of the plays of a decision, the number of its legal plays); depends on this decision alone."""
+    """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""
     high, low = sample.dice[row].tolist()
     limits, window = parameters.limits(), parameters.window()
     found = roll_out_decision(

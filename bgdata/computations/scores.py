@@ -1,4 +1,4 @@
-"""Collects what other versions say about a player."""
+"""Collects the figures about a player from other versions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def rows_of(context: Context[ScoresParameters]) -> list[Measure]:
 
 
 def arrays_of(rows: list[Measure]) -> dict[str, Array]:
-    """Every declared array."""
+    """Every declared array, from the rows."""
     columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True))
     measures, against, figures, errors, sizes, sources = columns
     texts = measures, against, tuple(UNITS[measure] for measure in measures), sources

@@ -1,4 +1,4 @@
-"""Labels positions of self-play by how the game ended, or by what tables know."""
+"""Labels positions of self-play with the outcomes of games, rescored by exact tables."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def check_corpus(corpus: Table) -> None:
 
 
 def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array:
-    """int8[n]: who answers for the solved board of each row, anything where there is none."""
+    """int8[n]: the source of the chances of the solved board of each row; undefined where there is none."""
     covered = np.flatnonzero(solved == np.arange(len(solved)))
     sources = np.zeros(len(boards), np.int8)
     sources[covered] = bearoff.evaluate_many(boards[covered]).sources

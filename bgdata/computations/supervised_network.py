@@ -92,8 +92,8 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
 
 
 def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
-    """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and the rest
-    as opening a feed does."""
+    """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and what
+    opening a feed raises."""
     parameters, warehouse = build.parameters, build.warehouse
     check_features(start, " ".join(parameters.features))
     sources = {}

@@ -26,10 +26,10 @@ from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef, number_text
 
 @dataclass(frozen=True)
 class LookaheadParameters(NetworkChoice):
-    """Whose positions, and which network looks at them.
+    """The source of the positions, and the network that evaluates them.
 
-    `source_recipe` is what `_sources.source_input` needs to know of the source. Positions whose equity changes by less
-    than `least_change` points, a number as text, are left out; empty keeps all.
+    `source_recipe` has the parameters of the source for `common.sources.source_input`. Positions whose equity changes
+    by less than `least_change` points, a number as text, are left out; empty keeps all.
     """
 
     source: VersionRef = UNNAMED
@@ -38,7 +38,7 @@ class LookaheadParameters(NetworkChoice):
 
 
 class LookaheadLabels(Dataset[LookaheadParameters]):
-    """One row a position, in the order of the source."""
+    """One row for each position, in the order of the source."""
 
     name = "lookahead_labels"
     revision = 1

@@ -1,4 +1,4 @@
-"""Positions after the best plays of turns of self-play: what a player must tell apart to choose well."""
+"""Positions after the best plays of turns of self-play: the positions that a player must tell apart to choose well."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ CLASSES = ("contact", "crashed", "race")  # bearoffs are races here
 
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
-    """A corpus, of which classes how many turns each are taken from it at most, how many of the best plays of each, how
-    many points they may lose at 0-ply, and which network says so."""
+    """A corpus, the classes of positions, the maximum number of turns of each class, the number of best plays of each
+    turn, the points that they may lose at 0-ply, and the network that evaluates them."""
 
     classes: tuple[str, ...] = CLASSES
     most: int = 2000
@@ -53,7 +53,7 @@ class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
 
 
 class PlaySample(Dataset[PlaySampleParameters]):
-    """One row a play, the best first, in the order of the games."""
+    """One row for each play, best first, in the order of the games."""
 
     name = "play_sample"
     revision = 2

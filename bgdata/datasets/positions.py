@@ -1,4 +1,4 @@
-"""Lists of positions without anything said about them."""
+"""Lists of positions without labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games of one player against itself: every position, roll and play, what it was worth, and how lucky the roll was."""
+"""Games of one player against itself: every position, roll and play, with its evaluation and the luck of the roll."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ TABLES = {  # what the network of the package plays bearoffs by, wherever it pla
 
 @dataclass(frozen=True)
 class SelfPlayParameters(Parameters):
-    """Who plays itself, the version as it says it (none for `network`: the recipe follows that network), which games
-    of which seed, and whether every roll's luck is measured, which takes ten times as long: by the player itself, or
-    by the network of the package where it has none."""
+    """The player, the version that it reports (empty for `network`: the recipe depends on that network), the number and
+    the seed of the games, and whether the luck of every roll is measured, which takes ten times as long. It is measured
+    by the player itself, or, if that has no networks, by the network of the package."""
 
     player: str = "network"
     version: str = ""
@@ -42,7 +42,7 @@ class SelfPlayParameters(Parameters):
 
 
 class SelfPlay(Dataset[SelfPlayParameters]):
-    """One row a game, and one a turn."""
+    """One row for each game, and one for each turn."""
 
     name = "selfplay"
     revision = 1

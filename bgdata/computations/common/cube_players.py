@@ -29,7 +29,7 @@ def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
     """The network and the rules, in a worker: settings have folders by role, `length`, `jacoby` and `kernels`. Raises
-    WorkerError where other kernels would play."""
+    WorkerError if the kernels of the worker differ."""
     if kernel_fingerprint() != settings["kernels"]:
         raise WorkerError(
             f"expected a worker with the kernels {settings['kernels']}, found {kernel_fingerprint()}; "

@@ -29,7 +29,7 @@ class Places(NamedTuple):
     splits: Array
 
     def chosen(self, which: Array) -> Places:
-        """Some of them."""
+        """The chosen positions, in the given order."""
         return Places(*(values[which] for values in self))
 
 

@@ -1,4 +1,4 @@
-"""The studies of cube handling: what plays what, and what Computational Backgammon published of it in 2012.
+"""The studies of cube handling: their series of games, and the figures that Computational Backgammon published in 2012.
 
 An arm is one series of games: a model with some setting against itself or a fixed one. Figures are those of the posts
 of 20 and 21 March (statistics and indexes, computed before the author corrected the too-good points, and said to need
