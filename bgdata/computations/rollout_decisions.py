@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.bgsage_rollouts import flipped_chances
-from bgdata.computations.common.benchmarks import Rows, decision_columns, play_columns, rollout_columns
+from bgdata.computations.common.benchmarks import BenchmarkRows, decision_columns, play_columns, rollout_columns
 from bgdata.computations.common.decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
-from bgdata.computations.common.decision_sample import Turns, decision_hashes, sampled_turns
+from bgdata.computations.common.decision_sample import SampledTurns, decision_hashes, sampled_turns
 from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.datasets.common.benchmarks import ROLLOUTS
 from bgdata.datasets.rollout_decisions import DecisionParameters
@@ -60,7 +60,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
             job.save(name, values)
 
     def batches(self, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
-        rows = Rows(with_lines(computed.arrays), "decisions")
+        rows = BenchmarkRows(with_lines(computed.arrays), "decisions")
         text = np.asarray(computed.arrays["network"]).tobytes().decode()
         network = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int8)), pa.array([text]))
         more = {"n_legal_plays": rows["n_legal_plays"], "game": rows["games"], "turn": rows["turns"]}
@@ -68,9 +68,9 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
 
     def side_batches(self, name: str, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
         if name == ROLLOUTS.name:
-            rows = Rows(with_lines(computed.arrays), "rollouts")
+            rows = BenchmarkRows(with_lines(computed.arrays), "rollouts")
             return rows.batches(rollout_columns(rows))
-        rows = Rows(computed.arrays, "plays")
+        rows = BenchmarkRows(computed.arrays, "plays")
         more = {"standard_error": "standard_errors", "loss_standard_error": "loss_standard_errors", "trials": "trials"}
         return rows.batches(play_columns(rows), {column: rows[field] for column, field in more.items()})
 
@@ -95,7 +95,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         chooser = open_roller(recheck).chooser
         first, counts = arrays["decisions_first_plays"], arrays["decisions_n_plays"]
         row = min(chosen, key=lambda row: arrays["plays_trials"][first[row]] * counts[row])
-        sample = Turns(*(np.asarray(arrays[f"decisions_{name}"]) for name in Turns._fields))
+        sample = SampledTurns(*(np.asarray(arrays[f"decisions_{name}"]) for name in SampledTurns._fields))
         plays = slice(first[row], first[row] + counts[row])
         for name, values in rolled_out(recheck.parameters, chooser, sample, row)[0].items():
             if not np.array_equal(values, arrays[f"plays_{name}"][plays]):
@@ -108,7 +108,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         )
 
 
-def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> Turns:
+def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
     """The decisions. Raises InvalidParameterError for a corpus that has too few."""
     wanted, count = PositionClass[parameters.position_class.upper()], parameters.decisions
     found = sampled_turns(corpus, wanted, count, parameters.sample_seed, chooser, parameters.window())
@@ -121,7 +121,7 @@ def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -
 
 
 def rolled_out(
-    parameters: DecisionParameters, chooser: Chooser, sample: Turns, row: int
+    parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int
 ) -> tuple[dict[str, Array], int]:
     """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""
     high, low = sample.dice[row].tolist()
