@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.bgsage_rollouts import flipped_chances
-from bgdata.computations.common.benchmarks import Rows, decision_columns, play_columns, rollout_columns
+from bgdata.computations.common.benchmarks import BenchmarkRows, decision_columns, play_columns, rollout_columns
 from bgdata.computations.common.decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
-from bgdata.computations.common.decision_sample import Turns, decision_hashes, sampled_turns
+from bgdata.computations.common.decision_sample import SampledTurns, decision_hashes, sampled_turns
 from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.datasets.common.benchmarks import ROLLOUTS
 from bgdata.datasets.rollout_decisions import DecisionParameters
@@ -39,8 +39,8 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
 
     def compute(self, build: Build[DecisionParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
-        brain = open_roller(build).chooser
-        sample = sample_of(parameters, inputs["games"], brain)
+        chooser = open_roller(build).chooser
+        sample = sample_of(parameters, inputs["games"], chooser)
         n, most = parameters.decisions, parameters.most_plays
         state: dict[str, Array] = {name: np.zeros((n, most), dtype) for name, dtype in PLAY_DTYPES.items()}
         state["boards"] = np.zeros((n, most, 26), np.int8)
@@ -48,7 +48,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         counts = np.zeros((n, 2), np.int64)  # plays rolled out, and all
         label = f"{self.kind.name}/{self.kind.slug(parameters)}"
         for row in job.steps(label, "decisions", range(n), [1] * n, {**state, "counts": counts}):
-            found, n_legal_plays = rolled_out(parameters, brain, sample, row)
+            found, n_legal_plays = rolled_out(parameters, chooser, sample, row)
             counts[row] = len(found["trials"]), n_legal_plays
             for name, values in found.items():
                 state[name][row, : counts[row, 0]] = values
@@ -60,7 +60,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
             job.save(name, values)
 
     def batches(self, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
-        rows = Rows(with_lines(computed.arrays), "decisions")
+        rows = BenchmarkRows(with_lines(computed.arrays), "decisions")
         text = np.asarray(computed.arrays["network"]).tobytes().decode()
         network = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int8)), pa.array([text]))
         more = {"n_legal_plays": rows["n_legal_plays"], "game": rows["games"], "turn": rows["turns"]}
@@ -68,9 +68,9 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
 
     def side_batches(self, name: str, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
         if name == ROLLOUTS.name:
-            rows = Rows(with_lines(computed.arrays), "rollouts")
+            rows = BenchmarkRows(with_lines(computed.arrays), "rollouts")
             return rows.batches(rollout_columns(rows))
-        rows = Rows(computed.arrays, "plays")
+        rows = BenchmarkRows(computed.arrays, "plays")
         more = {"standard_error": "standard_errors", "loss_standard_error": "loss_standard_errors", "trials": "trials"}
         return rows.batches(play_columns(rows), {column: rows[field] for column, field in more.items()})
 
@@ -92,12 +92,12 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         arrays = table.arrays()
         chosen = recheck.generator.permutation(len(arrays["decisions_seeds"]))[: min(recheck.rows, CANDIDATES)].tolist()
         check_turns(table, recheck.inputs["games"], chosen)
-        brain = open_roller(recheck).chooser
+        chooser = open_roller(recheck).chooser
         first, counts = arrays["decisions_first_plays"], arrays["decisions_n_plays"]
         row = min(chosen, key=lambda row: arrays["plays_trials"][first[row]] * counts[row])
-        sample = Turns(*(np.asarray(arrays[f"decisions_{name}"]) for name in Turns._fields))
+        sample = SampledTurns(*(np.asarray(arrays[f"decisions_{name}"]) for name in SampledTurns._fields))
         plays = slice(first[row], first[row] + counts[row])
-        for name, values in rolled_out(recheck.parameters, brain, sample, row)[0].items():
+        for name, values in rolled_out(recheck.parameters, chooser, sample, row)[0].items():
             if not np.array_equal(values, arrays[f"plays_{name}"][plays]):
                 raise CheckFailedError(
                     f"expected {name} of {values.tolist()} in decision {row} of {table.name}, "
@@ -108,10 +108,10 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         )
 
 
-def sample_of(parameters: DecisionParameters, corpus: Table, brain: Chooser) -> Turns:
+def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
     """The decisions. Raises InvalidParameterError for a corpus that has too few."""
     wanted, count = PositionClass[parameters.position_class.upper()], parameters.decisions
-    found = sampled_turns(corpus, wanted, count, parameters.sample_seed, brain, parameters.window())
+    found = sampled_turns(corpus, wanted, count, parameters.sample_seed, chooser, parameters.window())
     if len(found.seeds) < count:
         raise InvalidParameterError(
             f"expected {count:,} decisions of the class {parameters.position_class} with a play that loses up to "
@@ -120,12 +120,14 @@ def sample_of(parameters: DecisionParameters, corpus: Table, brain: Chooser) -> 
     return found
 
 
-def rolled_out(parameters: DecisionParameters, brain: Chooser, sample: Turns, row: int) -> tuple[dict[str, Array], int]:
-    """(what arrays hold of the plays of a decision, the number of its legal plays); depends on this decision alone."""
+def rolled_out(
+    parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int
+) -> tuple[dict[str, Array], int]:
+    """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""
     high, low = sample.dice[row].tolist()
     limits, window = parameters.limits(), parameters.window()
     found = roll_out_decision(
-        sample.boards[row], (high, low), brain, int(sample.seeds[row]), parameters.how(), window, limits
+        sample.boards[row], (high, low), chooser, int(sample.seeds[row]), parameters.how(), window, limits
     )
     equities = np.round(found.result.equities, DECIMALS)
     chances = flipped_chances(found.result.legal_chances().astype(np.float64))

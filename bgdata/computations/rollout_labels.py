@@ -11,7 +11,7 @@ import pyarrow as pa
 from bgdata.computations.common.columns import chance_columns, class_column, position_columns
 from bgdata.computations.common.rollouts import SAMPLE_ROWS, network_text, open_roller
 from bgdata.datasets.common.rollouts import RolloutParameters
-from bgdata.datasets.rollout_labels import LabelParameters
+from bgdata.datasets.rollout_labels import RolloutLabelParameters
 from bgdata.errors import CheckFailedError
 from bgdata.game.board_kernels import position_classes
 from bgdata.play.rollout import roll_out
@@ -28,13 +28,13 @@ COLUMNS = {
 }
 
 
-class RolloutLabelsComputation(Computation[LabelParameters]):
+class RolloutLabelsComputation(Computation[RolloutLabelParameters]):
     """Computation of `rollout_labels`."""
 
-    def compute(self, build: Build[LabelParameters]) -> None:
+    def compute(self, build: Build[RolloutLabelParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
         boards = np.ascontiguousarray(inputs["source"].array("boards"))
-        brain = open_roller(build).chooser
+        chooser = open_roller(build).chooser
         n = len(boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
@@ -45,7 +45,7 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
         starts = range(0, n, STEP)
         sizes = [min(STEP, n - start) for start in starts]
         for start in job.steps(f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", starts, sizes, state):
-            for name, values in rolled_out(parameters, brain, boards, start, STEP).items():
+            for name, values in rolled_out(parameters, chooser, boards, start, STEP).items():
                 state[name][start : start + STEP] = values
         job.save("boards", boards)
         job.save("classes", position_classes(boards).astype(np.uint8))
@@ -53,7 +53,7 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
         for name, values in state.items():
             job.save(name, values)
 
-    def batches(self, computed: Computed[LabelParameters]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[RolloutLabelParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
         until, network = (
             computed.parameters.limits().until,
@@ -76,7 +76,7 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
                 }
             )
 
-    def statistics(self, computed: Computed[LabelParameters]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[RolloutLabelParameters]) -> Mapping[str, float]:
         arrays = computed.arrays
         errors, plain = np.asarray(arrays["equity_standard_errors"]), np.asarray(arrays["plain_standard_errors"])
         if not len(errors):
@@ -90,13 +90,13 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
             "games": float(np.asarray(arrays["trials"]).sum()),
         }
 
-    def check_sample(self, recheck: Recheck[LabelParameters]) -> str:
+    def check_sample(self, recheck: Recheck[RolloutLabelParameters]) -> str:
         """Roll some positions out again."""
         table = recheck.table
-        brain = open_roller(recheck).chooser
+        chooser = open_roller(recheck).chooser
         boards = np.ascontiguousarray(recheck.inputs["source"].array("boards"))
         for row in recheck.generator.permutation(len(boards))[: min(recheck.rows, SAMPLE_ROWS)].tolist():
-            for name, values in rolled_out(recheck.parameters, brain, boards, row, 1).items():
+            for name, values in rolled_out(recheck.parameters, chooser, boards, row, 1).items():
                 found = table.array(name)[row]
                 if not np.array_equal(values[0], found):
                     raise CheckFailedError(
@@ -105,12 +105,12 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
         return sampled(min(recheck.rows, SAMPLE_ROWS, len(boards)), len(boards), "rollouts")
 
 
-def rolled_out(parameters: RolloutParameters, brain: Any, boards: Array, start: int, count: int) -> dict[str, Array]:
+def rolled_out(parameters: RolloutParameters, chooser: Any, boards: Array, start: int, count: int) -> dict[str, Array]:
     """The arrays of some rows, which depend on these rows alone."""
     limits, rows = parameters.limits(), slice(start, min(start + count, len(boards)))
     result = roll_out(
         boards[rows],
-        brain,
+        chooser,
         limits.trials,
         parameters.seed,
         parameters.how(),

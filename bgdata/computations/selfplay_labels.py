@@ -1,4 +1,4 @@
-"""Labels positions of self-play by how the game ended, or by what tables know."""
+"""Labels positions of self-play with the outcomes of games, rescored by exact tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pyarrow as pa
 from bgdata.computations.bearoff_two_sided import error_bound
 from bgdata.computations.common.columns import chance_columns, chosen_texts, class_column, position_columns
 from bgdata.computations.common.games import slices
-from bgdata.datasets.selfplay_labels import LabelParameters
+from bgdata.datasets.selfplay_labels import SelfPlayLabelParameters
 from bgdata.errors import CheckFailedError, CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.play.luck.labels import luck_adjusted_equities
-from bgdata.play.rescoring import GameOutcomes, Labels, truth_labels, truth_report
+from bgdata.play.rescoring import GameOutcomes, Labels, rescored_labels, rescoring_report
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -25,15 +25,15 @@ from bgdata.store.table import Table
 SOURCES = ("outcome", "exact", "combined")  # numbered as `BearoffSource`
 
 
-class SelfPlayLabelsComputation(Computation[LabelParameters]):
+class SelfPlayLabelsComputation(Computation[SelfPlayLabelParameters]):
     """Computation of `selfplay_labels`."""
 
-    def compute(self, build: Build[LabelParameters]) -> None:
+    def compute(self, build: Build[SelfPlayLabelParameters]) -> None:
         games = np.arange(build.parameters.games)
         for name, values in labelled(build.parameters, build.inputs, games).items():
             build.job.save(name, values)
 
-    def batches(self, computed: Computed[LabelParameters]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[SelfPlayLabelParameters]) -> Iterator[pa.RecordBatch]:
         for rows in slices(len(computed.arrays["games"]), self.kind.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
             turns_later = found["turns_later"]
@@ -53,11 +53,11 @@ class SelfPlayLabelsComputation(Computation[LabelParameters]):
                 }
             )
 
-    def statistics(self, computed: Computed[LabelParameters]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[SelfPlayLabelParameters]) -> Mapping[str, float]:
         parameters, arrays = computed.parameters, computed.arrays
         chances, turns_later = np.asarray(arrays["chances"]), np.asarray(arrays["turns_later"])
         solved = np.where(turns_later < 0, -1, np.arange(len(turns_later)) + turns_later)
-        report = truth_report(Labels(outcome_chances(np.asarray(arrays["outcomes"])), chances, solved))
+        report = rescoring_report(Labels(outcome_chances(np.asarray(arrays["outcomes"])), chances, solved))
         found = {name: float(value) for name, value in report._asdict().items() if value == value}
         found["removed_share"] = 1 - report.variance_after / report.variance_before if report.variance_before else 0.0
         hedged = np.asarray(arrays["hedged_equities"]).astype(np.float64)
@@ -65,7 +65,7 @@ class SelfPlayLabelsComputation(Computation[LabelParameters]):
             found["variance_hedged"] = float(hedged.var())
         return found | {"exact_equity_error_bound": error_bound(parameters.points, parameters.checkers)}
 
-    def check_sample(self, recheck: Recheck[LabelParameters]) -> str:
+    def check_sample(self, recheck: Recheck[SelfPlayLabelParameters]) -> str:
         """Label some games again, alone."""
         parameters = recheck.parameters
         n_turns = np.diff(recheck.inputs["games"].array("first_turns"))
@@ -81,7 +81,7 @@ class SelfPlayLabelsComputation(Computation[LabelParameters]):
         return sampled(len(chosen), parameters.games, "games")
 
 
-def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
+def labelled(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
     """Every declared array for the turns of ascending games. Raises CorruptFileError."""
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
     check_corpus(corpus)
@@ -93,7 +93,7 @@ def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Ar
     rows = first_turns[numbers] + turns
     boards = np.ascontiguousarray(corpus.array("turn_boards")[rows])
     outcomes = GameOutcomes(corpus.array("outcomes")[games], corpus.array("begins")[games], offsets)
-    labels = truth_labels(bearoff.arrays, outcomes, boards, combined="one_sided" in tables)
+    labels = rescored_labels(bearoff.arrays, outcomes, boards, combined="one_sided" in tables)
     is_solved = labels.solved >= 0
     return {
         "boards": boards,
@@ -120,7 +120,7 @@ def check_corpus(corpus: Table) -> None:
 
 
 def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array:
-    """int8[n]: who answers for the solved board of each row, anything where there is none."""
+    """int8[n]: the source of the chances of the solved board of each row; undefined where there is none."""
     covered = np.flatnonzero(solved == np.arange(len(solved)))
     sources = np.zeros(len(boards), np.int8)
     sources[covered] = bearoff.evaluate_many(boards[covered]).sources
