@@ -58,7 +58,7 @@ def build_small(folder: Path) -> None:
 
 def sample_files(kind: Dataset[Any], folder: Path) -> list[Path]:
     """What an imported kind is imported from in tests; nothing for one that is computed."""
-    return kind.write_sample(folder) if isinstance(kind, ImportedDataset) else []
+    return kind.computation.write_sample(folder) if isinstance(kind, ImportedDataset) else []
 
 
 @pytest.fixture(scope="session")

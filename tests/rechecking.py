@@ -18,4 +18,6 @@ def check_sample(
 ) -> str:
     """What the kind says of a sample; raises as `Dataset.check_sample` does."""
     warehouse = bgdata.open_warehouse(table.folder.parents[2])
-    return kind.check_sample(Recheck(kind.recorded(table.manifest), inputs, warehouse, table, rows, generator))
+    return kind.computation.check_sample(
+        Recheck(kind.recorded(table.manifest), inputs, warehouse, table, rows, generator)
+    )

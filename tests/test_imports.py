@@ -34,7 +34,7 @@ ONLY_IN = {
     "pyarrow": {
         "bgdata.store.parquet",
         "bgdata.sql_functions",
-        "bgdata.datasets",
+        "bgdata.computations",
         "bgdata.store.dataset",
         "bgdata.cli",
     },
@@ -191,6 +191,34 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     )
     assert "bgdata.cli" in loaded
     assert heavy(loaded) == set()
+
+
+def test_declarations_load_no_computation() -> None:
+    """Whoever asks what kinds there are, what they hold and which variants they have needs no kernel and no library."""
+    loaded = run_python(
+        "import pkgutil\nfrom importlib import import_module\nimport bgdata.datasets\n"
+        "for module in pkgutil.walk_packages(bgdata.datasets.__path__, 'bgdata.datasets.'):\n"
+        "    import_module(module.name)\n"
+        "for kind in bgdata.all_kinds().values():\n"
+        "    assert kind.slug(kind.smallest) and kind.tables and kind.estimate(kind.smallest)\n"
+    )
+    assert {f"bgdata.datasets.{name}" for name in bgdata.all_kinds()} <= set(loaded)
+    assert [name for name in loaded if is_within(name, {"bgdata.computations"})] == []
+    assert heavy(loaded) == set()
+
+
+def test_computations_import_at_their_top() -> None:
+    """Declarations are apart so that no computation need hide what it imports in a function."""
+    late = [
+        f"{module}: {ast.unparse(node)}"
+        for module, path in SOURCES.items()
+        if is_within(module, {"bgdata.computations"})
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert late == []
 
 
 def test_batches_load_no_database(small_root: Path) -> None:

@@ -96,7 +96,7 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
 def rows_of(table: Table) -> list[Row]:
     """The claims of a version in the order of the register, A2 before A10."""
     parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
-    (batch,) = DATASET.batches(Computed(parameters, table.arrays()))
+    (batch,) = DATASET.computation.batches(Computed(parameters, table.arrays()))
     columns = {name: batch.column(name).to_pylist() for name in ORDER}
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     places = {claim.claim: place for place, claim in enumerate(parameters.chosen())}

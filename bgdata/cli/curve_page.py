@@ -142,7 +142,7 @@ def curve_table(table: Table, is_supervised: bool) -> Iterator[str]:
     columns: tuple[Column, ...] = (SUPERVISED if is_supervised else NETWORK).columns
     dataset: Any = SUPERVISED if is_supervised else NETWORK
     parameters = dataset.parameters.from_manifest(table.manifest.parameters)
-    (batch,) = dataset.batches(Computed(parameters, {"curve": table.array("curve")}))
+    (batch,) = dataset.computation.batches(Computed(parameters, {"curve": table.array("curve")}))
     rows = [[cell(row[column.name]) for column in columns] for row in batch.to_pylist()]
     yield f"<h2>Table</h2>\n<details><summary>{len(rows)} rows of the learning curve</summary>"
     yield from grid([[column.name for column in columns], *rows])

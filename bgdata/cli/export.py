@@ -15,12 +15,12 @@ from bgdata.cli.completion import complete_mets, complete_tables
 from bgdata.cli.met import export_met
 from bgdata.cli.options import output_option, threads_option
 from bgdata.cli.query import copy_rows, written_aside
-from bgdata.datasets import gnubg_benchmark
-from bgdata.datasets.bgsage_rollouts import flipped_chances
-from bgdata.datasets.common import decision_file as _decision_file
-from bgdata.datasets.common.columns import text_column
-from bgdata.datasets.matches import matches_of
-from bgdata.datasets.selfplay import match_arrays
+from bgdata.computations import gnubg_benchmark as _gnubg_benchmark
+from bgdata.computations.bgsage_rollouts import flipped_chances
+from bgdata.computations.common import decision_file as _decision_file
+from bgdata.computations.common.columns import text_column
+from bgdata.computations.matches import matches_of
+from bgdata.computations.selfplay import match_arrays
 from bgdata.errors import QueryError, UsageError, shown
 from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal, write_two_sided
 from bgdata.formats.lines import write_bytes
@@ -247,7 +247,7 @@ def write_benchmark(arrays: Arrays, output: Path) -> None:
     from bgdata.formats.gnubg_benchmark_write import write_gnubg_benchmark
 
     is_imported = "decisions_lines" in arrays
-    benchmark_of = gnubg_benchmark.benchmark_of if is_imported else _decision_file.benchmark_of
+    benchmark_of = _gnubg_benchmark.benchmark_of if is_imported else _decision_file.benchmark_of
     write_gnubg_benchmark(output, benchmark_of(arrays))
 
 

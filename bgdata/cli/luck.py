@@ -15,8 +15,8 @@ from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import format_option, player_option, plot_option, ply_option
 from bgdata.cli.output import write_rows
+from bgdata.computations.matches import matches_of, read_matches
 from bgdata.datasets.matches import DATASET as MATCHES
-from bgdata.datasets.matches import matches_of, read_matches
 from bgdata.errors import InvalidGameError
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedTurn, replay

@@ -22,8 +22,9 @@ from bgdata.cli.options import (
     ply_option,
 )
 from bgdata.cli.output import print_built, write_rows
+from bgdata.computations.met_xml import described
 from bgdata.datasets.match_equity import DATASET, MatchEquityParameters
-from bgdata.datasets.met_xml import described, met_name
+from bgdata.datasets.met_xml import met_name
 from bgdata.equity.match_equity import GameMwc, MatchEquity
 from bgdata.equity.stored_met import find_met
 from bgdata.errors import CorruptFileError, UsageError

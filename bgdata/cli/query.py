@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from bgdata.cli.options import gnubg_option, output_option
-from bgdata.datasets.common.columns import fixed_lists
+from bgdata.computations.common.columns import fixed_lists
 from bgdata.errors import QueryError, UsageError
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.process import when_cut_off

@@ -23,7 +23,7 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.output import Row, print_built, write_rows
 from bgdata.cli.selfplay import network_of
-from bgdata.datasets.common.columns import text_column
+from bgdata.computations.common.columns import text_column
 from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.datasets.cube_life import DATASET as ATLASES
 from bgdata.datasets.cube_life import LOSSES, CubeLifeParameters

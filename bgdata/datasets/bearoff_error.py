@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from bgdata.bearoff.index import MAX_POINTS, layout_count
-from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.datasets.bearoff_two_sided import ROUNDED_GROUP_ROWS, TwoSidedParameters, error_bound
-from bgdata.datasets.common.columns import decoded
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.errors import InvalidParameterError
+from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-STEPS = 32767.5
 MOST_CHECKERS = 14  # with 15 a gammon is possible, which one-sided chances of winning leave out
 
 
@@ -86,76 +75,6 @@ class BearoffError(Dataset[ErrorParameters]):
     def estimate(self, parameters: ErrorParameters) -> Estimate:
         count = layout_count(parameters.points, parameters.checkers) - 1
         return Estimate(rows=count**2, disk_bytes=count**2 * 15, memory_bytes=count**2 * 28 + 2**28)
-
-    def compute(self, build: Build[ErrorParameters]) -> None:
-        from bgdata.bearoff.combine import one_sided_equities
-
-        parameters, job = build.parameters, build.job
-        count = layout_count(parameters.points, parameters.checkers)
-        job.progress.start(f"{self.name}/{self.slug(parameters)}", count**2, "pairs")
-        one_sided = one_sided_equities(RaceTable(build.inputs["one_sided"]).chances_matrix(count)[1:])
-        exact = TwoSidedTable(build.inputs["two_sided"])
-        equities = exact.decode(exact.stored[1:, 1:, 0])
-        job.save("exact", (equities * STEPS + (STEPS + 0.5)).astype(np.uint16))
-        one_sided -= equities
-        job.save("difference", one_sided.astype(np.float32))
-        job.progress.advance(count**2)
-
-    def batches(self, computed: Computed[ErrorParameters]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        count = layout_count(computed.parameters.points, computed.parameters.checkers) - 1
-        step = max(1, ROUNDED_GROUP_ROWS // count)
-        exact = np.arange(1 << 16) / STEPS - 1
-        opponents = np.arange(1, count + 1, dtype=np.int32)
-        for start in range(0, count, step):
-            rows = np.arange(start, min(count, start + step), dtype=np.int32)
-            codes = np.asarray(computed.arrays["exact"][start : start + len(rows)]).ravel()
-            difference = np.asarray(computed.arrays["difference"][start : start + len(rows)]).ravel()
-            yield pa.record_batch(
-                {
-                    "on_roll_index": np.repeat(rows + 1, count),
-                    "opponent_index": np.tile(opponents, len(rows)),
-                    "one_sided_equity": (exact[codes] + difference).astype(np.float32),
-                    "exact_equity": decoded(codes, exact.astype(np.float32)),
-                    "difference": difference,
-                }
-            )
-
-    def statistics(self, computed: Computed[ErrorParameters]) -> Mapping[str, float]:
-        difference = computed.arrays["difference"]
-        return {
-            "mean_difference": float(difference.mean(dtype=np.float64)),
-            "sd_difference": float(difference.std(dtype=np.float64)),
-            "largest_difference": float(difference.max()),
-            "smallest_difference": float(difference.min()),
-            "mean_absolute_difference": float(np.abs(difference).mean(dtype=np.float64)),
-            "difference_error_bound": error_bound(computed.parameters.points, computed.parameters.checkers) + 1e-6,
-        }
-
-    def check_sample(self, recheck: Recheck[ErrorParameters]) -> str:
-        from bgdata.bearoff.combine import win_chance
-
-        table = recheck.table
-        one_sided, exact = RaceTable(recheck.inputs["one_sided"]), TwoSidedTable(recheck.inputs["two_sided"])
-        difference, codes = table.array("difference"), table.array("exact")
-        for on_roll, opponent in recheck.generator.integers(1, len(difference) + 1, (recheck.rows, 2)).tolist():
-            chance = win_chance(one_sided.probe_chances(on_roll), one_sided.probe_chances(opponent))
-            found = float(difference[on_roll - 1, opponent - 1])
-            equity = exact.probe(on_roll, opponent).cubeless
-            expected = 2 * chance - 1 - equity
-            stored = float(codes[on_roll - 1, opponent - 1]) / STEPS - 1
-            if abs(stored - equity) > 1 / STEPS:
-                raise CheckFailedError(
-                    f"expected the exact equity {equity:.6f} at {on_roll} against {opponent} in {table.name}, "
-                    f"found {stored:.6f}"
-                )
-            if abs(found - expected) > 1e-6:
-                raise CheckFailedError(
-                    f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "
-                    f"found {found:.7f}"
-                )
-        return sampled(recheck.rows, table.manifest.rows)
 
 
 DATASET = BearoffError()

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
-from bgdata.datasets.common.columns import CLASS_COLUMN, class_column, position_columns
+from bgdata.datasets.common.columns import CLASS_COLUMN
 from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
-from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, Input, sampled
+from bgdata.errors import InvalidParameterError
+from bgdata.store.dataset import Dataset, Estimate, Input
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from bgdata.play.benchmark import Decisions
     from bgdata.store.table import Table
 
 ROLLED_OUT = "rollout_decisions"
-
-
 CONTACT = VersionRef(IMPORTED.name, "contact")
 
 
@@ -95,60 +87,6 @@ class BenchmarkScores(Dataset[ScoreParameters]):
     def estimate(self, _parameters: ScoreParameters) -> Estimate:
         return Estimate(0, 0, 0)
 
-    def compute(self, build: Build[ScoreParameters]) -> None:
-        from bgdata.evaluation.player import open_player
-        from bgdata.play.benchmark import losses_of, rank_choices
-
-        parameters, job = build.parameters, build.job
-        table = build.inputs["benchmark"]
-        decisions = decisions_of(table)
-        job.progress.start(f"{self.name}/{self.slug(parameters)}", len(decisions.boards), "decisions")
-        player = open_player(parameters.player, parameters.ply, build.warehouse)
-        chosen = player.choose_plays(decisions.boards, decisions.rolls)
-        job.progress.advance(len(chosen))
-        ranks = rank_choices(decisions, chosen)
-        job.save("classes", np.asarray(table.array("decisions_classes")))
-        job.save("chosen", chosen)
-        job.save("ranks", ranks)
-        job.save("losses", losses_of(decisions, ranks))
-
-    def batches(self, computed: Computed[ScoreParameters]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        arrays = computed.arrays
-        ranks = np.asarray(arrays["ranks"])
-        yield pa.record_batch(
-            {
-                "decision": np.arange(len(ranks), dtype=np.int32),
-                "class": class_column(np.asarray(arrays["classes"])),
-                "next_position_id": position_columns(arrays["chosen"])["position_id"],
-                "rank": pa.array(ranks, mask=ranks < 0),
-                "loss": np.asarray(arrays["losses"]),
-            }
-        )
-
-    def statistics(self, computed: Computed[ScoreParameters]) -> Mapping[str, float]:
-        from bgdata.play.benchmark import score_of
-
-        score = score_of(np.asarray(computed.arrays["losses"]), np.asarray(computed.arrays["ranks"]))
-        low, high = score.interval
-        return vars(score) | {"error_rate_low": low, "error_rate_high": high}
-
-    def check_sample(self, recheck: Recheck[ScoreParameters]) -> str:
-        from bgdata.play.benchmark import losses_of, rank_choices
-
-        table = recheck.table
-        decisions: Decisions = decisions_of(recheck.inputs["benchmark"])
-        ranks = rank_choices(decisions, np.asarray(table.array("chosen")))
-        losses = losses_of(decisions, ranks)
-        for row in recheck.generator.permutation(len(ranks))[: recheck.rows].tolist():
-            if ranks[row] != table.array("ranks")[row] or losses[row] != table.array("losses")[row]:
-                raise CheckFailedError(
-                    f"expected a loss of {losses[row]} for decision {row} of {table.name}, "
-                    f"found {table.array('losses')[row]}"
-                )
-        return sampled(min(recheck.rows, len(ranks)), len(ranks), "decisions")
-
 
 def check_benchmark(benchmark: str) -> None:
     """Raise InvalidParameterError unless this can be a benchmark."""
@@ -157,20 +95,6 @@ def check_benchmark(benchmark: str) -> None:
         raise InvalidParameterError(
             f"expected a benchmark such as {IMPORTED.name}/contact or {ROLLED_OUT}/NAME, got {benchmark}"
         )
-
-
-def decisions_of(table: Table) -> Decisions:
-    """The decisions of a benchmark."""
-    from bgdata.play.benchmark import Decisions
-
-    plays = table.array("plays_boards")
-    return Decisions(
-        boards=np.asarray(table.array("decisions_boards")),
-        rolls=np.asarray(table.array("decisions_dice")),
-        first_plays=np.append(table.array("decisions_first_plays"), len(plays)),
-        play_boards=np.asarray(plays),
-        losses=np.asarray(table.array("plays_losses")),
-    )
 
 
 DATASET = BenchmarkScores()

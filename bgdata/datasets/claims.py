@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from bgdata.claims.definitions import (
-    CORRECTED,
-    KINDS,
-    STATUSES,
-    Claim,
-    definitions_digest,
-    parse_published,
-    part_names,
-    read_definitions,
-)
-from bgdata.datasets.common.columns import text_arrays, text_column, text_declarations
-from bgdata.errors import (
-    BgdataError,
-    CheckFailedError,
-    CheckSkippedError,
-    CorruptFileError,
-    InvalidParameterError,
-    MissingTableError,
-)
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.claims.definitions import Claim, definitions_digest, part_names, read_definitions
+from bgdata.datasets import all_kinds
+from bgdata.datasets.common.columns import text_declarations
+from bgdata.errors import BgdataError, CorruptFileError, InvalidParameterError
+from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.versions import Versions
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from bgdata.claims.register import Judged
-    from bgdata.store.arrays import Array
     from bgdata.store.table import Table
 
 UNIT = "as its row says"
@@ -94,7 +72,6 @@ ORDER = (
     *("correction", "status", "is_erratum", "explanation", "query"),
 )
 COLUMNS = {column.name: column for column in (*TEXTS, *NUMBERS, IS_ERRATUM)}
-NULLABLE = {"restates", "answer", "correction", "explanation", "query"}
 ROW_BYTES = 1000  # of a claim, its explanation and its query, twice
 
 
@@ -185,80 +162,6 @@ class Claims(Dataset[ClaimsParameters]):
         rows = len(parameters.chosen())
         return Estimate(rows, ROW_BYTES * rows, (1 << 30) if not parameters.parts else (1 << 26))
 
-    def compute(self, build: Build[ClaimsParameters]) -> None:
-        parameters, job = build.parameters, build.job
-        claims = parameters.chosen()
-        job.progress.start(f"{self.name}/{self.slug(parameters)}", len(claims), "claims")
-        found = []
-        for judged in judged_claims(build, claims):
-            found.append(judged)
-            job.progress.advance(1)
-        for name, values in arrays_of(found).items():
-            job.save(name, values)
-
-    def batches(self, computed: Computed[ClaimsParameters]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        arrays = computed.arrays
-        columns: dict[str, Any] = {column.name: text_column(arrays, f"{column.name}_texts") for column in TEXTS}
-        for name in NULLABLE:
-            columns[name] = pa.array([text or None for text in columns[name].to_pylist()], pa.string())
-        for column in NUMBERS:
-            values = np.asarray(arrays[f"{column.name}s"])
-            columns[column.name] = pa.array(values, mask=np.isnan(values))
-        columns["is_erratum"] = pa.array(np.asarray(arrays["is_erratum"], bool))
-        yield pa.record_batch({name: columns[name] for name in ORDER})
-
-    def statistics(self, computed: Computed[ClaimsParameters]) -> Mapping[str, float]:
-        statuses, kinds = (text_column(computed.arrays, f"{name}_texts").to_pylist() for name in ("status", "kind"))
-        both = list(zip(kinds, statuses, strict=True))
-        counts = {status: float(statuses.count(status)) for status in STATUSES}
-        counts |= {f"{kind}_{status}": float(both.count((kind, status))) for kind in KINDS for status in STATUSES}
-        return counts | {"errata": float(np.asarray(computed.arrays["is_erratum"]).sum())}
-
-    def check_sample(self, recheck: Recheck[ClaimsParameters]) -> str:
-        """Answer a sample of the claims again, where the definitions and all sources are still there."""
-        table, parameters = recheck.table, recheck.parameters
-        if parameters.definitions != definitions_digest():
-            raise CheckSkippedError("the definitions of the claims are others by now; try: bgdata claims")
-        claims = parameters.chosen()
-        chosen = sorted(recheck.generator.choice(len(claims), min(recheck.rows, len(claims)), replace=False).tolist())
-        order = [claim.claim for claim in sorted(claims, key=lambda claim: claim.claim)]
-        try:
-            found = list(judged_claims(recheck, [claims[number] for number in chosen]))
-        except MissingTableError as error:
-            raise CheckSkippedError(f"a source of the answers is gone: {error}") from error
-        expected = {name: (kept, table.array(name)) for name, kept in arrays_of(found).items()}
-        check_rows(table, [order.index(each.claim.claim) for each in sorted_rows(found)], expected)
-        return sampled(len(chosen), len(claims), "claims")
-
-
-def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[Array, Array]]) -> None:
-    """Compare what was found with the rows at these places; raises CheckFailedError naming the first bad one."""
-    stored = {name: pair[1] for name, pair in arrays.items()}
-    again = {name: pair[0] for name, pair in arrays.items()}
-    for column in TEXTS:
-        texts, kept = (text_column(each, f"{column.name}_texts").to_pylist() for each in (again, stored))
-        for text, place in zip(texts, places, strict=True):
-            if text != kept[place]:
-                raise CheckFailedError(
-                    f"expected {column.name} {text!r} in row {place} of {table.name}, found {kept[place]!r}"
-                )
-    for name in [*(f"{column.name}s" for column in NUMBERS), "is_erratum"]:
-        if not np.array_equal(again[name], stored[name][list(places)], equal_nan=name != "is_erratum"):
-            raise CheckFailedError(f"expected the {name} of {table.name} as they are found again, got others")
-
-
-def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -> Iterator[Judged]:
-    """The claims with what we find. Raises MissingTableError for a source that is not there any more."""
-    from bgdata.claims.register import judge
-    from bgdata.store.reading import connect_tables, only_row
-
-    sources = [context.warehouse.open_reference(place) for place in context.parameters.sources]
-    tables = {variant_of(table): table for table in [*context.inputs.values(), *sources]}
-    with connect_tables(context.warehouse.kinds, tables.values()) as connection:
-        yield from judge(claims, tables, lambda query: only_row(connection, query))
-
 
 def check_sources(parameters: ClaimsParameters) -> None:
     """Raise InvalidParameterError for sources that no claim wants, and for another order."""
@@ -297,52 +200,9 @@ def default_variant(pattern: str) -> tuple[str, Parameters]:
 
 def default_variants(pattern: str) -> list[tuple[str, Parameters]]:
     """(kind, parameters) of the default variants that a pattern means."""
-    from bgdata.datasets import all_kinds
-
     name, _, variant = pattern.partition("/")
     kind = all_kinds().get(name)
     return [(name, each) for each in kind.defaults if fnmatchcase(kind.slug(each), variant)] if kind else []
-
-
-def sorted_rows(found: Sequence[Judged]) -> list[Judged]:
-    """The rows in order of their key."""
-    return sorted(found, key=lambda each: each.claim.claim)
-
-
-def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
-    """Every declared array, rows in order of their key."""
-    rows = [row_of(each) for each in sorted_rows(found)]
-    arrays: dict[str, Array] = {}
-    for column in TEXTS:
-        arrays |= text_arrays(f"{column.name}_texts", [row[column.name] for row in rows])
-    for column in NUMBERS:
-        arrays[f"{column.name}s"] = np.array([row[column.name] for row in rows], np.float64)
-    arrays["is_erratum"] = np.array([row["is_erratum"] for row in rows], np.uint8)
-    return arrays
-
-
-def row_of(judged: Judged) -> dict[str, Any]:
-    """One row; empty texts and NaN for what is null."""
-    claim, answer, status, explanation, error, published_error, bound = judged
-    value, _ = parse_published(claim.published) or (np.nan, np.nan)
-    is_number = answer is not None and not isinstance(answer, str)
-    shown = "" if answer is None else f"{answer:.9g}" if isinstance(answer, float) else str(answer)
-    same = ("claim", "part", "kind", "restates", "source", "place", "subject", "published")
-    return {name: getattr(claim, name) for name in same} | {
-        "source_date": claim.date,
-        "published_value": float(value),
-        "published_error": published_error or np.nan,
-        "tolerance": judged.tolerance,
-        "answer": shown,
-        "our_value": float(answer) if is_number and answer is not None else np.nan,
-        "our_error": error or np.nan,
-        "our_bound": bound or np.nan,
-        "correction": claim.correction,
-        "status": status,
-        "is_erratum": claim.is_erratum or status == CORRECTED,
-        "explanation": explanation,
-        "query": claim.query,
-    }
 
 
 DATASET = Claims()

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.selfplay import TABLES
-from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.errors import InvalidParameterError
+from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.store.versions import Versions
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from bgdata.evaluation.choices import Chooser
-    from bgdata.evaluation.player import Player
-    from bgdata.play.games import Games
-    from bgdata.store.arrays import Array
-    from bgdata.store.table import Table
-
-STEP = 1000  # games played at a time, between which a killed run goes on
-JUDGED_STEP = 250  # of games with luck: some seconds
 FEWEST = 4  # games: a standard error needs two pairs
-MOST_JUDGED = 50  # games that a verification judges again
 
 
 @dataclass(frozen=True)
@@ -95,133 +78,6 @@ class GameScores(Dataset[GameParameters]):
         return Estimate(
             parameters.games, 40 * parameters.games, (1 << 28) + 16 * parameters.games, 13 * parameters.games
         )
-
-    def compute(self, build: Build[GameParameters]) -> None:
-        parameters, job = build.parameters, build.job
-        players, judge = open_players(parameters, build.warehouse), open_judge(build.inputs)
-        count, step = parameters.games, JUDGED_STEP if judge else STEP
-        state: dict[str, Array] = {
-            "outcomes": np.zeros(count, np.int8),
-            "turns": np.zeros(count, np.int32),
-            "lucks": np.zeros(count),
-        }
-        starts = range(0, count, step)
-        sizes = [min(step, count - start) for start in starts]
-        for start in job.steps(f"{self.name}/{self.slug(parameters)}", "games", starts, sizes, state):
-            for name, values in played(players, judge, min(step, count - start), parameters.seed, start).items():
-                state[name][start : start + step] = values
-        for name, values in state.items():
-            job.save(name, values)
-
-    def batches(self, computed: Computed[GameParameters]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        games, lucks = games_of(computed.arrays), np.asarray(computed.arrays["lucks"])
-        for start in range(0, len(games.numbers), self.row_group_rows):
-            rows = slice(start, start + self.row_group_rows)
-            yield pa.record_batch(
-                {
-                    "number": games.numbers[rows].astype(np.int32),
-                    "outcome": games.outcomes[rows],
-                    "turns": games.turns[rows],
-                    "begins": games.begins[rows],
-                    "net_luck": pa.array(lucks[rows], from_pandas=True),
-                    "hedged_points": pa.array(games.outcomes[rows] - lucks[rows], from_pandas=True),
-                }
-            )
-
-    def statistics(self, computed: Computed[GameParameters]) -> Mapping[str, float]:
-        from bgdata.play.series import pair_error, result_of
-
-        games = games_of(computed.arrays)
-        result = result_of(games)
-        points = {"win_share": 1, "win_gammon_share": 2, "win_backgammon_share": 3}
-        won = {name: float((games.outcomes >= least).mean()) for name, least in points.items()}
-        points = {"lose_gammon_share": 2, "lose_backgammon_share": 3}
-        lost = {name: float((games.outcomes <= -least).mean()) for name, least in points.items()}
-        found = {"points_per_game": result.points_per_game, "standard_error": result.standard_error, **won, **lost}
-        if computed.parameters.luck:
-            hedged = games.outcomes - np.asarray(computed.arrays["lucks"])
-            found["hedged_points_per_game"] = float(hedged.mean())
-            found["hedged_standard_error"] = pair_error(games.numbers, hedged)
-        return found | {"turns_per_game": result.mean_turns}
-
-    def check_sample(self, recheck: Recheck[GameParameters]) -> str:
-        """Play some games again, where both players are as they were and quick."""
-        from bgdata.evaluation.choices import KernelPlayer
-
-        table, parameters = recheck.table, recheck.parameters
-        try:
-            players = open_players(parameters, recheck.warehouse)
-        except InvalidParameterError as error:
-            raise CheckSkippedError(f"no game can be played again: {error}") from error
-        slow = [player.label for player in players if not isinstance(player, KernelPlayer)]
-        if slow:
-            raise CheckSkippedError(f"games of {slow[0]} take too long to play again")
-        judge = open_judge(recheck.inputs)
-        count = min(recheck.rows, MOST_JUDGED) if judge else recheck.rows
-        for number in recheck.generator.permutation(parameters.games)[:count].tolist():
-            expected, found = (
-                described(*(values[row] for values in arrays))
-                for arrays, row in (
-                    (played(players, judge, 1, parameters.seed, number).values(), 0),
-                    ((table.array(array.name) for array in self.arrays), number),
-                )
-            )
-            if found != expected:
-                raise CheckFailedError(f"expected {expected} in game {number} of {table.name}, found {found}")
-        return sampled(min(count, parameters.games), parameters.games, "games")
-
-
-def played(
-    players: tuple[Player, Player], judge: Chooser | None, count: int, seed: int, first: int
-) -> dict[str, Array]:
-    """The arrays of games first, first + 1, ..., in the order in which they are declared."""
-    from bgdata.play.games import play_games
-    from bgdata.play.luck.games import play_games_with_luck
-
-    if judge:
-        games, lucks = play_games_with_luck(*players, judge, count, seed, first)
-    else:
-        games, lucks = play_games(*players, count, seed, first), np.full(count, np.nan)
-    return {"outcomes": games.outcomes, "turns": games.turns, "lucks": lucks}
-
-
-def described(outcome: float, turns: float, luck: float) -> str:
-    """A game for people, luck to the last bit."""
-    return f"{outcome} points in {turns} turns" + ("" if np.isnan(luck) else f" with luck of {float(luck)!r}")
-
-
-def open_judge(inputs: Mapping[str, Table]) -> Chooser | None:
-    """The network among the inputs, with its tables, who says what luck is; None where it is not measured."""
-    from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.evaluation.networks.player import MappedNetwork
-
-    tables = dict(inputs)
-    return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).chooser if tables else None
-
-
-def open_players(parameters: GameParameters, warehouse: Versions | None) -> tuple[Player, Player]:
-    """The two players. Raises UnknownPlayerError, MissingTableError, and InvalidParameterError for another version."""
-    from bgdata.evaluation.player import open_player
-
-    player = open_player(parameters.player, parameters.ply, warehouse)
-    opponent = open_player(parameters.opponent, parameters.opponent_ply, warehouse)
-    for name, wanted, found in (
-        (parameters.player, parameters.version, player.version),
-        (parameters.opponent, parameters.opponent_version, opponent.version),
-    ):
-        if wanted != found:
-            raise InvalidParameterError(f"expected version {found} of {name}, as it plays here, got {wanted}")
-    return player, opponent
-
-
-def games_of(arrays: Mapping[str, Array]) -> Games:
-    """The games of a version."""
-    from bgdata.play.games import Games
-
-    numbers = np.arange(len(arrays["outcomes"]), dtype=np.int64)
-    return Games(numbers, np.asarray(arrays["outcomes"]), np.asarray(arrays["turns"]), numbers % 2 == 0)
 
 
 DATASET = GameScores()

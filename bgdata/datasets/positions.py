@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS
 from bgdata.datasets.common.imports import (
     POSITION_ARRAYS,
@@ -13,15 +10,6 @@ from bgdata.datasets.common.imports import (
     SOURCE_COLUMNS,
     PositionImport,
 )
-
-if TYPE_CHECKING:
-    from bgdata.formats.position_list import PositionList
-    from bgdata.store.manifest import Source
-
-SAMPLE = """position_id
-4HPwATDgc/ABMA
-v3sAAAhmdzMAAQ
-"""
 
 
 class Positions(PositionImport):
@@ -34,16 +22,6 @@ class Positions(PositionImport):
     licence = "as of the list"
     columns = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN)
     arrays = (*SOURCE_ARRAYS, *POSITION_ARRAYS, *QUARANTINE_ARRAYS)
-
-    def parse(self, source: Source) -> PositionList:
-        from bgdata.formats.position_list import parse_position_list
-
-        return parse_position_list(source.content)
-
-    def write_sample(self, folder: Path) -> list[Path]:
-        path = folder / "sample.csv"
-        path.write_text(SAMPLE)
-        return [path]
 
 
 DATASET = Positions()

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from bgdata.datasets.common.columns import chosen_texts
-from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.errors import InvalidParameterError
+from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from bgdata.store.arrays import Array
-
 MATCH = "hedging-toward-skill"
 FILE = Path(__file__).parents[1] / "claims" / "published" / "hedging_toward_skill.csv"
-PROGRAMS = ("jellyfish", "snowie")
 INTEGERS = ("round", "die1", "die2")
 FIGURES = ("average", "evaluation", "printed_luck")
 
@@ -80,41 +69,12 @@ class PublishedLuck(Dataset[LuckParameters]):
     def estimate(self, _parameters: LuckParameters) -> Estimate:
         return Estimate(rows=len(published_rows()), disk_bytes=40 * len(published_rows()), memory_bytes=1 << 20)
 
-    def compute(self, build: Build[LuckParameters]) -> None:
-        for name, values in published_arrays().items():
-            build.job.save(name, values)
-
-    def batches(self, computed: Computed[LuckParameters]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        columns: dict[str, Any] = {name: np.asarray(computed.arrays[f"{name}s"]) for name in (*INTEGERS, *FIGURES)}
-        columns["round"] = columns["round"].astype(np.int32)
-        columns["program"] = chosen_texts(pa.array(PROGRAMS), np.asarray(computed.arrays["programs"]).astype(np.int32))
-        yield pa.record_batch({column.name: columns[column.name] for column in self.columns})
-
-    def check_sample(self, recheck: Recheck[LuckParameters]) -> str:
-        """Compare every row with the file that comes with the package."""
-        for name, values in published_arrays().items():
-            if not np.array_equal(recheck.table.array(name), values):
-                raise CheckFailedError(
-                    f"expected the {name} of {recheck.table.name} as they were published, found others"
-                )
-        return sampled(len(published_rows()), len(published_rows()), "rolls")
-
 
 @lru_cache(maxsize=1)
 def published_rows() -> tuple[Mapping[str, str], ...]:
     """The rows of the file, by column."""
     with FILE.open(encoding="utf-8", newline="") as lines:
         return tuple(csv.DictReader(lines))
-
-
-def published_arrays() -> dict[str, Array]:
-    """Every declared array."""
-    rows = published_rows()
-    arrays: dict[str, Array] = {f"{name}s": np.array([int(row[name]) for row in rows], np.int8) for name in INTEGERS}
-    arrays["programs"] = np.array([PROGRAMS.index(row["program"]) for row in rows], np.uint8)
-    return arrays | {f"{name}s": np.array([float(row[name]) for row in rows]) for name in FIGURES}
 
 
 DATASET = PublishedLuck()

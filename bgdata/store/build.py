@@ -128,7 +128,7 @@ def build(
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
         if strict:
-            kind.check_strict(found.arrays())
+            kind.computation.check_strict(found.arrays())
         if warehouse.use(found):
             refresh_catalog(warehouse)
     else:
@@ -170,7 +170,7 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
             if not force:
                 keep("what is finished is kept")
         elif strict:
-            kind.check_strict(found.arrays())
+            kind.computation.check_strict(found.arrays())
         warehouse.use(found)
     return found
 
@@ -184,7 +184,7 @@ def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...
     if not files:
         raise UsageError(f"expected files to import; try: bgdata import {kind.name} FILE...")
     kind.check_files(files)
-    return tuple(map(kind.read_file, files))
+    return tuple(map(kind.computation.read_file, files))
 
 
 def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
@@ -252,10 +252,10 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str,
     if computed:
         progress.note(f"going on with {plan.title} from finished arrays")
         if strict:
-            plan.kind.check_strict(arrays_of(plan))
+            plan.kind.computation.check_strict(arrays_of(plan))
     else:
         start = time.perf_counter()
-        plan.kind.compute(Build(plan.parameters, plan.inputs, plan.warehouse, job))
+        plan.kind.computation.compute(Build(plan.parameters, plan.inputs, plan.warehouse, job))
         seconds = time.perf_counter() - start
         with storage_errors("write", plan.staging):
             for entry in plan.kind.arrays:
@@ -298,7 +298,7 @@ def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest
     computed = Computed(plan.parameters, arrays)
     rows = write_tables(kind, computed, staging, progress, digest=digest, recipe_key=plan.key)
     run_sql_checks(kind, plan.parameters, staging)
-    statistics = dict(kind.statistics(computed))
+    statistics = dict(kind.computation.statistics(computed))
     manifest = describe(plan, digest, rows, statistics, saved)
     (staging / COMPUTED).unlink()
     manifest.save(staging)
@@ -332,7 +332,7 @@ def write_tables(
             "recipe_key": recipe_key,
             "written_by": f"bgdata {installed_version('bgdata')}",
         }
-        batches = kind.table_batches(shape, computed)
+        batches = kind.computation.table_batches(shape, computed)
         rows.append(write_parquet(folder / shape.file, batches, shape, footer, progress))
     return rows[0]
 
@@ -352,7 +352,7 @@ def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], c
         digest=digest,
         inputs=input_digests(plan.inputs),
         raw_files=list(plan.raw_files),
-        warnings=plan.kind.warnings(plan.raw_files),
+        warnings=plan.kind.computation.warnings(plan.raw_files),
         rows=rows,
         files=[FileEntry(name, (plan.staging / name).stat().st_size, found) for name, found in hashes.items()],
         statistics=statistics,

@@ -1,11 +1,14 @@
-"""The contract of a dataset kind. A kind is one declaration in `bgdata/datasets`; everything else discovers it."""
+"""The contract of a dataset kind: a declaration in `bgdata/datasets`, which everything else discovers, and a
+computation in `bgdata/computations`, which is imported when it is needed."""
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -62,7 +65,7 @@ P = TypeVar("P", bound=Parameters)
 
 
 class Dataset(ABC, Generic[P]):
-    """A kind of dataset: what it holds, how it is computed, and how anyone can check it."""
+    """A kind of dataset, declared: what it holds, what it is made from, and which variants there are."""
 
     name: ClassVar[str]
     revision: ClassVar[int]  # raised whenever the values change for the same parameters
@@ -74,6 +77,7 @@ class Dataset(ABC, Generic[P]):
     main_table: ClassVar[str] = ""  # name of the main table where it is not that of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
+    computed_by: ClassVar[str] = ""  # module of `bgdata.computations` where it has not the name of the kind
     takes_files: ClassVar[bool] = False  # whether it is imported from files rather than computed
     sample_rows: ClassVar[int] = 1000  # what `verify` recomputes unless told, of tables that take long to compute
     whole_rows: ClassVar[int] = 0  # tables of up to so many rows take seconds: `verify` computes them again as a whole
@@ -141,6 +145,52 @@ class Dataset(ABC, Generic[P]):
     def estimate(self, parameters: P) -> Estimate:
         """Rows, bytes on disk and peak memory of a build."""
 
+    @functools.cached_property
+    def computation(self) -> Computation[P]:
+        """How it is computed: `COMPUTATION` of the module of `bgdata.computations`, imported now."""
+        module = import_module(f"bgdata.computations.{self.computed_by or self.name}")
+        found: Computation[P] = module.COMPUTATION(self)
+        return found
+
+
+class ImportedDataset(Dataset[P]):
+    """A kind that is imported from other people's files, given to `Job.files`; the same files, the same version."""
+
+    takes_files = True
+
+    @abstractmethod
+    def parameters_of(self, files: Sequence[Path], name: str | None = None) -> P:
+        """The variant that these files are: called by the name that the user gives, or else by theirs.
+
+        Raises InvalidParameterError for a name that no variant can have, and where theirs make none.
+        """
+
+    def check_files(self, files: Sequence[Path]) -> None:
+        """Raise UsageError for files that cannot be imported together: rows know their file by its name."""
+        for name, count in Counter(unpacked_name(path.name) for path in files).items():
+            if count > 1:
+                raise UsageError(f"expected files of different names, got {name} {count} times")
+
+    @functools.cached_property
+    def computation(self) -> ImportedComputation[P]:
+        """How its files are read."""
+        found = super().computation
+        assert isinstance(found, ImportedComputation)
+        return found
+
+
+class Computation(ABC, Generic[P]):
+    """How the versions of a kind are computed, shown as rows, and checked.
+
+    It stands apart from the declaration: this one is read by everybody who asks what kinds there are, and its
+    computation is imported, with its kernels and libraries, by whoever needs it first.
+    """
+
+    kind: Dataset[P]
+
+    def __init__(self, kind: Dataset[P]) -> None:
+        self.kind = kind
+
     @abstractmethod
     def compute(self, build: Build[P]) -> None:
         """Save every declared array through `build.job`; the same values on any machine and thread count."""
@@ -159,7 +209,7 @@ class Dataset(ABC, Generic[P]):
     def table_batches(self, shape: TableShape, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         """The rows of any table of the kind, with its columns in the declared order."""
         names = [column.name for column in shape.columns]
-        is_main = shape.name == self.tables[0].name
+        is_main = shape.name == self.kind.tables[0].name
         found = self.batches(computed) if is_main else self.side_batches(shape.name, computed)
         for batch in found:
             yield batch.select(names)
@@ -183,23 +233,8 @@ class Dataset(ABC, Generic[P]):
         raise CheckSkippedError(f"nothing that {recheck.table.name} could be recomputed from is kept")
 
 
-class ImportedDataset(Dataset[P]):
-    """A kind that is imported from other people's files, given to `Job.files`; the same files, the same version."""
-
-    takes_files = True
-
-    @abstractmethod
-    def parameters_of(self, files: Sequence[Path], name: str | None = None) -> P:
-        """The variant that these files are: called by the name that the user gives, or else by theirs.
-
-        Raises InvalidParameterError for a name that no variant can have, and where theirs make none.
-        """
-
-    def check_files(self, files: Sequence[Path]) -> None:
-        """Raise UsageError for files that cannot be imported together: rows know their file by its name."""
-        for name, count in Counter(unpacked_name(path.name) for path in files).items():
-            if count > 1:
-                raise UsageError(f"expected files of different names, got {name} {count} times")
+class ImportedComputation(Computation[P]):
+    """How the files of a kind are read, which are given to `Job.files`."""
 
     @abstractmethod
     def read_file(self, path: Path) -> Source:
@@ -208,3 +243,15 @@ class ImportedDataset(Dataset[P]):
     @abstractmethod
     def write_sample(self, folder: Path) -> list[Path]:
         """Write a small valid set of files, for tests and for trying the import."""
+
+
+class SmallDataset(Dataset[P], Computation[P]):
+    """A kind that declares and computes in one class: enough where computing needs no library that is slow to load."""
+
+    def __init__(self) -> None:
+        super().__init__(self)
+
+    @functools.cached_property
+    def computation(self) -> Computation[P]:
+        """Itself."""
+        return self

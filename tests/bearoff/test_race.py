@@ -21,7 +21,7 @@ from bgdata.bearoff.race import (
     solve_race,
     start_race,
 )
-from bgdata.datasets.common.race import CHANCE_ERROR
+from bgdata.computations.race import CHANCE_ERROR
 from bgdata.kernel import threads
 from tests.reference.bearoff import Layout, layouts, mean_rolls, race
 

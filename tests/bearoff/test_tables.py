@@ -11,7 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.tables import fitted
-from bgdata.datasets.bearoff_two_sided import error_bound
+from bgdata.computations.bearoff_two_sided import error_bound
 from bgdata.errors import InvalidPositionError, MissingTableError, NotCoveredError, UsageError
 from tests.reference.bearoff import equities, layouts, race
 

@@ -7,8 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import layout_count, position_index
+from bgdata.bearoff.tables import equity_limit
 from bgdata.bearoff.two_sided import Pairs, equity_rows, pairs_of_total, solve_tasks, solve_total, start_pairs, tasks_of
-from bgdata.datasets.bearoff_two_sided import equity_limit, error_bound
+from bgdata.computations.bearoff_two_sided import error_bound
 from bgdata.kernel import threads
 from tests.reference.bearoff import cube_value, equities, layouts
 

@@ -16,6 +16,7 @@ import pytest
 
 import bgdata
 from bgdata.cli.imports import published_files
+from bgdata.computations.gnubg_benchmark import SAMPLE
 from bgdata.datasets import gnubg_benchmark
 from bgdata.errors import DownloadError, StorageError
 from bgdata.store.download import download
@@ -25,7 +26,7 @@ from tests.cli.command_line import error_of, run, succeeds
 from tests.store.test_manifest import MANIFEST
 
 TRAINING = bz2.compress(b"".join(b"# comment %d\n" % number for number in range(20_000)))
-BENCHMARK = bz2.compress(gnubg_benchmark.SAMPLE.encode())
+BENCHMARK = bz2.compress(SAMPLE.encode())
 
 
 class Server(ThreadingHTTPServer):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.computations.met_xml import SAMPLE
 from bgdata.datasets.match_equity import PUBLISHED_ROW
-from bgdata.datasets.met_xml import SAMPLE
 from bgdata.equity.stored_met import find_met
 from bgdata.formats.met_xml import read_met
 from bgdata.store.parameters import value_text

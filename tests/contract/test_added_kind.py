@@ -34,7 +34,7 @@ import numpy as np
 
 from bgdata.errors import CheckFailedError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.dataset import Estimate, SmallDataset, sampled
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 
@@ -49,7 +49,7 @@ class DiceParameters(Parameters):
     sides: int = 6
 
 
-class DiceSums(Dataset[DiceParameters]):
+class DiceSums(SmallDataset[DiceParameters]):
     """One row a sum."""
 
     name = "dice_sums"

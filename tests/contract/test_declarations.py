@@ -140,9 +140,9 @@ def test_defaults_are_found_by_their_slug(kind: Dataset[Any]) -> None:
 def test_values_of_other_types_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     for name in kind.parameters.names():
-        parameters = kind.smallest.with_changes({name: {"a": 1}})
-        with pytest.raises(InvalidParameterError, match=f"expected {name} of type .*, got "):
-            warehouse.build(kind.name, parameters)
+        parameters = kind.smallest.with_changes({name: 1j})
+        with pytest.raises(InvalidParameterError, match=f"expected {name} of type .*, got 1j"):
+            warehouse.build(kind.name, parameters, files=[Path(__file__)] * kind.takes_files)
     with pytest.raises(InvalidParameterError, match=r"expected a parameter among .*, got colour"):
         kind.smallest.with_changes({"colour": 1})
     assert not warehouse.root.exists()

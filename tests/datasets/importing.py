@@ -48,7 +48,7 @@ class Imports:
 
     def sample(self, kind: str, **options: Any) -> Table:
         """The sample of a kind, imported."""
-        return self.build(kind, IMPORTED[kind].write_sample(self.folder), **options)
+        return self.build(kind, IMPORTED[kind].computation.write_sample(self.folder), **options)
 
     def text(self, kind: str, text: str | bytes, file: str = "contact.txt", **options: Any) -> Table:
         """A file with this text, imported."""

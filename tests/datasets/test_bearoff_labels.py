@@ -11,7 +11,8 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.datasets.bearoff_labels import DATASET, SOURCES, BearoffParameters
+from bgdata.computations.bearoff_labels import SOURCES
+from bgdata.datasets.bearoff_labels import DATASET, BearoffParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.game.position import Position
 from bgdata.game.position_hash import position_hashes

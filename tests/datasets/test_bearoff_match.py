@@ -12,8 +12,9 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.match_table import MatchTable, match_columns
+from bgdata.computations.bearoff_match import error_bound, met_of
 from bgdata.datasets import bearoff_two_sided
-from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters, error_bound, met_of
+from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.datasets.met_xml import DATASET as MET_XML
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError

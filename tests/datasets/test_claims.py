@@ -13,8 +13,9 @@ import pytest
 import bgdata
 from bgdata.claims import register
 from bgdata.claims.definitions import KINDS, STATUSES, definitions_digest, parse_published, read_definitions
-from bgdata.datasets.claims import DATASET, ClaimsParameters, default_variant, judged_claims
-from bgdata.datasets.common.columns import text_column
+from bgdata.computations.claims import judged_claims
+from bgdata.computations.common.columns import text_column
+from bgdata.datasets.claims import DATASET, ClaimsParameters, default_variant
 from bgdata.datasets.cube_studies import DATASET as STUDIES
 from bgdata.errors import CheckFailedError, CheckSkippedError, CorruptFileError, InvalidParameterError, QueryError
 from bgdata.store.context import Context

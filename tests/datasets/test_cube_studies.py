@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets import cube_studies
+from bgdata.computations import cube_studies
 from bgdata.datasets.common.cube_arms import CUBE_STATISTICS, NAMES, arms_of
 from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.cube_studies import DATASET, StudyParameters

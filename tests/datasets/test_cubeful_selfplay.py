@@ -13,7 +13,7 @@ import pytest
 
 import bgdata
 from bgdata.cli.export import write_text
-from bgdata.datasets import cubeful_selfplay
+from bgdata.computations import cubeful_selfplay
 from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.cubeful_selfplay import DATASET, CubefulParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError

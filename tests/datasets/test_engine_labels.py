@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets import engine_labels
-from bgdata.datasets.common.sources import places_of
-from bgdata.datasets.engine_labels import DATASET, EngineParameters, asked
+from bgdata.computations import engine_labels
+from bgdata.computations.common.sources import places_of
+from bgdata.computations.engine_labels import asked
+from bgdata.datasets.engine_labels import DATASET, EngineParameters
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
@@ -62,7 +63,7 @@ def answers(boards: Boards) -> Chances:
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
     """In the place of every program that is installed."""
     found = Program()
-    monkeypatch.setattr("bgdata.evaluation.player.open_player", lambda *_: found)
+    monkeypatch.setattr("bgdata.computations.engine_labels.open_player", lambda *_: found)
     return found
 
 

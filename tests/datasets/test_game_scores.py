@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets import game_scores
+from bgdata.computations import game_scores
 from bgdata.datasets.game_scores import DATASET, GameParameters
 from bgdata.errors import (
     CheckFailedError,
@@ -71,7 +71,7 @@ def test_rows_and_result_are_those_of_the_games(small_root: Path) -> None:
 def test_shares_add_up_to_the_points() -> None:
     """As chances do: a gammon includes backgammons."""
     outcomes = [1, 1, 2, -3, 3, -1, -2, -2]
-    shares = DATASET.statistics(Computed(SMALL, arrays_of(outcomes)))
+    shares = DATASET.computation.statistics(Computed(SMALL, arrays_of(outcomes)))
     assert [shares[name] for name in shares if name.endswith("_share")] == [4 / 8, 2 / 8, 1 / 8, 3 / 8, 1 / 8]
     won, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (
         shares[name] for name in shares if name.endswith("_share")
@@ -91,10 +91,14 @@ def arrays_of(outcomes: list[int], lucks: Any = np.nan) -> dict[str, Any]:
 
 def test_hedged_results_by_hand() -> None:
     """Pairs of 0.5 and 1 points a game."""
-    found = DATASET.statistics(Computed(replace(SMALL, luck=True), arrays_of([1, -1, 3, 1], [0.5, -1.5, 1, 1])))
+    found = DATASET.computation.statistics(
+        Computed(replace(SMALL, luck=True), arrays_of([1, -1, 3, 1], [0.5, -1.5, 1, 1]))
+    )
     assert found["hedged_points_per_game"] == 0.75
     assert found["hedged_standard_error"] == pytest.approx(0.25)
-    assert not [name for name in DATASET.statistics(Computed(SMALL, arrays_of([1, -1, 3, 1]))) if "hedged" in name]
+    assert not [
+        name for name in DATASET.computation.statistics(Computed(SMALL, arrays_of([1, -1, 3, 1]))) if "hedged" in name
+    ]
 
 
 @pytest.fixture(scope="module")

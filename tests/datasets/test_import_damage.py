@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bgdata
-from bgdata.datasets.common import benchmarks as _benchmarks
+from bgdata.computations.common import benchmarks as _benchmarks
 from bgdata.errors import CorruptFileError, MissingTableError, NoRowsError, StorageError, UsageError
 from bgdata.game.position import START
 from bgdata.store.progress import Silence
@@ -98,7 +98,7 @@ def problems(warehouse: Warehouse) -> list[str]:
 
 @each_kind
 def test_verify(imports: Imports, kind: str) -> None:
-    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
     table = imports.build(kind, [path])
     assert problems(imports.warehouse) == []
@@ -151,7 +151,7 @@ def test_no_file_there(imports: Imports) -> None:
 
 @each_kind
 def test_packed_files_that_are_not_whole(imports: Imports, kind: str) -> None:
-    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     packed = bz2.compress(path.read_bytes())
     for content in (packed[:-1], packed + b"x", packed[:20] + b"x" + packed[21:]):
         with pytest.raises(

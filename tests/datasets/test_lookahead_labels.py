@@ -11,10 +11,12 @@ import pytest
 
 import bgdata
 from bgdata.cli.export import write_text
-from bgdata.datasets import lookahead_labels
+from bgdata.computations import lookahead_labels
+from bgdata.computations.common.sources import places_of
+from bgdata.computations.lookahead_labels import LABEL_SOURCES
 from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
-from bgdata.datasets.common.sources import find_source, places_of, source_input
-from bgdata.datasets.lookahead_labels import DATASET, LABEL_SOURCES, LookaheadParameters
+from bgdata.datasets.common.sources import find_source, source_input
+from bgdata.datasets.lookahead_labels import DATASET, LookaheadParameters
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.datasets.position_sample import SampleParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY

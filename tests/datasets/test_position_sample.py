@@ -12,7 +12,8 @@ import pytest
 
 import bgdata
 from bgdata.cli.export import write_text
-from bgdata.datasets.position_sample import DATASET, SampleParameters, board_hashes, chosen_rows
+from bgdata.computations.position_sample import board_hashes, chosen_rows
+from bgdata.datasets.position_sample import DATASET, SampleParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position import Position

@@ -43,7 +43,7 @@ def test_the_quarantine(imports: Imports) -> None:
 
 def test_the_quarantine_of_all_kinds_is_one_table(imports: Imports) -> None:
     for kind, declared in IMPORTED.items():
-        (path,) = declared.write_sample(imports.folder)
+        (path,) = declared.computation.write_sample(imports.folder)
         path.write_text(path.read_text() + "nonsense 1\n")
         imports.build(kind, [path])
     with imports.warehouse.connect() as connection:
@@ -342,7 +342,7 @@ def test_rules_of_matches(imports: Imports) -> None:
 
 @each_kind
 def test_strict_publishes_nothing(imports: Imports, kind: str) -> None:
-    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
     message = (
         rf"expected no line that breaks a rule, found 1, first in {path.name}, line \d+: expected .*, got 'nonsense'; "

@@ -11,9 +11,10 @@ import pytest
 
 import bgdata
 from bgdata.cli.export import write_text
-from bgdata.datasets import rollout_decisions
-from bgdata.datasets.benchmark_scores import ScoreParameters, decisions_of
-from bgdata.datasets.common.rollouts import open_roller
+from bgdata.computations import rollout_decisions
+from bgdata.computations.benchmark_scores import decisions_of
+from bgdata.computations.common.rollouts import open_roller
+from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.datasets.rollout_decisions import DATASET, DecisionParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY

@@ -11,8 +11,8 @@ import pytest
 
 import bgdata
 from bgdata.cli.export import write_text
-from bgdata.datasets import rollout_labels
-from bgdata.datasets.common.rollouts import open_roller
+from bgdata.computations import rollout_labels
+from bgdata.computations.common.rollouts import open_roller
 from bgdata.datasets.rollout_labels import DATASET, LabelParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.formats.gnubg_training import read_gnubg_training

@@ -16,8 +16,9 @@ import pytest
 
 import bgdata
 from bgdata.cli.export import write_text
-from bgdata.datasets import selfplay
-from bgdata.datasets.selfplay import DATASET, SelfPlayParameters, play_texts, played
+from bgdata.computations import selfplay
+from bgdata.computations.selfplay import play_texts, played
+from bgdata.datasets.selfplay import DATASET, SelfPlayParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
@@ -336,10 +337,8 @@ def test_texts_of_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> N
     corpus = self_play(RandomPlayer().chooser, 4, 2)
     moves = np.concatenate([played(settings(), 0, 4)["turn_moves"]] * 3)
     calls: list[int] = []
-    from bgdata.game import plays
-
     monkeypatch.setattr(
-        plays, "format_play", lambda play, format_play=plays.format_play: (calls.append(1), format_play(play))[1]
+        selfplay, "format_play", lambda play, format_play=selfplay.format_play: (calls.append(1), format_play(play))[1]
     )
     texts = play_texts(moves).to_pylist()
     assert len(texts) == 3 * len(corpus.boards)

@@ -12,16 +12,9 @@ import pytest
 
 import bgdata
 from bgdata.cli.export import write_text
+from bgdata.computations.selfplay_labels import SOURCES, check_corpus, differing, outcome_chances, points_of
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
-from bgdata.datasets.selfplay_labels import (
-    DATASET,
-    SOURCES,
-    LabelParameters,
-    check_corpus,
-    differing,
-    outcome_chances,
-    points_of,
-)
+from bgdata.datasets.selfplay_labels import DATASET, LabelParameters
 from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffSource

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets import supervised_network as supervised_network
+from bgdata.computations import supervised_network
 from bgdata.datasets.supervised_network import CLASSES, DATASET, SupervisedParameters, WeightedLabels, best_epoch
 from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, MissingTableError, UsageError
 from bgdata.evaluation.answers import evaluations
@@ -240,7 +240,7 @@ def test_features_of_another_revision(untaught: Warehouse, monkeypatch: pytest.M
 def test_an_empty_split(untaught: Warehouse, memory_path: Path) -> None:
     """The sample file has a single position."""
     kind = bgdata.all_kinds()["gnubg_training"]
-    untaught.build(kind.name, kind.smallest, files=kind.write_sample(memory_path))  # type: ignore[attr-defined]
+    untaught.build(kind.name, kind.smallest, files=kind.computation.write_sample(memory_path))  # type: ignore[attr-defined]
     refused(
         untaught, UsageError, "^expected rows in the split .*, found none", labels="gnubg_training/contact-train-data"
     )

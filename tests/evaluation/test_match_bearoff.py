@@ -9,7 +9,7 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.datasets import bearoff_match
+from bgdata.computations import bearoff_match
 from bgdata.datasets.bearoff_match import MatchBearoffParameters
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules, Method, decide_cube

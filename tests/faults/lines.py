@@ -82,7 +82,7 @@ class Tables(NamedTuple):
 
     def check(self, imports: Imports, count: int, chance: random.Random) -> Table:
         """Import many files, most of them corrupted; of those that are whole, every cell is there."""
-        (path,) = imports.warehouse.kind("met_xml").write_sample(imports.folder)
+        (path,) = imports.warehouse.kind("met_xml").computation.write_sample(imports.folder)
         whole = path.read_bytes()
         alone = Counter(row["mwc"] for row in rows(imports.build("met_xml", [path])))
         paths, n_whole = [], 0

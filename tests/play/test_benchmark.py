@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bgdata.datasets.benchmark_scores import ScoreParameters, decisions_of
+from bgdata.computations.benchmark_scores import decisions_of
+from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.gnubg_program import gnubg_version
 from bgdata.evaluation.player import open_player

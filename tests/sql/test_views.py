@@ -210,7 +210,7 @@ def test_what_players_lose(small_root: Path) -> None:
 def test_scores_of_another_benchmark_are_left_out(warehouse: Warehouse, tmp_path: Path) -> None:
     """Its decisions have other numbers: rows would name the wrong positions."""
     kind = warehouse.kinds["gnubg_benchmark"]
-    (path,) = kind.write_sample(tmp_path)  # type: ignore[attr-defined]
+    (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]
     path.write_text(path.read_text() + "# another file\n")
     other = warehouse.build(kind.name, kind.smallest, files=[path])
     query = "select count(*) as count from benchmark_losses"

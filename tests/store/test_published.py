@@ -21,6 +21,7 @@ class Shipped(Squares):
     """Ten squares come with the package."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.folder = folder
 
     def published(self, parameters: Count) -> Path | None:

@@ -225,15 +225,15 @@ def test_small_tables_are_computed_again_as_a_whole(toys: Warehouse, monkeypatch
 def test_rows_are_compared_as_they_are_written(toys: Warehouse) -> None:
     table = toys.build("square_sums", TEN)
     kind, inputs = toys.kind("square_sums"), {"terms": toys.open("squares", "10")}
-    kind.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
+    kind.computation.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
     wrong = table.array("total").copy()
     wrong[6] += 1
     table._arrays["total"] = wrong
     with pytest.raises(CheckFailedError, match=rf"expected total 91 at \[6\] in {table.name}, .* found 92"):
-        kind.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
+        kind.computation.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
     table._arrays["total"] = wrong.astype(np.int32)
     with pytest.raises(CheckFailedError, match="expected total of"):
-        kind.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
+        kind.computation.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
 
 
 @pytest.mark.parametrize(

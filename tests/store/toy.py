@@ -13,7 +13,7 @@ import pyarrow as pa
 from bgdata.datasets import all_kinds
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, sampled
+from bgdata.store.dataset import Dataset, Estimate, SmallDataset, sampled
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
@@ -27,7 +27,7 @@ class Count(Parameters):
     count: int = 20
 
 
-class Toy(Dataset[Count]):
+class Toy(SmallDataset[Count]):
     """A column of integers, and one array of the same name."""
 
     value: ClassVar[str]

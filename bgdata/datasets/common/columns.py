@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
 from bgdata.store.declaration import Column, FlatArray
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from bgdata.store.arrays import Array
-
-ALIASES = {"DOUBLE": "float64", "FLOAT": "float32", "BIGINT": "int64", "INTEGER": "int32", "VARCHAR": "string"}
-CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 POSITION_COLUMNS = (
     Column("position_id", "VARCHAR", "", "gnubg's Position ID, 14 characters, of the player on roll"),
     Column(
@@ -32,97 +20,9 @@ CHANCE_COLUMNS = (
 CLASS_COLUMN = Column("class", "VARCHAR", "", "over, race, contact or crashed, as gnubg defines them")
 
 
-def text_arrays(name: str, texts: Sequence[str]) -> dict[str, Array]:
-    """Texts as two arrays that can be mapped: `name` uint8 bytes one after the other, `name_ends` int64[n]."""
-    encoded = [text.encode() for text in texts]
-    letters = np.frombuffer(b"".join(encoded), np.uint8)
-    return {name: letters, f"{name}_ends": np.cumsum([len(text) for text in encoded], dtype=np.int64)}
-
-
 def text_declarations(name: str, rows: str, meaning: str) -> tuple[FlatArray, FlatArray]:
     """Declarations of the arrays of `text_arrays`."""
     return (
         FlatArray(name, "uint8", "byte", f"{meaning}: UTF-8, one text after the other"),
         FlatArray(f"{name}_ends", "int64", rows, f"Where each text of `{name}` ends"),
     )
-
-
-def text_column(arrays: Mapping[str, Array], name: str) -> pa.Array:
-    """The texts of `text_arrays` as a string column."""
-    import pyarrow as pa
-
-    ends = arrays[f"{name}_ends"]
-    offsets = np.concatenate([[0], ends]).astype(np.int64)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(arrays[name]))]
-    return pa.LargeStringArray.from_buffers(len(ends), buffers[1], buffers[2]).cast(pa.string())
-
-
-def chosen_texts(texts: pa.Array, index: Array) -> pa.Array:
-    """The text with each index, as a dictionary column; null for -1."""
-    import pyarrow as pa
-
-    places = pa.array(np.maximum(index, 0).astype(np.int32), mask=index < 0)
-    return pa.DictionaryArray.from_arrays(places, texts)
-
-
-def position_columns(boards: Array) -> dict[str, pa.Array]:
-    """`position_id` and `board` of int8[n, 26] boards."""
-    import pyarrow as pa
-
-    from bgdata.game.codec import format_position_ids
-
-    letters = np.ascontiguousarray(format_position_ids(boards))
-    offsets = np.arange(0, 14 * len(boards) + 1, 14, dtype=np.int32)
-    ids = pa.StringArray.from_buffers(len(boards), pa.py_buffer(offsets), pa.py_buffer(letters))
-    return {"position_id": ids, "board": fixed_lists(boards)}
-
-
-def class_column(classes: Array) -> pa.Array:
-    """`class` of uint8[n] `PositionClass` numbers, as gnubg's files name them."""
-    import pyarrow as pa
-
-    from bgdata.game.classes import PositionClass
-
-    names = [""] * (max(PositionClass) + 1)
-    for entry in PositionClass:
-        names[entry] = entry.file_class.name.lower()
-    unique = sorted(set(names))
-    places = np.array([unique.index(name) for name in names], np.int8)
-    return pa.DictionaryArray.from_arrays(pa.array(places[classes]), pa.array(unique))
-
-
-def chance_columns(chances: Array) -> dict[str, pa.Array]:
-    """The five cumulative chances of float32[n, 5]."""
-    import pyarrow as pa
-
-    return {name: pa.array(np.ascontiguousarray(chances[:, n])) for n, name in enumerate(CHANCES)}
-
-
-def null_columns(columns: Sequence[Column], names: Container[str], count: int) -> dict[str, pa.Array]:
-    """Those of the columns that have these names, without values: what a record does not say."""
-    import pyarrow as pa
-
-    return {each.name: pa.nulls(count, pa.type_for_alias(ALIASES[each.type])) for each in columns if each.name in names}
-
-
-def decoded(codes: Array, values: Array) -> pa.Array:
-    """`values[code]` for each code, as a dictionary column: Parquet then stores each value once in a row group."""
-    import pyarrow as pa
-
-    return pa.DictionaryArray.from_arrays(pa.array(np.ascontiguousarray(codes)), pa.array(values))
-
-
-def constant(value: Any, type_: str, count: int) -> pa.Array:
-    """The same value of an SQL type in every row, as a dictionary column."""
-    import pyarrow as pa
-
-    return decoded(np.zeros(count, np.int8), pa.array([value], pa.type_for_alias(ALIASES[type_])))
-
-
-def fixed_lists(values: Array) -> pa.Array:
-    """One list a row from a two-dimensional array."""
-    import pyarrow as pa
-
-    rows, width = values.shape
-    offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.ascontiguousarray(values).ravel()))

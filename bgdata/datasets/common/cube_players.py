@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,18 +11,11 @@ from bgdata.datasets.common.rollouts import NetworkChoice, number_of
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
-from bgdata.equity.stored_met import met_names, met_of_arrays
-from bgdata.errors import InvalidParameterError, UsageError, WorkerError
-from bgdata.store.context import Context
+from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.store.parameters import Parameters
-from bgdata.store.table import Table
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.choices import Chooser
-    from bgdata.play.cubeful_series import CubefulRules, CubeSide
-    from bgdata.store.shards import Settings
-
-    Sides = tuple[CubeSide, CubeSide]
+    from bgdata.play.cubeful_series import CubeSide
 
 AS_MONEY, JUMP = "money:", "jump:"
 MET = "met"  # role of the match equity table among inputs
@@ -54,7 +46,7 @@ def side_of(text: str) -> CubeSide:
     return CubeSide(jump(number) if model.startswith(JUMP) else janowski(number), model != text)
 
 
-def sides_of(text: str) -> Sides:
+def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
     """Both sides, from one word for both or one for each. Raises InvalidParameterError."""
     words = text.split()
     if not 1 <= len(words) <= 2 or text != " ".join(words):
@@ -62,7 +54,7 @@ def sides_of(text: str) -> Sides:
     return side_of(words[0]), side_of(words[-1])
 
 
-def check_rules(length: int, is_jacoby: bool, sides: Sides) -> None:
+def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) -> None:
     """Raise InvalidParameterError for rules that cannot be; the table of a match comes with the inputs."""
     from bgdata.play.cubeful_series import CubefulRules
 
@@ -81,34 +73,3 @@ def met_inputs(length: int, models: str) -> dict[str, tuple[str, Parameters]]:
     default = MATCH_EQUITY.defaults[0]
     longer = replace(default, length=max(length, default.length))
     return {MET: (MATCH_EQUITY.name, PUBLISHED if length <= PUBLISHED.length else longer)}
-
-
-def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
-    """Where workers find the network and the tables, by role. Raises MissingTableError."""
-    from bgdata.evaluation.networks.named import KIND, find_network
-
-    parameters, tables = context.parameters, dict(context.inputs)
-    if "network" not in tables:
-        name, version = f"{KIND}/{parameters.network}", parameters.network_version or None
-        tables["network"] = find_network(name, context.warehouse, version)
-    return {role: str(table.folder.resolve()) for role, table in tables.items()}
-
-
-def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
-    """The network and the rules, in a worker: settings have folders by role, `length`, `jacoby` and `kernels`. Raises
-    WorkerError where other kernels would play."""
-    from bgdata.datasets.selfplay import opened
-    from bgdata.kernel_cache import kernel_fingerprint
-    from bgdata.play.cubeful_series import CubefulRules
-
-    if kernel_fingerprint() != settings["kernels"]:
-        raise WorkerError(
-            f"expected a worker with the kernels {settings['kernels']}, found {kernel_fingerprint()}; "
-            "install the same bgdata everywhere"
-        )
-    *_, brain = opened("network", {role: str(value) for role, value in settings.items()})
-    met = None
-    if MET in settings:
-        arrays = Table(Path(str(settings[MET]))).arrays()
-        met = met_of_arrays(arrays, met_names(arrays)[0])
-    return brain, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)

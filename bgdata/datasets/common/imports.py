@@ -7,48 +7,21 @@ of `sources`) and its line.
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from bgdata.datasets.common.columns import (
-    CHANCE_COLUMNS,
-    CLASS_COLUMN,
-    POSITION_COLUMNS,
-    chance_columns,
-    chosen_texts,
-    class_column,
-    position_columns,
-    text_arrays,
-    text_column,
-    text_declarations,
-)
-from bgdata.errors import CheckFailedError, InvalidParameterError, NoRowsError, UsageError
-from bgdata.formats.lines import Quarantined
-from bgdata.formats.unpacking import read_content
-from bgdata.store.context import Build, Computed
+from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS, text_declarations
+from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.store.dataset import Estimate, ImportedDataset
 from bgdata.store.declaration import Column, FlatArray, TableShape
-from bgdata.store.manifest import RawFile, Source, unpacked_name
+from bgdata.store.manifest import unpacked_name
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from bgdata.formats.lines import Counts, Intake
-    from bgdata.store.arrays import Array
-
 MOST_FILES = 1 << 16  # as the arrays number them
-MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines
 LONGEST_NAME = 64  # letters of a variant
-FIRST_REASONS, SHORT_TEXT = 3, 40  # lines, and letters of each, that an error quotes
 NAME_HINT = "try: --name NAME"
 SOURCE_COLUMNS = (
     Column("source", "VARCHAR", "", "Name of the file that the row was read from"),
@@ -156,140 +129,9 @@ class FileImport(ImportedDataset[ImportParameters]):
         if len(files) > MOST_FILES:
             raise UsageError(f"expected at most {MOST_FILES:,} files at once, got {len(files):,}")
 
-    def read_file(self, path: Path) -> Source:
-        """Raises as `formats.unpacking.read_content` does."""
-        content, facts = read_content(path)
-        address = self.address if self.is_published(facts.content_sha256) else ""
-        return Source(RawFile(path.name, **vars(facts), address=address, licence=self.licence), content)
-
-    def is_published(self, _content_sha256: str) -> bool:
-        """Whether a file with this content may be from `address`."""
-        return True
-
-    @abstractmethod
-    def parse(self, source: Source) -> Intake:
-        """Read the content of a file and apply the rules of this kind."""
-
-    def has_rows(self, intake: Any) -> bool:
-        """Whether a file gave a row of a table."""
-        counts: Counts = intake.counts
-        return counts.rows > 0
-
-    @abstractmethod
-    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
-        """The arrays of all files together, `source` and `line` and the quarantine left out."""
-
     def estimate(self, _parameters: ImportParameters) -> Estimate:
         """Unknown before the files are read."""
         return Estimate(0, 0, 0)
-
-    def compute(self, build: Build[ImportParameters]) -> None:
-        """Raises NoRowsError, and CheckFailedError if it is to be strict and a line breaks a rule."""
-        job = build.job
-        title = f"{self.name}/{self.slug(build.parameters)}"
-        job.progress.start(f"{title}: reading", len(job.files), "files")
-        intakes = []
-        for source in job.files:
-            intakes.append(self.parse(source))
-            job.progress.advance(1)
-        names = [unpacked_name(source.file.name) for source in job.files]
-        arrays = text_arrays("sources", names) | self.arrays_of(intakes) | quarantine_arrays(intakes)
-        if job.strict:
-            self.check_strict(arrays)
-        empty = [name for name, intake in zip(names, intakes, strict=True) if not self.has_rows(intake)]
-        if len(empty) == len(names):
-            raise NoRowsError(no_rows_text(names, intakes))
-        for name in empty:
-            job.progress.note(f"{title}: no row in {name}")
-        for name, values in arrays.items():
-            job.save(name, values)
-
-    def check_strict(self, arrays: Mapping[str, Array]) -> None:
-        count = len(arrays["quarantine_line"])
-        if count:
-            source = text_column(arrays, "sources")[int(arrays["quarantine_source"][0])]
-            text, reason = (text_column(arrays, f"quarantine_{name}")[0].as_py() for name in ("text", "reason"))
-            raise CheckFailedError(
-                f"expected no line that breaks a rule, found {count:,}, first in {source}, "
-                f"{Quarantined(int(arrays['quarantine_line'][0]), text, reason)}; "
-                "without --strict such lines are set aside"
-            )
-
-    def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        arrays = computed.arrays
-        assert name == QUARANTINE.name
-        yield pa.record_batch(
-            {
-                "source": chosen_texts(text_column(arrays, "sources"), arrays["quarantine_source"].astype(np.int32)),
-                "line": pa.array(arrays["quarantine_line"]),
-                "text": text_column(arrays, "quarantine_text"),
-                "reason": text_column(arrays, "quarantine_reason"),
-            }
-        )
-
-    def statistics(self, computed: Computed[ImportParameters]) -> Mapping[str, float]:
-        totals = computed.arrays["line_counts"].sum(axis=0).tolist()
-        ends = dict(
-            zip(("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined"), totals, strict=True)
-        )
-        reasons = Counter(text_column(computed.arrays, "quarantine_reason").to_pylist())
-        common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MOST_REASONS]
-        others = reasons.total() - sum(count for _, count in common)
-        common += [("other reasons", others)] if others else []
-        return ends | {f"quarantined: {reason}": count for reason, count in common}
-
-
-def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
-    """What became of all lines of files that gave no row, with the first reasons."""
-    counts = [intake.counts for intake in intakes]
-    where = sources[0] if len(sources) == 1 else f"{len(sources):,} files"
-    lines = sum(each.lines for each in counts)
-    if not lines:
-        return f"expected a row in {where}, found nothing at all; nothing was imported"
-    others, comments, bad = (
-        sum(getattr(each, name) for each in counts) for name in ("rows", "comments", "quarantined")
-    )
-    set_aside = (
-        f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}"
-        for source, intake in zip(sources, intakes, strict=True)
-        for entry in intake.quarantined
-    )
-    reasons = "; ".join(islice(set_aside, FIRST_REASONS))
-    return (
-        f"expected a row in {where}, found none in {lines:,} lines: "
-        + (f"{others:,} without a table of their own, " if others else "")
-        + f"{comments:,} of comment or blank, {bad:,} quarantined{f' ({reasons})' if reasons else ''}; "
-        "nothing was imported"
-    )
-
-
-def quarantine_arrays(intakes: Sequence[Intake]) -> dict[str, Array]:
-    """The quarantined lines of all files, and how the lines of each ended."""
-    found = [(source, entry) for source, intake in enumerate(intakes) for entry in intake.quarantined]
-    counts = [(c.lines, c.rows, c.comments, c.quarantined) for c in (intake.counts for intake in intakes)]
-    return {
-        "quarantine_source": np.array([source for source, _ in found], np.uint16),
-        "quarantine_line": np.array([entry.line for _, entry in found], np.int32),
-        "line_counts": np.array(counts, np.int64).reshape(-1, 4),
-        **text_arrays("quarantine_text", [entry.text for _, entry in found]),
-        **text_arrays("quarantine_reason", [entry.reason for _, entry in found]),
-    }
-
-
-def sources_of(lines: Sequence[Array]) -> dict[str, Array]:
-    """`source` and `line` of the rows of all files, from the line numbers in each."""
-    sources = [np.full(len(numbers), source, np.uint16) for source, numbers in enumerate(lines)]
-    return {"source": np.concatenate(sources), "line": np.concatenate(lines).astype(np.int32)}
-
-
-def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-    """`source` and `line` of some rows."""
-    import pyarrow as pa
-
-    names = chosen_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
-    return {"source": names, "line": pa.array(arrays["line"][rows])}
 
 
 class PositionImport(FileImport):
@@ -298,38 +140,3 @@ class PositionImport(FileImport):
     columns: ClassVar[tuple[Column, ...]] = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)
     key = ("source", "line")
     arrays: ClassVar[tuple[FlatArray, ...]] = (*SOURCE_ARRAYS, *POSITION_ARRAYS, CHANCES_ARRAY, *QUARANTINE_ARRAYS)
-
-    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
-        from bgdata.game.board_kernels import position_classes
-
-        boards = np.concatenate([intake.boards for intake in intakes])
-        found = {
-            **sources_of([intake.lines for intake in intakes]),
-            "boards": boards,
-            "classes": position_classes(boards).astype(np.uint8),
-        }
-        if CHANCES_ARRAY in self.arrays:
-            found["chances"] = np.concatenate([intake.chances for intake in intakes]).astype(np.float32)
-        return found
-
-    def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        count = len(computed.arrays["boards"])
-        for start in range(0, max(count, 1), self.row_group_rows):
-            rows = slice(start, min(count, start + self.row_group_rows))
-            yield pa.record_batch(self.row_columns(computed.arrays, rows))
-
-    def row_columns(self, arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-        """The columns of some rows, in the order declared."""
-        found = {**source_columns(arrays, rows), **position_columns(arrays["boards"][rows])}
-        found["class"] = class_column(arrays["classes"][rows])
-        return found | (chance_columns(arrays["chances"][rows]) if "chances" in arrays else {})
-
-
-def are_over(boards: Array) -> Array:
-    """bool[n]: whether the game of each position is over."""
-    from bgdata.game.board_kernels import position_classes
-    from bgdata.game.classes import PositionClass
-
-    return np.asarray(position_classes(boards) == PositionClass.OVER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bgdata.datasets import all_kinds
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS
 from bgdata.store.parameters import VersionRef
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 def known_variant(place: VersionRef) -> tuple[str, Parameters]:
     """(kind, parameters) of a variant: a default or smallest variant, or an imported one. Raises
     InvalidParameterError."""
-    from bgdata.datasets import all_kinds
-
     name, variant = place.kind, place.variant
     kind = all_kinds().get(name)
     if kind is not None and kind.takes_files:
@@ -45,11 +44,6 @@ def default_network() -> tuple[str, Parameters]:
     if found is None:
         raise InvalidParameterError(f"expected the network {DEFAULT_NETWORK} with the package, found none")
     return found
-
-
-def opened(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
-    """The input, or else the version that is named. Raises MissingTableError."""
-    return table or warehouse.open_reference(place)
 
 
 def pinned(warehouse: Versions, table: Table) -> VersionRef:

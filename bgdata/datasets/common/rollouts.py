@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.networks import known_network
@@ -16,18 +13,13 @@ from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.common.sources import UNNAMED, source_input
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
-from bgdata.store.context import Context
 from bgdata.store.dataset import Input
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.play.rollout import Limits, RolloutSettings
-    from bgdata.store.arrays import Array
-    from bgdata.store.table import Table
 
-SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
 ERROR_COLUMNS = tuple(
     Column(f"{name}_standard_error", "FLOAT", "chance", f"Standard error of {name}")
     for name in ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
@@ -139,23 +131,3 @@ def number_of(expected: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidParameterError(f"expected {expected}, got {text!r}") from None
-
-
-def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
-    """The network that is chosen, as a player. Raises MissingTableError for a version that is not there."""
-    from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.evaluation.networks.named import KIND, find_network
-    from bgdata.evaluation.networks.player import MappedNetwork
-
-    parameters, inputs = context.parameters, context.inputs
-    table = inputs.get("network")
-    if table is None:
-        table = find_network(f"{KIND}/{parameters.network}", context.warehouse, parameters.network_version or None)
-    bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
-    return MappedNetwork(table, bearoff)
-
-
-def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:
-    """uint8[n]: name and version of the network."""
-    version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
-    return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS, chosen_texts, class_column, position_columns
-from bgdata.datasets.common.games import turn_places
+from bgdata.datasets import all_kinds
+from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS
 from bgdata.datasets.common.imports import POSITION_ARRAYS
 from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError
 from bgdata.store.dataset import Dataset, Input
@@ -18,9 +15,6 @@ from bgdata.store.parameters import Given, Parameters, VersionRef, to_json
 from bgdata.store.versions import VERSION
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from bgdata.store.arrays import Array
     from bgdata.store.table import Table
     from bgdata.store.versions import Versions
 
@@ -42,27 +36,10 @@ PLACE_ARRAYS = (
 SPLITS_ARRAY = FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2")
 
 
-class Places(NamedTuple):
-    """Distinct positions, in the order of the source: the arrays of PLACE_ARRAYS and SPLITS_ARRAY."""
-
-    rows: Array
-    games: Array
-    turns: Array
-    boards: Array
-    classes: Array
-    splits: Array
-
-    def chosen(self, which: Array) -> Places:
-        """Some of them."""
-        return Places(*(values[which] for values in self))
-
-
 def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> Input:
     """The version that is named, or else the variant: then `recipe` has the parameters of
     a variant that is neither imported nor a default. Raises InvalidParameterError for one that has no positions; those
     of the turns of games count unless `turns` is false."""
-    from bgdata.datasets import all_kinds
-
     kind = all_kinds().get(source.kind)
     if kind is None or not has_positions([array.name for array in kind.arrays], turns=turns):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
@@ -136,72 +113,3 @@ def recipe_of(warehouse: Versions, table: Table) -> Given:
     if kind.takes_files or table.manifest.variant in known:
         return Given()
     return Given.of(kind.parameters.from_manifest(table.manifest.parameters))
-
-
-def places_of(source: Table) -> Places:
-    """The distinct positions of a table, each where it is first; finished games too, which have nothing to learn.
-
-    Splits are those of the source where it has them, else by its games (of the seed that it names), else by the
-    position.
-    """
-    from bgdata.datasets.position_sample import board_hashes
-    from bgdata.game.board_kernels import position_classes
-
-    has_turns = (source.folder / "turn_boards.npy").exists()
-    boards = np.asarray(source.array("turn_boards" if has_turns else "boards"))
-    _, first = np.unique(board_hashes(boards), return_index=True)
-    rows = np.sort(first)
-    chosen = np.ascontiguousarray(boards[rows])
-    games, turns = games_of(source, rows, has_turns=has_turns)
-    return Places(
-        rows.astype(np.int32),
-        games.astype(np.int32),
-        turns.astype(np.int32),
-        chosen,
-        position_classes(chosen).astype(np.uint8),
-        splits_of(source, rows, games, chosen),
-    )
-
-
-def games_of(source: Table, rows: Array, *, has_turns: bool) -> tuple[Array, Array]:
-    """(game, number of the turn in it) of some rows; -1 where nobody knows."""
-    if has_turns:
-        games, turns = turn_places(np.asarray(source.array("first_turns")), slice(0, len(source.array("turn_boards"))))
-        return games[rows], turns[rows]
-    if (source.folder / "games.npy").exists() and (source.folder / "turns.npy").exists():
-        return np.asarray(source.array("games"))[rows], np.asarray(source.array("turns"))[rows]
-    return np.full(len(rows), -1), np.full(len(rows), -1)
-
-
-def splits_of(source: Table, rows: Array, games: Array, boards: Array) -> Array:
-    """uint8[n]: places in `splits.SPLITS` of some rows, their games and boards."""
-    from bgdata.game.position_hash import position_hashes
-    from bgdata.play.splits import splits_of_games, splits_of_hashes
-
-    if (source.folder / "splits.npy").exists():
-        return np.asarray(source.array("splits"))[rows]
-    by_game = splits_of_games(int(source.manifest.parameters.get("seed", 0)), games)
-    return np.where(games >= 0, by_game, splits_of_hashes(position_hashes(boards))).astype(np.uint8)
-
-
-def place_columns(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
-    """PLACE_COLUMNS of some rows of the arrays."""
-    import pyarrow as pa
-
-    has_no_game = arrays["games"] < 0
-    return {
-        "row": arrays["rows"],
-        "game": pa.array(arrays["games"], mask=has_no_game),
-        "turn": pa.array(arrays["turns"], mask=has_no_game),
-        **position_columns(arrays["boards"]),
-        "class": class_column(arrays["classes"]),
-    }
-
-
-def split_column(splits: Array) -> pa.Array:
-    """SPLIT_COLUMN of uint8[n] places in `splits.SPLITS`."""
-    import pyarrow as pa
-
-    from bgdata.play.splits import SPLITS
-
-    return chosen_texts(pa.array(SPLITS), splits.astype(np.int32))

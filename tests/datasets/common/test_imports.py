@@ -144,7 +144,7 @@ def test_rows_of_gnubg_benchmark(imports: Imports) -> None:
 
 @each_kind
 def test_provenance(imports: Imports, kind: str) -> None:
-    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     os.utime(path, (0, datetime(2012, 2, 12, 12, tzinfo=UTC).timestamp()))
     packed = imports.file(f"{path.name}.bz2", bz2.compress(path.read_bytes()))
     os.utime(packed, (0, datetime(2021, 7, 11, 12, tzinfo=UTC).timestamp()))
@@ -177,7 +177,7 @@ def test_the_same_file_again_is_nothing_to_do(imports: Imports, kind: str) -> No
 @pytest.mark.parametrize("how", ["bz2", "gz", "bz2 without its ending"])
 def test_packed_files_give_the_same_version(imports: Imports, kind: str, how: str) -> None:
     plain = imports.sample(kind)
-    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     pack: Callable[[bytes], bytes] = gzip.compress if how == "gz" else bz2.compress
     packed = imports.file("packed/" + path.name + ("" if " " in how else f".{how}"), pack(path.read_bytes()))
     notes = Notes()
@@ -190,10 +190,10 @@ def test_packed_files_give_the_same_version(imports: Imports, kind: str, how: st
 @each_kind
 def test_files_are_read_once(imports: Imports, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """For their hashes and their rows together; again, when nothing is to do, without reading rows."""
-    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     opened: list[Path] = []
     parsed: list[str] = []
-    open_path, parse = Path.open, IMPORTED[kind].parse  # type: ignore[attr-defined]
+    open_path, parse = Path.open, IMPORTED[kind].computation.parse  # type: ignore[attr-defined]
 
     def watched_open(self: Path, *arguments: Any, **options: Any) -> Any:
         opened.append(self)
@@ -204,7 +204,7 @@ def test_files_are_read_once(imports: Imports, kind: str, monkeypatch: pytest.Mo
         return parse(source)
 
     monkeypatch.setattr(Path, "open", watched_open)
-    monkeypatch.setattr(IMPORTED[kind], "parse", watched_parse)
+    monkeypatch.setattr(IMPORTED[kind].computation, "parse", watched_parse)
     for times in (1, 2):
         imports.build(kind, [path])
         assert opened.count(path) == times
@@ -217,7 +217,7 @@ TWO_FILES = [kind for kind in IMPORTED if kind != "gnubg_benchmark"]
 @pytest.mark.parametrize("kind", TWO_FILES)
 def test_two_files_in_one_import(imports: Imports, kind: str) -> None:
     """In the order of their names, in whatever order they are given."""
-    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     files = [imports.file(f"contact-{name}", path.read_bytes()) for name in ("b", "a")]
     table = imports.build(kind, files, name="two")
     assert imports.build(kind, files[::-1], name="two").folder == table.folder
@@ -268,7 +268,7 @@ def test_the_same_content_under_another_name_is_another_version(imports: Imports
 @each_kind
 def test_another_file_is_another_version_and_the_newest_is_current(imports: Imports, kind: str) -> None:
     first = imports.sample(kind)
-    (path,) = IMPORTED[kind].write_sample(imports.folder)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"# more\n")
     second = imports.build(kind, [path])
     assert whole_versions(imports.warehouse) == sorted([first.name, second.name])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.datasets.common.benchmarks import Rows
-
-if TYPE_CHECKING:
-    from bgdata.formats.gnubg_benchmark_tables import Benchmark
-    from bgdata.store.arrays import Array
+from bgdata.computations.common.benchmarks import Rows
+from bgdata.formats import gnubg_benchmark_tables as tables
+from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
+from bgdata.formats.gnubg_benchmark_tables import Benchmark
+from bgdata.store.arrays import Array
 
 DECIMALS = 7  # of equities and losses, as in the newer lines of gnubg's files
 CHANCE_DECIMALS = 6
@@ -29,9 +28,6 @@ def with_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 def benchmark_of(arrays: Mapping[str, Array]) -> Benchmark:
     """The tables of a benchmark file, to be written."""
-    from bgdata.formats import gnubg_benchmark_tables as tables
-    from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
-
     arrays = with_lines(arrays)
     decisions, plays, rollouts = (Rows(arrays, name) for name in ("decisions", "plays", "rollouts"))
     text = f"# plays rolled out by {np.asarray(arrays['network']).tobytes().decode()}, all of a roll with the same dice"

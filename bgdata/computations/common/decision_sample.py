@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from bgdata.datasets.common.games import turn_places
-from bgdata.datasets.position_sample import board_hashes, file_classes
-
-if TYPE_CHECKING:
-    from bgdata.evaluation.choices import Chooser
-    from bgdata.play.rollout_decisions import Window
-    from bgdata.store.arrays import Array
-    from bgdata.store.table import Table
+from bgdata.computations.common.games import turn_places
+from bgdata.computations.position_sample import board_hashes, file_classes
+from bgdata.evaluation.choices import Chooser
+from bgdata.game.codec import flip_boards
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.random import mixed
+from bgdata.play.rollout_decisions import Window, static_losses
+from bgdata.play.splits import SPLITS, splits_of_games
+from bgdata.store.arrays import Array
+from bgdata.store.table import Table
 
 CHUNK = 256  # turns whose plays are evaluated at a time
 LEAST_LOSS = 0.001  # points that some play within the window must lose: else nothing is to be decided
@@ -51,8 +53,6 @@ def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, chooser: Ch
 
 def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> Turns:
     """All turns of a file class in games that test, by hash."""
-    from bgdata.play.splits import SPLITS, splits_of_games
-
     classes, dice = file_classes(np.asarray(corpus.array("turn_classes"))), np.asarray(corpus.array("dice"))
     games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(dice)))
     corpus_seed = int(corpus.manifest.parameters["seed"])
@@ -73,8 +73,6 @@ def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> Turns:
 
 def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
     """uint64[n]: hashes of int8[n, 26] boards and int8[n, 2] dice that look random, others for every seed."""
-    from bgdata.game.random import mixed
-
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
         return np.asarray(mixed(board_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))
@@ -88,10 +86,6 @@ def chunks(turns: Turns) -> Iterator[Turns]:
 
 def has_choice(turns: Turns, chooser: Chooser, window: Window) -> Array:
     """bool[n]: whether some play loses at least LEAST_LOSS and is within the window, by static evaluation."""
-    from bgdata.game.codec import flip_boards
-    from bgdata.game.play_kernels import batch_plays
-    from bgdata.play.rollout_decisions import static_losses
-
     offsets, after_play = batch_plays(np.ascontiguousarray(turns.boards), np.ascontiguousarray(turns.dice))
     losses = static_losses(chooser, flip_boards(after_play), offsets)
     return np.asarray(np.logical_or.reduceat((losses >= LEAST_LOSS) & (losses <= window.within), offsets[:-1]))

@@ -1,0 +1,90 @@
+"""How arrays become columns that many kinds share: text, boards, chances, classes."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.errors import CorruptFileError
+from bgdata.game.classes import PositionClass
+from bgdata.game.codec import format_position_ids
+from bgdata.store.arrays import Array
+from bgdata.store.declaration import Column
+
+ALIASES = {"DOUBLE": "float64", "FLOAT": "float32", "BIGINT": "int64", "INTEGER": "int32", "VARCHAR": "string"}
+CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+
+
+def text_arrays(name: str, texts: Sequence[str]) -> dict[str, Array]:
+    """Texts as two arrays that can be mapped: `name` uint8 bytes one after the other, `name_ends` int64[n]."""
+    encoded = [text.encode() for text in texts]
+    letters = np.frombuffer(b"".join(encoded), np.uint8)
+    return {name: letters, f"{name}_ends": np.cumsum([len(text) for text in encoded], dtype=np.int64)}
+
+
+def text_column(arrays: Mapping[str, Array], name: str) -> pa.Array:
+    """The texts of `text_arrays` as a string column. Raises CorruptFileError for arrays that hold no texts: a warehouse
+    may come from a stranger."""
+    ends = arrays[f"{name}_ends"]
+    offsets = np.concatenate([[0], ends]).astype(np.int64)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(arrays[name]))]
+    texts = pa.LargeStringArray.from_buffers(len(ends), buffers[1], buffers[2])
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise CorruptFileError(f"expected texts in {name}.npy, one up to each of {name}_ends, found: {error}") from None
+    return texts.cast(pa.string())
+
+
+def chosen_texts(texts: pa.Array, index: Array) -> pa.Array:
+    """The text with each index, as a dictionary column; null for -1."""
+    places = pa.array(np.maximum(index, 0).astype(np.int32), mask=index < 0)
+    return pa.DictionaryArray.from_arrays(places, texts)
+
+
+def position_columns(boards: Array) -> dict[str, pa.Array]:
+    """`position_id` and `board` of int8[n, 26] boards."""
+    letters = np.ascontiguousarray(format_position_ids(boards))
+    offsets = np.arange(0, 14 * len(boards) + 1, 14, dtype=np.int32)
+    ids = pa.StringArray.from_buffers(len(boards), pa.py_buffer(offsets), pa.py_buffer(letters))
+    return {"position_id": ids, "board": fixed_lists(boards)}
+
+
+def class_column(classes: Array) -> pa.Array:
+    """`class` of uint8[n] `PositionClass` numbers, as gnubg's files name them."""
+    names = [""] * (max(PositionClass) + 1)
+    for entry in PositionClass:
+        names[entry] = entry.file_class.name.lower()
+    unique = sorted(set(names))
+    places = np.array([unique.index(name) for name in names], np.int8)
+    return pa.DictionaryArray.from_arrays(pa.array(places[classes]), pa.array(unique))
+
+
+def chance_columns(chances: Array) -> dict[str, pa.Array]:
+    """The five cumulative chances of float32[n, 5]."""
+    return {name: pa.array(np.ascontiguousarray(chances[:, n])) for n, name in enumerate(CHANCES)}
+
+
+def null_columns(columns: Sequence[Column], names: Container[str], count: int) -> dict[str, pa.Array]:
+    """Those of the columns that have these names, without values: what a record does not say."""
+    return {each.name: pa.nulls(count, pa.type_for_alias(ALIASES[each.type])) for each in columns if each.name in names}
+
+
+def decoded(codes: Array, values: Array) -> pa.Array:
+    """`values[code]` for each code, as a dictionary column: Parquet then stores each value once in a row group."""
+    return pa.DictionaryArray.from_arrays(pa.array(np.ascontiguousarray(codes)), pa.array(values))
+
+
+def constant(value: Any, type_: str, count: int) -> pa.Array:
+    """The same value of an SQL type in every row, as a dictionary column."""
+    return decoded(np.zeros(count, np.int8), pa.array([value], pa.type_for_alias(ALIASES[type_])))
+
+
+def fixed_lists(values: Array) -> pa.Array:
+    """One list a row from a two-dimensional array."""
+    rows, width = values.shape
+    offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.ascontiguousarray(values).ravel()))

@@ -1,0 +1,33 @@
+"""The network that rolls out, and how a version names it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bgdata.datasets.common.rollouts import NetworkChoice
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.networks.named import KIND, find_network
+from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
+from bgdata.store.arrays import Array
+from bgdata.store.context import Context
+from bgdata.store.table import Table
+
+SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
+
+
+def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
+    """The network that is chosen, as a player. Raises MissingTableError for a version that is not there."""
+    parameters, inputs = context.parameters, context.inputs
+    table = inputs.get("network")
+    if table is None:
+        table = find_network(f"{KIND}/{parameters.network}", context.warehouse, parameters.network_version or None)
+    bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
+    return MappedNetwork(table, bearoff)
+
+
+def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:
+    """uint8[n]: name and version of the network."""
+    version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
+    return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)

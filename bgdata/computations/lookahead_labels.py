@@ -1,0 +1,121 @@
+"""Looks some plies ahead from each position, with a network or the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.computations.common.columns import chance_columns, chosen_texts
+from bgdata.computations.common.games import slices
+from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rollouts import network_text, open_roller
+from bgdata.computations.common.sources import Places, place_columns, places_of, split_column
+from bgdata.datasets.lookahead_labels import LookaheadParameters
+from bgdata.errors import CheckFailedError
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.play.luck.roll_means import roll_means
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Computation, sampled
+
+STEP = 4096  # positions looked into at a time, between which a killed run goes on
+LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.Source`
+
+
+class LookaheadLabelsComputation(Computation[LookaheadParameters]):
+    """Computation of `lookahead_labels`."""
+
+    def compute(self, build: Build[LookaheadParameters]) -> None:
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        places = places_of(inputs["source"])
+        player = open_roller(build)
+        n = len(places.boards)
+        state: dict[str, Array] = {
+            "chances": np.zeros((n, 5), np.float32),
+            "static_chances": np.zeros((n, 5), np.float32),
+            "sources": np.zeros(n, np.uint8),
+        }
+        starts = range(0, n, STEP)
+        sizes = [min(STEP, n - start) for start in starts]
+        for start in job.steps(f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", starts, sizes, state):
+            for name, values in looked_into(player, places.boards[start : start + STEP]).items():
+                state[name][start : start + STEP] = values
+        for name, values in labelled(parameters, places, state).items():
+            job.save(name, values)
+        job.save("network", network_text(parameters, inputs))
+
+    def batches(self, computed: Computed[LookaheadParameters]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        network = pa.array([np.asarray(arrays["network"]).tobytes().decode()])
+        for rows in slices(len(arrays["rows"]), self.kind.row_group_rows):
+            found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "network"}
+            yield pa.record_batch(
+                {
+                    **place_columns(found),
+                    **chance_columns(found["chances"]),
+                    "cubeless_equity": cubeless_equities(found["chances"]),
+                    "static_equity": cubeless_equities(found["static_chances"]),
+                    "change": found["changes"],
+                    "label_source": chosen_texts(pa.array(LABEL_SOURCES), found["sources"].astype(np.int32)),
+                    "network": pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(found["rows"]), np.int8)), network),
+                    "split": split_column(found["splits"]),
+                }
+            )
+
+    def statistics(self, computed: Computed[LookaheadParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
+        counts = np.bincount(arrays["sources"], minlength=len(LABEL_SOURCES))
+        changes = np.asarray(arrays["changes"])[np.asarray(arrays["sources"]) == LABEL_SOURCES.index("lookahead")]
+        found = {name: float(count) for name, count in zip(LABEL_SOURCES, counts, strict=True)}
+        if not len(changes):
+            return found
+        sizes = np.abs(changes.astype(np.float64))
+        return found | {
+            "mean_change": float(changes.mean(dtype=np.float64)),
+            "mean_absolute_change": float(sizes.mean()),
+            "largest_absolute_change": float(sizes.max()),
+        }
+
+    def check_sample(self, recheck: Recheck[LookaheadParameters]) -> str:
+        """Look into some positions of the source again, and find their places."""
+        table, inputs = recheck.table, recheck.inputs
+        check_arrays(table, {"network": network_text(recheck.parameters, inputs)})
+        player = open_roller(recheck)
+        places = places_of(inputs["source"])
+        places = places.chosen(np.sort(recheck.generator.permutation(len(places.rows))[: recheck.rows]))
+        expected = labelled(recheck.parameters, places, looked_into(player, places.boards))
+        where = np.flatnonzero(np.isin(table.array("rows"), places.rows))
+        for name, values in expected.items():
+            found = np.asarray(table.array(name))[where]
+            if len(found) != len(values):
+                raise CheckFailedError(
+                    f"expected {len(values)} of {len(places.rows)} positions in {table.name}, found {len(found)}"
+                )
+            wrong = np.flatnonzero((found != values).reshape(len(values), -1).any(axis=1))
+            if len(wrong):
+                raise CheckFailedError(
+                    f"expected {name} of {values[wrong[0]].tolist()} in row {where[wrong[0]]} of {table.name}, "
+                    f"found {found[wrong[0]].tolist()}"
+                )
+        return sampled(len(places.rows), len(inputs["source"].array("boards")), "positions")
+
+
+def looked_into(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
+    """Chances a roll ahead and at a glance, and the places of their sources in LABEL_SOURCES, of any boards."""
+    found = roll_means(player.networks, player.tables, boards)
+    sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)
+    return {"chances": found.chances, "static_chances": found.static_chances, "sources": sources}
+
+
+def labelled(parameters: LookaheadParameters, places: Places, looked: Mapping[str, Array]) -> dict[str, Array]:
+    """Every declared array but the network's name, of those positions whose equity changes by enough."""
+    changes = cubeless_equities(looked["chances"]) - cubeless_equities(looked["static_chances"])
+    which = np.abs(changes) >= parameters.least_change
+    found = {**places._asdict(), **looked, "changes": changes}
+    return {name: values[which] for name, values in found.items()}
+
+
+COMPUTATION = LookaheadLabelsComputation

@@ -1,0 +1,177 @@
+"""Replays recorded matches, and sets aside what no rule allows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.computations.common.columns import text_arrays, text_column
+from bgdata.computations.common.games import OWNERS, GameRows, TurnRows, turn_places
+from bgdata.computations.common.imports import FileImportComputation
+from bgdata.datasets.common.games import ACTIONS
+from bgdata.datasets.common.imports import QUARANTINE, ImportParameters
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.mat import parse_mat
+from bgdata.formats.matches import CheckerMove, Game, Match, MatchFile, Turn, TurnKind
+from bgdata.formats.replay import ReplayedFile, ReplayedTurn, replay_file
+from bgdata.formats.sgf import parse_sgf
+from bgdata.game.board_kernels import position_classes
+from bgdata.store.arrays import Array
+from bgdata.store.context import Computed
+from bgdata.store.manifest import Source, unpacked_name
+
+MOST_MOVES = 4
+OFFERED = {"double": 2, "beaver": 4}  # times the cube before the turn
+NO_MOVE = (-1, -1, -1)
+SAMPLE = """ 1 point match
+
+ Game 1
+ left : 0                   right : 0
+  1) 31: 8/5 6/5                 65: 24/18 18/13
+      Wins 1 point and the match
+"""
+
+
+@dataclass
+class Collected:
+    """The rows of all games, in lists."""
+
+    players: list[tuple[str, str]] = field(default_factory=list)
+    games: list[tuple[int, ...]] = field(default_factory=list)
+    first_turns: list[int] = field(default_factory=lambda: [0])
+    boards: list[tuple[int, ...]] = field(default_factory=list)
+    turns: list[tuple[int, ...]] = field(default_factory=list)
+    moves: list[list[tuple[int, int, int]]] = field(default_factory=list)  # as written
+    plays: list[str] = field(default_factory=list)
+
+    def add(self, number: int, match: Match, game: Game, replayed: list[ReplayedTurn]) -> None:
+        """One game."""
+        for entry in replayed:
+            die1, die2 = entry.turn.dice or (0, 0)
+            action, owner = ACTIONS.index(entry.turn.kind), OWNERS.index(entry.cube.owner)
+            self.boards.append(entry.position.board)
+            moves = moves_of(entry)
+            self.moves.append([*moves, *[NO_MOVE] * (MOST_MOVES - len(moves))])
+            self.turns.append((entry.turn.player, action, entry.on_roll, die1, die2, entry.cube.value, owner))
+            self.plays.append(str(entry.play) if entry.play else "")
+        unknown = [-1 if value is None else int(value) for value in (game.is_crawford, game.winner, game.points)]
+        self.games.append((number, game.number, match.length, *game.score, *unknown))
+        self.players.append(match.players)
+        self.first_turns.append(len(self.turns))
+
+
+def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
+    """The checker moves of a turn as written, with the hits of the board where the format does not say them."""
+    unhit = set(entry.play.hit_points if entry.play else ())
+    moves = []
+    for move in entry.turn.checker_moves:
+        is_hit = move.to_point in unhit if move.is_hit is None else move.is_hit
+        unhit.discard(move.to_point)
+        moves.append((move.from_point, move.to_point, int(is_hit)))
+    return moves
+
+
+class MatchesComputation(FileImportComputation):
+    """Computation of `matches`."""
+
+    def parse(self, source: Source) -> ReplayedFile:
+        return replay_file(parse_matches(source.file.name, source.content))
+
+    def has_rows(self, intake: Any) -> bool:
+        return any(match.games for match in intake.matches)
+
+    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
+        rows = Collected()
+        matches = [(intake, match) for intake in intakes for match in intake.matches]
+        for number, (intake, match) in enumerate(matches):
+            for game in match.games:
+                rows.add(number, match, game, intake.replays[game.units.start])
+        boards = np.array(rows.boards, np.int8).reshape(-1, 26)
+        return {
+            "games": np.array(rows.games, np.int32).reshape(-1, 8),
+            "first_turns": np.array(rows.first_turns, np.int64),
+            "turn_boards": boards,
+            "turn_classes": position_classes(boards).astype(np.uint8),
+            "turn_moves": np.array(rows.moves, np.int8).reshape(-1, MOST_MOVES, 3),
+            "turns": np.array(rows.turns, np.int32).reshape(-1, 7),
+            **text_arrays("players", [name for names in rows.players for name in names]),
+            **text_arrays("plays", rows.plays),
+            **text_arrays("infos", [json.dumps(match.info) for _, match in matches]),
+        }
+
+    def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        names = text_column(arrays, "players").to_pylist()
+        players = pa.array(names[::2], pa.string()), pa.array(names[1::2], pa.string())
+        rows = GameRows(0, np.asarray(arrays["games"]), np.diff(arrays["first_turns"]), players)
+        yield pa.record_batch(rows.columns())
+
+    def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
+        if name == QUARANTINE.name:
+            return super().side_batches(name, computed)
+        return turn_rows(computed.arrays)
+
+    def write_sample(self, folder: Path) -> list[Path]:
+        path = folder / "sample.mat"
+        path.write_text(SAMPLE)
+        return [path]
+
+
+def read_matches(path: Path) -> MatchFile:
+    """The matches of a .mat or .sgf file as written, not replayed. Errors as in `lines.read_bytes`."""
+    return parse_matches(path.name, read_bytes(path))
+
+
+def parse_matches(name: str, content: bytes) -> MatchFile:
+    """The matches of the content of a file with this name, as written."""
+    is_sgf = unpacked_name(name.lower()).endswith(".sgf")
+    return parse_sgf(content) if is_sgf else parse_mat(content)
+
+
+def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The table `turns`."""
+    games, turns = turn_places(arrays["first_turns"], slice(0, len(arrays["turns"])))
+    records, boards, classes = (np.asarray(arrays[name]) for name in ("turns", "turn_boards", "turn_classes"))
+    rows = TurnRows(games, turns, records, boards, classes, text_column(arrays, "plays"))
+    yield pa.record_batch(rows.columns())
+
+
+def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
+    """The matches again, to be written as files."""
+    names = text_column(arrays, "players").to_pylist()
+    infos = text_column(arrays, "infos").to_pylist()
+    rows = arrays["games"].tolist()
+    for number, games in groupby(range(len(rows)), key=lambda index: rows[index][0]):
+        found = []
+        for index in games:
+            _, game_number, length, score_0, score_1, crawford, winner, points = rows[index]
+            known = [None if value < 0 else value for value in (winner, points, crawford)]
+            is_crawford = None if known[2] is None else bool(known[2])
+            found.append(
+                Game(game_number, (score_0, score_1), turns_of(arrays, index), known[0], known[1], is_crawford)
+            )
+        players = (names[2 * index], names[2 * index + 1])
+        yield Match(players, length, tuple(found), tuple(map(tuple, json.loads(infos[number]))))
+
+
+def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:
+    """The turns of one game again."""
+    found = []
+    start, end = arrays["first_turns"][game : game + 2].tolist()
+    for row, moves in zip(arrays["turns"][start:end].tolist(), arrays["turn_moves"][start:end].tolist(), strict=True):
+        player, action, _, die1, die2, cube, _ = row
+        kind = TurnKind(ACTIONS[action])
+        offered = cube * OFFERED[kind] if kind in OFFERED else None
+        written = [CheckerMove(a, b, None if hits < 0 else bool(hits)) for a, b, hits in moves if a >= 0]
+        found.append(Turn(player, kind, (die1, die2) if die1 else None, tuple(written), offered))
+    return tuple(found)
+
+
+COMPUTATION = MatchesComputation

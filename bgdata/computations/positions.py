@@ -1,0 +1,29 @@
+"""Reads lists of positions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bgdata.computations.common.imports import PositionImportComputation
+from bgdata.formats.position_list import PositionList, parse_position_list
+from bgdata.store.manifest import Source
+
+SAMPLE = """position_id
+4HPwATDgc/ABMA
+v3sAAAhmdzMAAQ
+"""
+
+
+class PositionsComputation(PositionImportComputation):
+    """Computation of `positions`."""
+
+    def parse(self, source: Source) -> PositionList:
+        return parse_position_list(source.content)
+
+    def write_sample(self, folder: Path) -> list[Path]:
+        path = folder / "sample.csv"
+        path.write_text(SAMPLE)
+        return [path]
+
+
+COMPUTATION = PositionsComputation

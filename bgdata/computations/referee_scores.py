@@ -1,0 +1,109 @@
+"""Lets a player play bearoffs, and judges each decision by an exact table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.computations.bearoff_two_sided import error_bound
+from bgdata.computations.common.columns import position_columns
+from bgdata.datasets.referee_scores import RefereeParameters
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.evaluation.bearoff import map_tables, size_of
+from bgdata.evaluation.bearoff_kernels import BearoffArrays
+from bgdata.evaluation.player import open_player
+from bgdata.play.referee import Decisions, Verdicts, exact_decisions, verdicts
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Computation, sampled
+from bgdata.store.table import Table
+
+QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_of_worst_thousandth": 0.999}
+
+
+class RefereeScoresComputation(Computation[RefereeParameters]):
+    """Computation of `referee_scores`."""
+
+    def compute(self, build: Build[RefereeParameters]) -> None:
+        parameters, job = build.parameters, build.job
+        player = open_player(parameters.player, parameters.ply, build.warehouse, tables=parameters.tables)
+        if player.version != parameters.version:
+            raise InvalidParameterError(
+                f"expected version {player.version} of {parameters.player}, as it plays here, got {parameters.version}"
+            )
+        tables = tables_of(build.inputs["table"])
+        decisions = exact_decisions(tables, parameters.decisions, parameters.seed)
+        job.progress.start(f"{self.kind.name}/{self.kind.slug(parameters)}", len(decisions.boards), "decisions")
+        chosen = player.choose_plays(*decisions)
+        job.progress.advance(len(chosen))
+        for name, values in {**decisions._asdict(), "chosen": chosen}.items():
+            job.save(name, values)
+        for name, values in judged(build.inputs["table"], *decisions, chosen)._asdict().items():
+            job.save(name, values)
+
+    def batches(self, computed: Computed[RefereeParameters]) -> Iterator[pa.RecordBatch]:
+        count = len(computed.arrays["losses"])
+        for start in range(0, count, self.kind.row_group_rows):
+            part = {
+                name: np.asarray(values[start : start + self.kind.row_group_rows])
+                for name, values in computed.arrays.items()
+            }
+            yield pa.record_batch(
+                {
+                    "decision": np.arange(start, start + len(part["losses"]), dtype=np.int32),
+                    **position_columns(part["boards"]),
+                    "die1": np.ascontiguousarray(part["rolls"][:, 0]),
+                    "die2": np.ascontiguousarray(part["rolls"][:, 1]),
+                    "n_plays": part["n_plays"],
+                    "next_position_id": position_columns(part["chosen"])["position_id"],
+                    "best_position_id": position_columns(part["best"])["position_id"],
+                    "rank": part["ranks"],
+                    "loss": part["losses"],
+                }
+            )
+
+    def statistics(self, computed: Computed[RefereeParameters]) -> Mapping[str, float]:
+        losses = np.asarray(computed.arrays["losses"])
+        return {
+            "mean_loss": float(losses.mean()),
+            "standard_error": float(losses.std(ddof=1) / np.sqrt(len(losses))),
+            "error_share": float((np.asarray(computed.arrays["ranks"]) > 0).mean()),
+            **{name: float(np.quantile(losses, at, method="higher")) for name, at in QUANTILES.items()},
+            "largest_loss": float(losses.max()),
+            "loss_error_bound": tolerance(computed.parameters.points, computed.parameters.checkers),
+        }
+
+    def check_sample(self, recheck: Recheck[RefereeParameters]) -> str:
+        """Judge the choices again, in the decisions of the seed."""
+        table, parameters = recheck.table, recheck.parameters
+        decisions = exact_decisions(tables_of(recheck.inputs["table"]), parameters.decisions, parameters.seed)
+        verdicts = judged(recheck.inputs["table"], *decisions, np.asarray(table.array("chosen")))
+        expected = {**decisions._asdict(), **verdicts._asdict()}
+        for row in recheck.generator.permutation(parameters.decisions)[: recheck.rows].tolist():
+            for name, values in expected.items():
+                if not np.array_equal(values[row], table.array(name)[row]):
+                    raise CheckFailedError(
+                        f"expected {name} of {values[row].tolist()} for decision {row} of {table.name}, "
+                        f"found {table.array(name)[row].tolist()}"
+                    )
+        return sampled(min(recheck.rows, parameters.decisions), parameters.decisions, "decisions")
+
+
+def tables_of(two_sided: Table) -> BearoffArrays:
+    """A two-sided table alone, mapped for kernels. Raises CorruptFileError."""
+    return map_tables(two_sided, None, None)
+
+
+def tolerance(points: int, checkers: int) -> float:
+    """By how much the loss can be off: two equities are."""
+    return 2 * error_bound(points, checkers)
+
+
+def judged(two_sided: Table, boards: Array, rolls: Array, chosen: Array) -> Verdicts:
+    """What choices lose by a table. Raises InvalidPositionError for one that is not legal."""
+    return verdicts(tables_of(two_sided), Decisions(boards, rolls), chosen, tolerance(*size_of(two_sided)))
+
+
+COMPUTATION = RefereeScoresComputation

@@ -1,0 +1,126 @@
+"""Trains a network on labelled positions, and measures it after every epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.computations.common.networks import opened
+from bgdata.computations.network import DEVIATIONS, LEAST_GAMES, teaching_tables
+from bgdata.datasets.supervised_network import CLASSES, SupervisedParameters, best_epoch, described, label_role
+from bgdata.errors import CheckFailedError
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Computation
+from bgdata.training.feed.feed import Feed
+from bgdata.training.feed.recipe import FeedRecipe
+from bgdata.training.networks import check_features, rounded_networks, started_networks
+from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
+from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
+
+
+class SupervisedNetworkComputation(Computation[SupervisedParameters]):
+    """Computation of `supervised_network`."""
+
+    def compute(self, build: Build[SupervisedParameters]) -> None:
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        start = open_networks(opened(parameters.start, inputs.get("start"), build.warehouse))
+        teacher = open_teacher(build, start)
+        for note in teacher.notes():
+            job.progress.note(note)
+        curve = np.zeros((parameters.epochs + 1, len(CLASSES), len(self.kind.columns) - 2))
+        state: dict[str, Array] = {**teacher.state(), "curve": curve}
+        sizes = [0, *[teacher.positions] * parameters.epochs]
+        for epoch in job.steps(
+            f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", range(len(sizes)), sizes, state
+        ):
+            curve[epoch] = teacher.curve_rows(epoch)
+            job.progress.note(described(epoch, curve))
+        networks = rounded_networks(teacher.best)
+        tables, games = teaching_tables(inputs), parameters.test_games
+        results = [result_against_pubeval(each, tables, games) for each in (start, networks)]
+        for name, values in networks._asdict().items():
+            job.save(name, values)
+        job.save("curve", curve)
+        job.save("tests", np.array([[result.points_per_game, result.standard_error] for result in results]))
+
+    def batches(self, computed: Computed[SupervisedParameters]) -> Iterator[pa.RecordBatch]:
+        curve = np.asarray(computed.arrays["curve"])
+        rows = curve[:, order_of_names()].reshape(-1, curve.shape[2])
+        numbers = {column.name: rows[:, place] for place, column in enumerate(self.kind.columns[2:])}
+        errors = {name: pa.array(values, from_pandas=True) for name, values in numbers.items()}
+        yield pa.record_batch(
+            {
+                "epoch": np.repeat(np.arange(len(curve), dtype=np.int32), len(CLASSES)),
+                "network": sorted(CLASSES) * len(curve),
+                **errors,
+                "positions": numbers["positions"].astype(np.int64),
+                "is_best": numbers["is_best"] > 0,
+            }
+        )
+
+    def statistics(self, computed: Computed[SupervisedParameters]) -> Mapping[str, float]:
+        curve, tests = np.asarray(computed.arrays["curve"]), np.asarray(computed.arrays["tests"])
+        found = dict(zip(("points_per_game", "standard_error"), tests[1].tolist(), strict=True))
+        found |= dict(zip(("start_points_per_game", "start_standard_error"), tests[0].tolist(), strict=True))
+        for which, name in enumerate(CLASSES):
+            kept = best_epoch(curve, which)
+            if kept is not None:
+                for prefix, epoch in (("start_", 0), ("", kept)):
+                    found[f"{prefix}{name}_cross_entropy"] = float(curve[epoch, which, 3])
+                    found[f"{prefix}{name}_equity_error"] = float(np.sqrt(curve[epoch, which, 5]))
+                found[f"{name}_epoch"] = float(kept)
+        return found
+
+    def check_sample(self, recheck: Recheck[SupervisedParameters]) -> str:
+        """The networks, and those that they began as, play the first of their test games again, up to `rows`."""
+        table, parameters = recheck.table, recheck.parameters
+        count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
+        start = opened(parameters.start, recheck.inputs.get("start"), recheck.warehouse)
+        for each, (points, error) in zip((start, table), table.array("tests").tolist(), strict=True):
+            result = result_against_pubeval(open_networks(each), teaching_tables(recheck.inputs), count)
+            margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
+            if not abs(result.points_per_game - points) <= margin:
+                raise CheckFailedError(
+                    f"expected {result.points_per_game:+.4f} points per game of {each.name} within {margin:.4f}, as in "
+                    f"the first {count} test games, in {table.name}, found {points:+.4f}"
+                )
+            if margin == 0 and error != result.standard_error:
+                raise CheckFailedError(
+                    f"expected the standard error {result.standard_error} of the test games of {each.name} in "
+                    f"{table.name}, found {error}"
+                )
+        return f"{count:,} of {parameters.test_games:,} test games; it was not trained again"
+
+
+def open_teacher(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
+    """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and the rest
+    as opening a feed does."""
+    parameters, warehouse = build.parameters, build.warehouse
+    check_features(start, " ".join(parameters.features))
+    sources = {}
+    for labels in parameters.labels:
+        tables = [opened(place, build.inputs.get(label_role(place)), warehouse) for place in labels.versions]
+        sources[labels.name] = {
+            "weight": labels.weight,
+            "versions": {table.name: table.manifest.digest for table in tables},
+        }
+    guard = {str(place): warehouse.open_reference(place).manifest.digest for place in parameters.guard}
+    feeds = [
+        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, FEED_BATCH_ROWS, "", {}, guard or None))
+        for split in ("train", "validation")
+    ]
+    networks = started_networks(start, parameters.layers(), parameters.seed)
+    return SupervisedRun(parameters, networks, *feeds)
+
+
+def order_of_names() -> list[int]:
+    """Places of the networks in order of name."""
+    return sorted(range(len(CLASSES)), key=CLASSES.__getitem__)
+
+
+COMPUTATION = SupervisedNetworkComputation

@@ -1,0 +1,28 @@
+"""Reads wildbg's training data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bgdata.computations.common.imports import PositionImportComputation
+from bgdata.formats.wildbg_csv import WildbgData, parse_wildbg_csv
+from bgdata.store.manifest import Source
+
+SAMPLE = """position_id,win,win_g,win_bg,lose_g,lose_bg
+4HPwATDgc/ABMA,0.525,0.154,0.007,0.125,0.005
+"""
+
+
+class WildbgTrainingComputation(PositionImportComputation):
+    """Computation of `wildbg_training`."""
+
+    def parse(self, source: Source) -> WildbgData:
+        return parse_wildbg_csv(source.content)
+
+    def write_sample(self, folder: Path) -> list[Path]:
+        path = folder / "sample.csv"
+        path.write_text(SAMPLE)
+        return [path]
+
+
+COMPUTATION = WildbgTrainingComputation
