@@ -97,8 +97,9 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
         except BgdataError as error:
             raise CheckSkippedError(f"no match can be played again: {error}") from error
         settings, first_turns = settings_of(parameters, folders), np.asarray(table.array("first_turns"))
-        places = match_places(parameters, np.asarray(table.array("games")))
-        check_arrays(table, texts_of(settings, int(places[-1]), parameters.games))
+        games_found = np.asarray(table.array("games"))
+        places = match_places(parameters, games_found)
+        check_arrays(table, texts_of(settings, len(games_found), 1 + int(games_found[-1, 0])))
         for match in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():
             expected = played(settings, match, match + 1)
             games = slice(*places[match : match + 2].tolist())

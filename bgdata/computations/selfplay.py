@@ -107,9 +107,8 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
         except BgdataError as error:
             raise CheckSkippedError(f"no game can be played again: {error}") from error
         if parameters.player != "network" and parameters.version != seat.version:
-            raise CheckSkippedError(
-                f"no game can be played again: version {parameters.version} has played, {seat.title} is here"
-            )
+            played_by = f"{parameters.player} {parameters.version}"
+            raise CheckSkippedError(f"no game can be played again: {played_by} has played, {seat.title} is here")
         check_arrays(table, text_arrays("players", [seat.title] * 2))
         settings, first_turns = seat.settings(parameters), np.asarray(table.array("first_turns"))
         for game in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():

@@ -86,8 +86,8 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
             margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
             if not abs(result.points_per_game - points) <= margin:
                 raise CheckFailedError(
-                    f"expected {result.points_per_game:+.4f} points per game of {each.name} within {margin:.4f}, as in "
-                    f"the first {count} test games, in {table.name}, found {points:+.4f}"
+                    f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first "
+                    f"{count} test games of {each.name}, in {table.name}, found {points:+.4f}"
                 )
             if margin == 0 and error != result.standard_error:
                 raise CheckFailedError(
