@@ -131,7 +131,7 @@ def table() -> str:
     files = ", ".join(f"`{name}` {count}" for name, count in sorted(rooms.items()))
     of_files = f"median {median(lengths.values()):.0f}, most {max(lengths.values())}, {long} longer than {LONG_FILE}"
     of_bodies = f"median {median(bodies):.0f}, {100 * short:.1f} % up to {LONG_FUNCTION}, most {max(bodies)}"
-    added = "1, with one SQL check and its corruption (`tests/contract/test_added_kind.py` adds one)"
+    added = "1 or 2 (declaration, computation), with one SQL check and its corruption (`test_added_kind.py` adds both)"
     rows = {
         "files": f"{len(lengths)}: {files}",
         "lines of a file": of_files,

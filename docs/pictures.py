@@ -50,7 +50,10 @@ FLOORS = [
     [("evaluation", "who says how good: networks, tables, looking ahead, other programs", 8.0)],
     [("play", "games, luck, rollouts, referee", 4.0), ("claims", "what others published", 4.0)],
     [("training", "feed of batches, temporal differences, supervised learning", 8.0)],
-    [("datasets", "one file for each kind: what its tables hold, how they are computed, how they are checked", 8.0)],
+    [
+        ("datasets", "each kind declared: what its tables hold,\nwhat they are made from", 4.0),
+        ("computations", "how the tables of each kind are computed\nand checked", 4.0),
+    ],
     [("cli", "commands", 2.6), ("pipelines/", "Prefect flows", 2.7), ("sql/", "macros, views, checks", 2.7)],
 ]
 WAY = [  # of the data: step, what does it, floor

@@ -98,6 +98,7 @@ def test_imports_run_one_way() -> None:
         ("bearoff/tables", "bgdata.datasets.common.race"),
         ("formats/gnubg_bearoff", "bgdata.play.games"),
         ("datasets/common/race", "bgdata.cli"),
+        ("datasets/selfplay", "bgdata.computations.selfplay"),
         ("errors", "bgdata.kernel"),
         ("evaluation/answers", "bgdata.warehouse"),
         ("cli/probe", "pipelines.build"),
@@ -190,6 +191,16 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
         f"with contextlib.suppress(SystemExit):\n    main({arguments})\n"
     )
     assert "bgdata.cli" in loaded
+    assert heavy(loaded) == set()
+
+
+def test_commands_load_nothing_heavy_before_they_run() -> None:
+    loaded = run_python(
+        "import pkgutil\nfrom importlib import import_module\nimport bgdata.cli\n"
+        "for module in pkgutil.walk_packages(bgdata.cli.__path__, 'bgdata.cli.'):\n"
+        "    import_module(module.name)\n"
+    )
+    assert {name for name in SOURCES if is_within(name, {"bgdata.cli"})} <= set(loaded)
     assert heavy(loaded) == set()
 
 

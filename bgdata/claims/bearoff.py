@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.combine import win_chance
+from bgdata.bearoff.combine import one_sided_equities, win_chance
+from bgdata.bearoff.gnubg_counts import one_sided_counts, two_sided_codes
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.claims.found import Found
+from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_two_sided
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 
@@ -77,24 +79,18 @@ def extreme_difference(tables: Tables, points: int, checkers: int, what: str) ->
 @lru_cache(maxsize=2)
 def gnubg_counts(points: int, is_gammon: bool) -> NDArray[np.uint16]:
     """gnubg's one-sided chances, kept for the next claim."""
-    from bgdata.bearoff.gnubg_counts import one_sided_counts
-
     return one_sided_counts(points, is_gammon=is_gammon)
 
 
 @lru_cache(maxsize=1)
 def gnubg_codes(points: int, checkers: int) -> NDArray[np.uint16]:
     """gnubg's two-sided equities, kept for the next claim."""
-    from bgdata.bearoff.gnubg_counts import two_sided_codes
-
     return two_sided_codes(points, checkers)
 
 
 @lru_cache(maxsize=4)
 def gnubg_file(points: int, checkers: int, is_two_sided: bool) -> tuple[str, int]:
     """(SHA-256, bytes) of gnubg's file."""
-    from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_two_sided
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "gnubg.bd"
         if is_two_sided:
@@ -179,8 +175,6 @@ def truncated_difference(tables: Tables, points: int, checkers: int, terms: int,
 @lru_cache(maxsize=1)
 def truncated_differences(one_sided: Table, two_sided: Table, terms: int) -> dict[str, float]:
     """Mean and standard deviation, over all pairs."""
-    from bgdata.bearoff.combine import one_sided_equities
-
     exact = TwoSidedTable(two_sided)
     differences = one_sided_equities(cut_short(RaceTable(one_sided).chances_matrix(len(exact.stored))[1:], terms))
     differences -= exact.decode(exact.stored[1:, 1:, 0])

@@ -11,6 +11,7 @@ from itertools import count
 from math import comb, log10
 
 from bgdata.bearoff.index import layout_count
+from bgdata.evaluation.networks.escapes import escape_counts
 from bgdata.game.dice import Roll
 
 HEADER_BYTES = 40  # of gnubg's bearoff files
@@ -104,8 +105,6 @@ def matches_without_hedging(chance: float, coin: float) -> float:
 
 def escape_patterns() -> int:
     """How many patterns of points our table of escaping rolls has."""
-    from bgdata.evaluation.networks.escapes import escape_counts
-
     return len(escape_counts())
 
 

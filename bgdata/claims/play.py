@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from bgdata.claims.bearoff import Tables, open_table
 from bgdata.claims.found import Found
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.store.table import Table
 
 WINDOWS = ((0.2, 0.35), (0.65, 0.8))  # of winning chances: near the take and the cash point
@@ -33,10 +36,6 @@ def volatility_percent(tables: Tables, games: str, network: str) -> Found:
 
 def win_chances(games: Table, network: Table) -> NDArray[np.float64]:
     """float64[turns]: cubeless winning chance of each turn's player on roll, by a network without tables."""
-    from bgdata.evaluation.bearoff import BearoffEvaluator
-    from bgdata.evaluation.networks.mapped import open_networks
-    from bgdata.evaluation.networks.player import NetworkPlayer
-
     player = NetworkPlayer(open_networks(network), BearoffEvaluator().arrays)
     return player.evaluate_many(games.array("turn_boards")).chances[:, 0].astype(np.float64)
 

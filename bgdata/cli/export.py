@@ -15,12 +15,6 @@ from bgdata.cli.completion import complete_mets, complete_tables
 from bgdata.cli.met import export_met
 from bgdata.cli.options import output_option, threads_option
 from bgdata.cli.query import copy_rows, written_aside
-from bgdata.computations import gnubg_benchmark as _gnubg_benchmark
-from bgdata.computations.bgsage_rollouts import flipped_chances
-from bgdata.computations.common import decision_file as _decision_file
-from bgdata.computations.common.columns import text_column
-from bgdata.computations.matches import matches_of
-from bgdata.computations.selfplay import match_arrays
 from bgdata.errors import QueryError, UsageError, shown
 from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal, write_two_sided
 from bgdata.formats.lines import write_bytes
@@ -210,6 +204,7 @@ def write_text(table: Table, form: str, output: Path) -> str:
 
 def write_training(arrays: Arrays, output: Path) -> None:
     """gnubg's training data, with the comments where there are any."""
+    from bgdata.computations.common.columns import text_column
     from bgdata.formats.gnubg_training import write_gnubg_training
 
     # rows of a second file may have no comment of their own: written, they stand below those of the first
@@ -227,6 +222,7 @@ def write_wildbg(arrays: Arrays, output: Path) -> None:
 
 def write_bgsage(arrays: Arrays, output: Path) -> None:
     """bgsage's rollouts: after the play, for the player who has played; as written where they came from there."""
+    from bgdata.computations.bgsage_rollouts import flipped_chances
     from bgdata.formats.bgsage_rollouts import write_bgsage_rollouts
     from bgdata.game.codec import flip_boards
 
@@ -244,15 +240,20 @@ def write_positions(arrays: Arrays, output: Path) -> None:
 
 def write_benchmark(arrays: Arrays, output: Path) -> None:
     """A gnubg benchmark file: as it was where it was imported, or of decisions that were rolled out here."""
+    from bgdata.computations import gnubg_benchmark
+    from bgdata.computations.common import decision_file
     from bgdata.formats.gnubg_benchmark_write import write_gnubg_benchmark
 
     is_imported = "decisions_lines" in arrays
-    benchmark_of = _gnubg_benchmark.benchmark_of if is_imported else _decision_file.benchmark_of
+    benchmark_of = gnubg_benchmark.benchmark_of if is_imported else decision_file.benchmark_of
     write_gnubg_benchmark(output, benchmark_of(arrays))
 
 
 def write_matches(arrays: Arrays, output: Path) -> None:
     """All matches in the Jellyfish format, one after the other."""
+    from bgdata.computations.matches import matches_of
+    from bgdata.computations.selfplay import match_arrays
+
     arrays = arrays if "games" in arrays else match_arrays(arrays)
     write_bytes(output, (line for match in matches_of(arrays) for line in format_mat(match)))
 

@@ -15,7 +15,6 @@ from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import format_option, player_option, plot_option, ply_option
 from bgdata.cli.output import write_rows
-from bgdata.computations.matches import matches_of, read_matches
 from bgdata.datasets.matches import DATASET as MATCHES
 from bgdata.errors import InvalidGameError
 from bgdata.formats.matches import Game, Match
@@ -102,6 +101,8 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
 
 def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
     """The matches of a file or of an imported version. Raises InvalidGameError for a file with bad lines."""
+    from bgdata.computations.matches import matches_of, read_matches
+
     kind, _, variant = source.partition("/")
     path = Path(source)
     if kind == MATCHES.name and variant and not path.exists():

@@ -22,7 +22,6 @@ from bgdata.cli.options import (
     ply_option,
 )
 from bgdata.cli.output import print_built, write_rows
-from bgdata.computations.met_xml import described
 from bgdata.datasets.match_equity import DATASET, MatchEquityParameters
 from bgdata.datasets.met_xml import met_name
 from bgdata.equity.match_equity import GameMwc, MatchEquity
@@ -182,6 +181,8 @@ def open_met(warehouse: Warehouse, text: str) -> MatchEquity:
     Raises MissingTableError, StorageError, and CorruptFileError for a file that is no table of chances."""
     if not text.lower().endswith((".xml", ".xml.gz", ".xml.bz2")):
         return find_met(warehouse, text)
+    from bgdata.computations.met_xml import described
+
     path = Path(text)
     found = read_met(path)
     for problem in found.quarantined:

@@ -16,7 +16,6 @@ import click
 import numpy as np
 
 from bgdata.cli.options import gnubg_option, output_option
-from bgdata.computations.common.columns import fixed_lists
 from bgdata.errors import QueryError, UsageError
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.process import when_cut_off
@@ -272,4 +271,6 @@ def one_sided_rows(file: GnubgOneSided) -> pa.Table:
 
 def list_column(counts: np.ndarray) -> pa.Array:
     """Rows of 65535ths as lists of chances."""
+    from bgdata.computations.common.columns import fixed_lists
+
     return fixed_lists((counts / np.float32(65535)).astype(np.float32))

@@ -23,7 +23,6 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.output import Row, print_built, write_rows
 from bgdata.cli.selfplay import network_of
-from bgdata.computations.common.columns import text_column
 from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.datasets.cube_life import DATASET as ATLASES
 from bgdata.datasets.cube_life import LOSSES, CubeLifeParameters
@@ -151,6 +150,8 @@ def run_study(
 
 def series_of(table: Table) -> dict[tuple[int, str], Series]:
     """Every measure by match length and name, in the order of settings."""
+    from bgdata.computations.common.columns import text_column
+
     arrays = table.arrays()
     names = ("settings", "figures", "errors", "published")
     rows: dict[tuple[int, str], list[tuple[float, ...]]] = {}

@@ -20,8 +20,7 @@ from bgdata.datasets.common.match_equity import (
 )
 from bgdata.datasets.common.rollouts import NetworkChoice
 from bgdata.equity.cube_life_index import check_cube_life_index
-from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
-from bgdata.equity.met_induction import check_gammon_rate
+from bgdata.equity.match_equity import MOST_AWAY, MatchEquity, check_gammon_rate
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray, TableShape

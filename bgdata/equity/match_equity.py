@@ -224,3 +224,9 @@ def _mean(values: tuple[float, float, float], gammon_share: float, backgammon_sh
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else float("nan")
+
+
+def check_gammon_rate(rate: float) -> None:
+    """Raise InvalidParameterError unless it is from 0 to 1."""
+    if not 0 <= rate <= 1:
+        raise InvalidParameterError(f"expected a gammon rate from 0 to 1, got {rate}")

@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgdata.equity.cube_life_index import check_cube_life_index
-from bgdata.equity.match_equity import MatchEquity, decided_cells
-from bgdata.errors import InvalidParameterError
+from bgdata.equity.curves import CENTERED
+from bgdata.equity.doubling import janowski
+from bgdata.equity.match_cube import MatchGame, match_equities
+from bgdata.equity.match_equity import MatchEquity, check_gammon_rate, decided_cells
+from bgdata.kernel import read_only
 
 WIN, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON = range(5)
 
@@ -118,11 +121,6 @@ def induced_table(
 def fill_cells(cells: NDArray[np.float64], gammon_rate: float, cube_life_index: float) -> None:
     """Fills the cells of a `MatchEquity` at which both sides need 2 points or more, but for those of equal ones."""
     # kernels, which declaring the dataset kind does not need
-    from bgdata.equity.curves import CENTERED
-    from bgdata.equity.doubling import janowski
-    from bgdata.equity.match_cube import MatchGame, match_equities
-    from bgdata.kernel import read_only
-
     strategy = janowski(cube_life_index)
     chances = np.array([0.5, gammon_rate / 2, 0.0, gammon_rate / 2, 0.0])
     known = read_only(cells.view())  # what a game leads to is filled already
@@ -137,9 +135,3 @@ def slopes(table: Callable[[float], MatchEquity], gammon_rate: float, step: floa
     """float64[2, n + 1, n + 1]: change of every mwc per unit of gammon rate, from tables at `step` on either side."""
     below, above = max(gammon_rate - step, 0.0), min(gammon_rate + step, 1.0)
     return (table(above).cells - table(below).cells) / (above - below)
-
-
-def check_gammon_rate(rate: float) -> None:
-    """Raise InvalidParameterError unless it is from 0 to 1."""
-    if not 0 <= rate <= 1:
-        raise InvalidParameterError(f"expected a gammon rate from 0 to 1, got {rate}")

@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError, UsageError
+from bgdata.evaluation.bgsage_player import BgsagePlayer
 from bgdata.evaluation.choices import RANDOM, Chooser
+from bgdata.evaluation.gnubg_player import GnubgPlayer
+from bgdata.evaluation.networks.named import open_network_player
+from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import random_bits, random_stream
@@ -77,13 +81,7 @@ def open_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, t
     Raises UnknownPlayerError, MissingTableError for a network that is not there, and UsageError for another player
     that is to play without tables.
     """
-    from bgdata.evaluation.bgsage_player import BgsagePlayer
-    from bgdata.evaluation.gnubg_player import GnubgPlayer
-    from bgdata.evaluation.pubeval import PubEval
-
     if warehouse is not None and name.partition("/")[0] == "network":
-        from bgdata.evaluation.networks.named import open_network_player
-
         return open_network_player(name, ply, warehouse, tables=tables)
     if not tables:
         raise UsageError(f"expected a network to play without tables, got {name}, which plays as it is")

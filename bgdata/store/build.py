@@ -35,6 +35,7 @@ from bgdata.errors import (
 )
 from bgdata.process import keep, keeping
 from bgdata.store.arrays import Array, map_array, values_digest
+from bgdata.store.checks import run_sql_checks
 from bgdata.store.context import Build, Computed
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed
@@ -289,8 +290,6 @@ def arrays_of(plan: Plan) -> dict[str, Array]:
 
 def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest:
     """Hash the arrays, write the Parquet file, run the SQL checks and save the manifest; returns it."""
-    from bgdata.store.checks import run_sql_checks
-
     kind, staging = plan.kind, plan.staging
     arrays = arrays_of(plan)
     digest = values_digest(arrays)

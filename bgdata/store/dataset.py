@@ -77,7 +77,7 @@ class Dataset(ABC, Generic[P]):
     main_table: ClassVar[str] = ""  # name of the main table where it is not that of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
-    computed_by: ClassVar[str] = ""  # module of `bgdata.computations` where it has not the name of the kind
+    computed_by: ClassVar[str] = ""  # module of `bgdata.computations`; none: that of its name
     takes_files: ClassVar[bool] = False  # whether it is imported from files rather than computed
     sample_rows: ClassVar[int] = 1000  # what `verify` recomputes unless told, of tables that take long to compute
     whole_rows: ClassVar[int] = 0  # tables of up to so many rows take seconds: `verify` computes them again as a whole
@@ -147,7 +147,7 @@ class Dataset(ABC, Generic[P]):
 
     @functools.cached_property
     def computation(self) -> Computation[P]:
-        """How it is computed: `COMPUTATION` of the module of `bgdata.computations`, imported now."""
+        """How it is computed. The first call imports the module of `bgdata.computations`, and its kernels."""
         module = import_module(f"bgdata.computations.{self.computed_by or self.name}")
         found: Computation[P] = module.COMPUTATION(self)
         return found

@@ -11,6 +11,7 @@ from bgdata.errors import QueryError
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.names import identifier, quoted
+from bgdata.store.scripts import run_scripts
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ def connect_tables(
     """A connection with a view for each table of these versions, over all of its variants, and with the macros; it
     opens their files and the `outputs`, and no others."""
     from bgdata.store.locked_sql import keep_to, open_memory
-    from bgdata.store.scripts import run_scripts
 
     sources: dict[str, list[str]] = {}
     shapes = [(table, kinds[table.manifest.dataset], shape) for table in tables

@@ -24,6 +24,7 @@ from bgdata.errors import (
     OlderTableError,
 )
 from bgdata.store.arrays import Array, ArrayWriter, values_digest
+from bgdata.store.catalog import check_catalog
 from bgdata.store.checks import check_columns, run_sql_checks
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Dataset, sampled
@@ -104,8 +105,6 @@ def verify(
 def verify_files(warehouse: Versions) -> Iterator[Finding]:
     """Check what a warehouse has beside its versions: the catalog, which other clients open, the lock, and what is
     current, of which only variants without are told."""
-    from bgdata.store.catalog import check_catalog
-
     yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
     for kind in sorted(warehouse.kinds):
         for variant in warehouse.variants(kind):

@@ -1,8 +1,10 @@
-"""What a new kind costs: a file with its declaration and computation, an SQL check, and a corruption that it finds."""
+"""What a new kind costs: its declaration and its computation, in one file or two, an SQL check, and a corruption that
+it finds."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata import datasets
+from bgdata import computations, datasets
 from bgdata.errors import CheckFailedError
 from bgdata.store import scripts
 from bgdata.store.dataset import Dataset
@@ -21,25 +23,14 @@ from bgdata.store.verify import Status, verify
 from tests.rechecking import check_sample
 from tests.sql.corruptions.corruption import changed
 
-KIND = '''
+DECLARATION = '''
 """How often two dice have a sum."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from bgdata.errors import CheckFailedError
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Estimate, SmallDataset, sampled
+from bgdata.store.dataset import Dataset, Estimate, SmallDataset
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -49,7 +40,7 @@ class DiceParameters(Parameters):
     sides: int = 6
 
 
-class DiceSums(SmallDataset[DiceParameters]):
+class DiceSums(Dataset[DiceParameters]):
     """One row a sum."""
 
     name = "dice_sums"
@@ -66,53 +57,81 @@ class DiceSums(SmallDataset[DiceParameters]):
     defaults = ()
     smallest = DiceParameters(3)
 
-    def slug(self, parameters: DiceParameters) -> str:
+    def slug(self, parameters):
         return f"{parameters.sides}-sides"
 
-    def estimate(self, parameters: DiceParameters) -> Estimate:
+    def estimate(self, parameters):
         return Estimate(2 * parameters.sides - 1, 10_000, 1 << 20)
+'''
+COMPUTATION_IMPORTS = """
+import numpy as np
+import pyarrow as pa
 
-    def compute(self, build: Build[DiceParameters]) -> None:
+from bgdata.errors import CheckFailedError
+from bgdata.store.dataset import sampled
+"""
+METHODS = '''
+    def compute(self, build):
         build.job.save("rolls", counts(build.parameters.sides))
 
-    def batches(self, computed: Computed[DiceParameters]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
+    def batches(self, computed):
         rolls = np.asarray(computed.arrays["rolls"])
         yield pa.record_batch({"pip_count": np.arange(2, len(rolls) + 2, dtype=np.int32), "rolls": rolls})
 
-    def check_sample(self, recheck: Recheck[DiceParameters]) -> str:
+    def check_sample(self, recheck):
         if not np.array_equal(recheck.table.array("rolls"), counts(recheck.parameters.sides)):
             raise CheckFailedError(f"expected the rolls of {recheck.table.name} as they are counted, found others")
         return sampled(recheck.table.manifest.rows, recheck.table.manifest.rows)
 
 
-def counts(sides: int) -> np.ndarray:
+def counts(sides):
     """int32[2 * sides - 1]: rolls with each sum from 2."""
     return np.bincount(np.add.outer(np.arange(sides), np.arange(sides)).ravel()).astype(np.int32)
-
-
-DATASET = DiceSums()
 '''
+COMPUTATION = f'''
+"""Counts the rolls."""
+{COMPUTATION_IMPORTS}
+from bgdata.store.dataset import Computation
+
+
+class DiceSumsComputation(Computation):
+    """Computation of `dice_sums`."""
+{METHODS}
+
+COMPUTATION = DiceSumsComputation
+'''
+END = "\n\nDATASET = DiceSums()\n"
+SMALL = DECLARATION.replace("(Dataset[", "(SmallDataset[")
+FORMS = {  # in which a kind may be written: files by folder
+    "one file": {"datasets": COMPUTATION_IMPORTS + SMALL + METHODS + END},
+    "a declaration and a computation": {"datasets": DECLARATION + END, "computations": COMPUTATION},
+}
 CHECK = """select variant, pip_count, rolls from dice_sums where rolls < 1 or rolls > pip_count - 1"""
 CORRUPTION = changed("dice_sums", "rolls = 9", pip_count=4)
 
 
-@pytest.fixture
-def kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dataset[Any]]:
+@pytest.fixture(params=FORMS)
+def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dataset[Any]]:
     """The kind beside those of the package, in folders of the test's own."""
-    (tmp_path / "kinds").mkdir()
-    (tmp_path / "kinds" / "dice_sums.py").write_text(KIND)
+    for package in (datasets, computations):
+        folder = tmp_path / package.__name__
+        folder.mkdir()
+        text = FORMS[request.param].get(package.__name__.removeprefix("bgdata."))
+        if text:
+            (folder / "dice_sums.py").write_text(text)
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+        monkeypatch.delitem(sys.modules, f"{package.__name__}.dice_sums", raising=False)
     shutil.copytree(scripts.SQL, tmp_path / "sql")
     (tmp_path / "sql" / "checks" / "dice_sums__counts_in_range.sql").write_text(CHECK)
-    monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(tmp_path / "kinds")])
     monkeypatch.setattr(scripts, "SQL", tmp_path / "sql")
     datasets.all_kinds.cache_clear()
     yield bgdata.all_kinds()["dice_sums"]
     datasets.all_kinds.cache_clear()
+    for package in (datasets, computations):
+        sys.modules.pop(f"{package.__name__}.dice_sums", None)
 
 
-def test_a_kind_is_a_file(kind: Dataset[Any], tmp_path: Path) -> None:
+def test_a_kind_is_a_file_or_two(kind: Dataset[Any], tmp_path: Path) -> None:
     """It is built, verified, and shown in SQL with its comments."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     table = warehouse.build(kind.name, kind.smallest)

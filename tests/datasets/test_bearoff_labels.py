@@ -106,7 +106,7 @@ def test_verify_asks_again(warehouse: Warehouse, name: str) -> None:
 
 
 def test_verify_sums_in_another_way(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bgdata.bearoff.combine.win_chance", lambda *_: 0.5)
+    monkeypatch.setattr("bgdata.computations.bearoff_labels.win_chance", lambda *_: 0.5)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     with pytest.raises(CheckFailedError, match=r"expected a win chance of 0\.500000 in row \d+ of bearoff_labels/"):
         check_sample(DATASET, table, inputs_of(warehouse), 200, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""Columns that many kinds share, and how arrays become them: text, boards, chances, classes."""
+"""Columns that many kinds share: positions, chances, classes; and how texts are declared as arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLASS_COLUMN = Column("class", "VARCHAR", "", "over, race, contact or crashed, a
 
 
 def text_declarations(name: str, rows: str, meaning: str) -> tuple[FlatArray, FlatArray]:
-    """Declarations of the arrays of `text_arrays`."""
+    """Declarations of the two arrays that `computations.common.columns.text_arrays` makes of texts."""
     return (
         FlatArray(name, "uint8", "byte", f"{meaning}: UTF-8, one text after the other"),
         FlatArray(f"{name}_ends", "int64", rows, f"Where each text of `{name}` ends"),

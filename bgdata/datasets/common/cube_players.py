@@ -1,4 +1,4 @@
-"""What kinds of games with the cube share: who plays, how sides handle it in words, and where workers find both."""
+"""What kinds of games with the cube share: who plays, and how sides handle it, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks that other versions are made from: which is meant by a name, and where it is."""
+"""Networks that other versions are made from: which one is meant by a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions that labels are made for: those of any table, each once, with the games that they are from."""
+"""Tables of positions that labels are made for: how one is named, and what its recipe must say to build it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,43 @@
+"""Every declaration finds its computation, and no computation is left without one."""
+
+from __future__ import annotations
+
+import pkgutil
+from typing import Any
+
+import pytest
+
+import bgdata
+from bgdata import computations
+from bgdata.store.dataset import Computation, Dataset, ImportedComputation, ImportedDataset
+
+KINDS = bgdata.all_kinds()
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_computation_knows_its_kind(kind: Dataset[Any]) -> None:
+    assert isinstance(kind.computation, ImportedComputation if isinstance(kind, ImportedDataset) else Computation)
+    assert kind.computation.kind is kind
+    assert kind.computation is kind.computation
+
+
+def test_every_computation_is_of_a_kind() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(computations.__path__)} - {"common"}
+    assert modules == {kind.computed_by or kind.name for kind in KINDS.values()}
+
+
+def test_kinds_may_share_a_computation() -> None:
+    """Two declarations, two computations of one class, each with the kind that it is of."""
+    one_sided, gammon = (KINDS[name].computation for name in ("bearoff_one_sided", "bearoff_gammon"))
+    assert type(one_sided) is type(gammon)
+    assert [computation.kind.name for computation in (one_sided, gammon)] == ["bearoff_one_sided", "bearoff_gammon"]
+
+
+def test_a_kind_of_files_is_computed_from_files() -> None:
+    class Wrong(type(KINDS["positions"])):  # type: ignore[misc]
+        """Its computation reads no files."""
+
+        computed_by = "selfplay"
+
+    with pytest.raises(AssertionError):
+        _ = Wrong().computation
