@@ -21,7 +21,7 @@ from bgdata.store.manifest import FileEntry
 from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.verify import Comparison, Finding, Status, verify
+from bgdata.store.verify import Comparison, Finding, Status, finding_of, verify
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
 
@@ -335,3 +335,15 @@ def test_a_manifest_of_json_that_is_none(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     damage(table.folder / "manifest.json", json.dumps({"format": 7}).encode())
     assert "found format 7; upgrade bgdata" in problem(toys).problem
+
+
+@pytest.mark.parametrize("error", [IndexError("index 9"), ValueError("no number"), ZeroDivisionError("by zero")])
+def test_values_that_a_check_cannot_work_with_fail_it(error: Exception) -> None:
+    """A version may come from a stranger: that is a finding, and no end of the verification."""
+
+    def check() -> None:
+        raise error
+
+    found = finding_of("a/b/r1-00000000", "values", check)
+    assert found.status is Status.FAILED
+    assert found.text == f"expected values that make sense in a/b/r1-00000000, found {type(error).__name__}: {error}"

@@ -31,8 +31,8 @@ def text_column(arrays: Mapping[str, Array], name: str) -> pa.Array:
     ends = arrays[f"{name}_ends"]
     offsets = np.concatenate([[0], ends]).astype(np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(arrays[name]))]
-    texts = pa.LargeStringArray.from_buffers(len(ends), buffers[1], buffers[2])
     try:
+        texts = pa.LargeStringArray.from_buffers(len(ends), buffers[1], buffers[2])
         texts.validate(full=True)
     except pa.ArrowInvalid as error:
         raise CorruptFileError(f"expected texts in {name}.npy, one up to each of {name}_ends, found: {error}") from None
