@@ -7,13 +7,13 @@
 Equities(cubeless=0.34224..., owned=0.34413..., centered=0.16049..., opponent_owned=0.16049...)
 
 >>> bgdata.open_player("warehouse").evaluate("start")           # doctest: +SKIP
-Evaluation(win=0.52..., ..., source=<Source.CONTACT_NETWORK: 5>, ply=0, accuracy='network/...')
+Evaluation(win=0.52..., ..., source=<AnswerSource.CONTACT_NETWORK: 5>, ply=0, accuracy='network/...')
 
 >>> warehouse.batches("rollout_labels", split="train", seed=1)  # doctest: +SKIP
 Feed(rollout_labels/...: 8,012 rows of train, 3 left out for benchmarks)
 
-Importing this loads nothing else, opening tables NumPy alone; DuckDB, PyArrow and Numba come with the first build or
-query, and Numba with `open_player`.
+Importing bgdata loads nothing else, and opening tables only NumPy. DuckDB, PyArrow and Numba are loaded by the first
+build or query, and Numba by `open_player`.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def open_met(root: Folder, name: str = "") -> MatchEquity:
 
 
 def __getattr__(name: str) -> Any:
-    """Whatever is loaded when it is first named: commands hear signals before, and half of this is for players only."""
+    """Names that are loaded when they are first used: commands can then react to signals before, and half of the names
+    are only for players."""
     for home, names in _HOMES.items():
         if name in names:
             globals()[name] = getattr(import_module(home), name)

@@ -1,4 +1,4 @@
-"""`bgdata` and `python -m bgdata`: signals are heard before anything is imported that takes time."""
+"""`bgdata` and `python -m bgdata`: signals are handled before any slow import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bgdata.process import run
 
 
 def main() -> NoReturn:
-    """The command line."""
+    """Run the command line."""
     run(_commands)
 
 

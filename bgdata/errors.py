@@ -7,13 +7,13 @@ from __future__ import annotations
 
 
 def shown(value: object, most: int = 80) -> str:
-    """A value from outside as a message shows it: in quotes, escaped, on one line, and cut where it is long."""
+    """A value from outside as messages show it: in quotes, escaped, on one line, and cut off at `most` letters."""
     text = " ".join(repr(value).split()) if not isinstance(value, str) else repr(value[: most + 1])
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
 class BgdataError(Exception):
-    """Anything that bgdata raises on purpose; the command line prints it as one line."""
+    """Base of all errors that bgdata raises on purpose; the command line prints them as one line."""
 
     def __str__(self) -> str:  # KeyError would show the message in quotes
         return str(self.args[0]) if self.args else ""
@@ -24,23 +24,23 @@ class UsageError(BgdataError, ValueError):
 
 
 class InvalidPositionError(UsageError):
-    """A layout, index or identifier that no position has."""
+    """A layout, index or identifier that is not a position."""
 
 
 class InvalidRollError(UsageError):
-    """Dice that cannot be rolled."""
+    """Dice that are not a roll."""
 
 
 class IllegalPlayError(UsageError):
-    """Text that is no play, or a play that the rules do not allow here."""
+    """A text that is not a play, or a play that the rules do not allow in this position."""
 
 
 class InvalidScoreError(UsageError):
-    """A match score, cube or Match ID that no match has."""
+    """A match score, cube or Match ID that cannot occur."""
 
 
 class UnknownKindError(UsageError, KeyError):
-    """No dataset kind has this name."""
+    """There is no kind of dataset with this name."""
 
 
 class InvalidParameterError(UsageError):
@@ -48,23 +48,23 @@ class InvalidParameterError(UsageError):
 
 
 class InvalidNameError(UsageError):
-    """A name that no kind, variant, version or file has: it could be part of a path or of SQL."""
+    """A text that cannot name a kind, variant, version or file: it could be part of a path or of SQL."""
 
 
 class UnknownInputSetError(UsageError, KeyError):
-    """No encoder of network inputs has this name."""
+    """There is no set of network inputs with this name."""
 
 
 class UnknownPlayerError(UsageError, KeyError):
-    """No player has this name, or not on this machine."""
+    """There is no player with this name, or it is not installed on this machine."""
 
 
 class ExternalProgramError(BgdataError, RuntimeError):
-    """Another program did not answer as it should."""
+    """Another program did not answer as expected."""
 
 
 class WorkerError(BgdataError, RuntimeError):
-    """Processes or a cluster that should have computed something were lost, or never answered."""
+    """Worker processes or a cluster were lost, or never answered."""
 
 
 class MissingExtraError(BgdataError, ImportError):
@@ -72,15 +72,15 @@ class MissingExtraError(BgdataError, ImportError):
 
 
 class MissingTableError(BgdataError, KeyError):
-    """The warehouse holds no such dataset, variant or version."""
+    """The warehouse has no such dataset, variant or version."""
 
 
 class VersionInUseError(BgdataError, RuntimeError):
-    """A version that is to be deleted while others are made from it, or may be."""
+    """A version cannot be deleted, because other versions are made from it, or may be at this moment."""
 
 
 class MissingWarehouseError(BgdataError, FileNotFoundError):
-    """No warehouse in this folder."""
+    """There is no warehouse in this folder."""
 
 
 class MissingFileError(BgdataError, FileNotFoundError):
@@ -92,7 +92,8 @@ class InvalidGameError(BgdataError, ValueError):
 
 
 class InvalidElementError(BgdataError, ValueError):
-    """Something in an XML file that should not be there, or not so: the reason and its line; readers catch it."""
+    """An element of an XML file that should not be there, or not in this form: the reason and its line. Readers catch
+    it."""
 
 
 class NotCoveredError(BgdataError, LookupError):
@@ -104,11 +105,11 @@ class TooLargeError(BgdataError, MemoryError):
 
 
 class CorruptFileError(BgdataError, OSError):
-    """A file is truncated, or not of the format that it should have."""
+    """A file is truncated, or does not have the expected format."""
 
 
 class OlderTableError(BgdataError, OSError):
-    """A table that an older bgdata wrote, with other columns than this one declares: it is whole, and built anew."""
+    """A table was written by an older bgdata with other columns; it is not damaged, but has to be built again."""
 
 
 class DigestMismatchError(BgdataError, OSError):
@@ -116,7 +117,7 @@ class DigestMismatchError(BgdataError, OSError):
 
 
 class ManifestFormatError(BgdataError, OSError):
-    """A manifest that this version cannot read: damaged, or written by a newer one."""
+    """A manifest cannot be read: it is damaged, or written by a newer bgdata."""
 
 
 class CheckFailedError(BgdataError, AssertionError):
@@ -124,11 +125,11 @@ class CheckFailedError(BgdataError, AssertionError):
 
 
 class CheckSkippedError(BgdataError, NotImplementedError):
-    """A check that cannot be made here, and why: neither passed nor failed."""
+    """A check cannot be made here, for this reason: it has neither passed nor failed."""
 
 
 class NoRowsError(BgdataError, ValueError):
-    """Files to import gave no row: nothing is published."""
+    """The files to import gave no rows, so nothing is published."""
 
 
 class StorageError(BgdataError, OSError):
@@ -140,4 +141,4 @@ class DownloadError(BgdataError, OSError):
 
 
 class QueryError(BgdataError, ValueError):
-    """DuckDB refused the SQL."""
+    """DuckDB refused a query, or a query took more than its limits."""

@@ -163,7 +163,7 @@ def lists(values: NDArray[np.int8], is_valid: NDArray[np.bool_]) -> pa.Array:
 
 
 def board(position_ids: Column) -> pa.Array:
-    """Boards of Position IDs."""
+    """Boards from Position IDs."""
     return lists(*boards_of_ids(position_ids))
 
 
@@ -176,7 +176,7 @@ def flip(boards: Column) -> pa.Array:
 
 
 def position_id(boards: Column) -> pa.Array:
-    """Position IDs of boards."""
+    """Position IDs from boards."""
     from bgdata.game.codec import format_position_ids
 
     values, is_legal = boards_of(boards)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from bgdata.store.locked_sql import Limits
+    from bgdata.store.locked_sql import QueryLimits
     from bgdata.training.feed.feed import Feed
 
 
@@ -62,7 +62,7 @@ class Warehouse(Versions):
         )  # fmt: skip
 
     def connect(
-        self, *, limits: Limits | None = None, allow_files: bool = False, outputs: Iterable[Path] = ()
+        self, *, limits: QueryLimits | None = None, allow_files: bool = False, outputs: Iterable[Path] = ()
     ) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection to the catalog, in memory, with the vectorised position functions. It opens the tables of
         the warehouse and, unless `allow_files`, no other files, and writes `outputs`; with `limits` its configuration

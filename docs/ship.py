@@ -25,7 +25,7 @@ import bgdata
 from bgdata.datasets import cube_studies, rollout_decisions
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
-from bgdata.evaluation.networks.measured import Score, recorded_name, scores_in, shipped_scores, write_file
+from bgdata.evaluation.networks.measured import NetworkScore, recorded_name, scores_in, shipped_scores, write_file
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.evaluation.networks.shipped import KINDS, SHIPPED
 from bgdata.store.build import write_tables
@@ -126,7 +126,7 @@ def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
     return changed
 
 
-def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -> dict[str, list[Score]]:
+def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -> dict[str, list[NetworkScore]]:
     """How good the networks among these versions are, by their names: as measured in the warehouse, else as the package
     said so far."""
     found = {}

@@ -1,8 +1,8 @@
-"""Prefect flows over bgdata. They name steps, retry and report; the library computes, and knows nothing of Prefect.
+"""Prefect flows over bgdata. Flows name steps, retry and report; the library computes, and does not depend on Prefect.
 
 Prefect is set quiet, local and offline here, before anything imports it: its database lives in .bgdata/prefect of the
 current folder, nothing is sent anywhere, and no server has to be started. Where that folder cannot be written, the
-database is temporary: it only remembers past runs.
+database is temporary; all it holds is past runs.
 """
 
 import atexit
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def writable_home(wanted: Path) -> Path:
-    """The folder, made where it is missing, or a temporary one where that cannot be; then it says so."""
+    """The folder, made if it is missing; if that is impossible, a temporary folder, and a message."""
     try:
         wanted.mkdir(
             parents=True, exist_ok=True
@@ -25,7 +25,7 @@ def writable_home(wanted: Path) -> Path:
         found = Path(tempfile.mkdtemp(prefix="bgdata-prefect-"))
         atexit.register(shutil.rmtree, found, ignore_errors=True)
         reason = (error.strerror or str(error)).lower()
-        print(f"cannot write {wanted}: {reason}; this run is not remembered", file=sys.stderr)
+        print(f"cannot write {wanted}: {reason}; this run is not recorded", file=sys.stderr)
         return found
 
 

@@ -1,7 +1,7 @@
-"""The flow of `make build`: every default variant, each a task, then the proof against warehouse.lock and a report.
+"""The flow of `make build`: every default variant, each a task, then a comparison with warehouse.lock and a report.
 
 Tasks that do not depend on one another run side by side, each in one of a few processes: compiling kernels and writing
-Parquet use one core each, and kernels that run take whatever cores there are.
+Parquet use one core each, and running kernels use all cores that are free.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PROCESSES = min(4, os.cpu_count() or 1)  # each holds the memory of a table, and
 NEXT = """
 look:  bgdata list                                     every version that is there
        bgdata explain bearoff_two_sided                what a table holds, column by column
-try:   bgdata eval start                               what a position is worth, and who says so
+try:   bgdata eval start                               the chances and equity of a position
        bgdata hint 4HPwATDgc/ABMA 31                   the best plays of a roll
        bgdata query "from bearoff_two_sided limit 5"   anything else, in SQL"""
 
@@ -55,40 +55,41 @@ class Variant(NamedTuple):
 
 
 class Built(NamedTuple):
-    """A version, and what was noted while it was built."""
+    """A built version, and the notes made while it was built."""
 
     name: str  # dataset/variant/version
     notes: list[str]
 
 
 class Notes(Silence):
-    """Progress of a task in another process: what it notes, for the process that shows it."""
+    """Progress of a task in another process: collects notes for the process that shows them."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     def note(self, text: str) -> None:
-        """Keep a line."""
+        """Keep a note."""
         self.lines.append(text)
 
 
 @task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
 def build_variant(root: str, kind: str, parameters: Parameters) -> Built:
-    """Build a variant, unless it is there."""
+    """Build a variant, or find it already built."""
     notes = Notes()
     table = open_warehouse(root).build(kind, parameters, progress=notes)
     return Built(table.name, notes.lines)
 
 
 def default_variants(warehouse: Warehouse, kinds: Sequence[str]) -> dict[Variant, list[Variant]]:
-    """The default variants of some kinds, each after those of them that it is computed from, which are its list."""
+    """The default variants of these kinds (or of all), each with the list of those that it is computed from, which come
+    before it."""
     chosen = [Variant(kind, parameters) for kind in kinds for parameters in warehouse.kind(kind).defaults]
     needed = {variant: [other for other in inputs(warehouse, variant) if other in chosen] for variant in chosen}
     return {variant: needed[variant] for variant in TopologicalSorter(needed).static_order()}
 
 
 def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
-    """What a variant is computed from, directly or not."""
+    """All that a variant is computed from, directly or indirectly."""
     for wanted in warehouse.kind(variant.kind).inputs(variant.parameters).values():
         if isinstance(wanted, tuple):
             yield Variant(*wanted)
@@ -117,7 +118,8 @@ def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None) -> 
 
 
 def finished(tasks: list[PrefectFuture[Built]]) -> Iterator[str]:
-    """The version that each task has built, as they finish; a bar and notes on standard error tell how far it is."""
+    """Yields the version that each task has built as it finishes; a bar and notes on standard error show the
+    progress."""
     with progress_bars() as progress:
         progress.start("tables", len(tasks), "tables")
         for task_ in as_completed(tasks):
@@ -140,7 +142,7 @@ def report(root: str, versions: Sequence[str]) -> str:
 
 
 def summary(warehouse: Warehouse) -> str:
-    """What is there, a line for each kind, and how to go on."""
+    """What is in the warehouse, one line for each kind, and the next commands to try."""
     lines = []
     manifests = sorted((table.manifest for table in warehouse.current()), key=attrgetter("dataset"))
     for kind, group in groupby(manifests, attrgetter("dataset")):
@@ -151,7 +153,7 @@ def summary(warehouse: Warehouse) -> str:
 
 
 def main(root: str = "warehouse") -> int:
-    """Run the flow, compare with the lock and say what is there; returns the exit code."""
+    """Run the flow, compare with the lock and print the summary; returns the exit code."""
     try:
         if not any(kernel_cache().glob("*/*.nbc")):
             print("compiling kernels, which takes a minute or two the first time", file=sys.stderr)

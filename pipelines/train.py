@@ -1,14 +1,14 @@
-"""The flow from games to a scored network: `python -m pipelines.train NAME`, each step a task that is skipped where
-its inputs did not change.
+"""The flow from games to a scored network: `python -m pipelines.train NAME`, each step a task that is skipped where its
+inputs did not change.
 
     corpus    games of the start against itself              selfplay
-    plays     the positions after the best plays of them     play_sample
-    labels    what it sees a roll ahead there                lookahead_labels
-    network   what learns from that                          supervised_network
-    scores    how good it has become                         scores
+    plays     positions after the best plays                 play_sample
+    labels    their chances by the start at 1-ply            lookahead_labels
+    network   the network trained on these labels            supervised_network
+    scores    how good it is                                 scores
 
-Publishing is no step: taking a network into the package is a command of its own (`python -m docs.ship`), for somebody
-who has looked at its scores.
+Publishing is not part of the flow: a network is taken into the package by a separate command (`python -m docs.ship`),
+after a look at its scores.
 """
 
 from __future__ import annotations
@@ -31,53 +31,53 @@ import pipelines  # noqa: F401 - its settings must be there before Prefect is im
 from bgdata import open_warehouse
 from bgdata.errors import BgdataError
 from bgdata.steps import training as steps
-from bgdata.steps.training import Plan
+from bgdata.steps.training import TrainingPlan
 
 MEANINGS = {
-    "start": "network or network/NAME: plays the games, looks a roll ahead, and is what learning starts from",
+    "start": "network or network/NAME: plays the games, labels them at 1-ply, and is what training starts from",
     "games": "games of self-play",
     "seed": "seed of these games",
-    "epochs": "times that the labels are gone through",
-    "rate": "learning rate at most",
-    "hidden": "hidden units of the contact network, such as 200; as many as it starts with if not given",
-    "score_games": "games against each opponent in the end, and in self-play",
-    "hedged_games": "games whose luck is measured too",
-    "decisions": "bearoff decisions",
+    "epochs": "passes over the labels",
+    "learning_rate": "maximum learning rate",
+    "hidden": "hidden units of the contact network, such as 200; by default those of the start",
+    "score_games": "games against each opponent, and in self-play, for the scores",
+    "luck_adjusted_games": "games whose luck is measured too",
+    "decisions": "bearoff decisions for the scores",
 }
 
 
 @task(retries=1, retry_delay_seconds=1)
-def corpus(root: str, plan: Plan) -> str:
-    """Games; returns dataset/variant/version, as every step does."""
+def corpus(root: str, plan: TrainingPlan) -> str:
+    """Play the games; returns dataset/variant/version, as every step does."""
     return steps.build_corpus(open_warehouse(root), plan).name
 
 
 @task(retries=1, retry_delay_seconds=1)
-def plays(root: str, plan: Plan, games: str) -> str:
-    """The positions after their best plays."""
+def plays(root: str, plan: TrainingPlan, games: str) -> str:
+    """Collect the positions after the best plays of the games."""
     return steps.build_plays(open_warehouse(root), plan, games).name
 
 
 @task(retries=1, retry_delay_seconds=1)
-def labels(root: str, plan: Plan, played: str) -> str:
-    """What the start sees there."""
+def labels(root: str, plan: TrainingPlan, played: str) -> str:
+    """Label these positions by the start at 1-ply."""
     return steps.build_lookahead(open_warehouse(root), plan, played).name
 
 
 @task(retries=1, retry_delay_seconds=1)
-def network(root: str, plan: Plan, labels: str) -> str:
-    """A network that learned from the labels."""
+def network(root: str, plan: TrainingPlan, labels: str) -> str:
+    """Train the network on the labels."""
     return steps.build_network(open_warehouse(root), plan, labels).name
 
 
 @task(retries=1, retry_delay_seconds=1)
-def scores(root: str, plan: Plan, learned: str) -> str:
-    """How good it is."""
+def scores(root: str, plan: TrainingPlan, learned: str) -> str:
+    """Measure how good the network is."""
     return steps.build_score(open_warehouse(root), plan, learned).name
 
 
 @flow(name="train-network")
-def train_network(root: str, plan: Plan) -> list[str]:
+def train_network(root: str, plan: TrainingPlan) -> list[str]:
     """From games to scores; returns the version of every step."""
     games = corpus(root, plan)
     played = plays(root, plan, games)
@@ -90,17 +90,17 @@ def train_network(root: str, plan: Plan) -> list[str]:
     return [games, played, labelled, learned, scored]
 
 
-def parsed(arguments: Sequence[str]) -> tuple[str, Plan]:
-    """(folder of the warehouse, plan)."""
+def parsed(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
+    """(folder of the warehouse, plan) from the arguments."""
     parser = argparse.ArgumentParser(prog="python -m pipelines.train", description=__doc__.partition(":")[0])
     parser.add_argument("name", metavar="NAME", help="what to call the network")
     parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
-    for field in fields(Plan)[1:]:
+    for field in fields(TrainingPlan)[1:]:
         kind, option = type(field.default), f"--{field.name.replace('_', '-')}"
         letter = "TEXT" if kind is str else "N"
         parser.add_argument(option, type=kind, default=field.default, metavar=letter, help=MEANINGS[field.name])
     found = vars(parser.parse_args(arguments))
-    return found.pop("warehouse"), Plan(**found)
+    return found.pop("warehouse"), TrainingPlan(**found)
 
 
 def main(arguments: Sequence[str]) -> int:

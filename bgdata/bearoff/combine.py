@@ -1,7 +1,8 @@
-"""Two one-sided distributions against each other: the approximation that each side just races.
+"""Two one-sided distributions against each other: as if each side just raced.
 
 P(win of the player on roll) = sum over n of P(off in exactly n rolls) * Q(opponent not off in n - 1 rolls or fewer).
-The equity is 2 P - 1. It assumes that both play for the fewest expected rolls, whatever the other side's chances.
+The equity is 2 P - 1. This is an approximation: it assumes that both sides play for the fewest expected rolls, whatever
+the other side does.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def win_chance(on_roll: NDArray[np.float64], opponent: NDArray[np.float64]) -> f
 
 @kernel(parallel=True)
 def fill_equities(chances: Array, not_before: Array, equities: Array) -> None:
-    """Fills equities[on roll, opponent] from chances[position, n] of being off in exactly n rolls and
-    not_before[n, position], the chance of needing n rolls or more; summed by ascending n for every pair."""
+    """Fills equities[on roll, opponent] from chances[position, n] of being off in exactly n rolls and not_before[n,
+    position], the chance of needing n rolls or more; each pair is summed by ascending n."""
     count = chances.shape[0]
     for on_roll in prange(count):
         total = np.zeros(count)

@@ -1,4 +1,4 @@
-"""gnubg's bearoff numbers: the same recursions as ours, rounded to 16 bits at every step, as its files have them."""
+"""gnubg's bearoff numbers: our recursions, rounded to 16 bits at every step as in the files of gnubg."""
 
 from __future__ import annotations
 

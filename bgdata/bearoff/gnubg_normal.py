@@ -37,8 +37,8 @@ def fill_moments(
     mean: Array,
     sd: Array,
 ) -> None:
-    """Fills mean, sd, key and half at slots start..end-1 (one pip layer); `bits` shows `mean` as integers, which sort
-    like the positive floats they are."""
+    """Fills mean, sd, key and half at slots start..end-1 (one pip layer). `bits` shows `mean` as integers, which sort
+    in the same order as the positive floats."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
         drops = np.empty(layouts.shape[1] + 1, np.int64)
         reply = np.empty((6, 9), np.int64)

@@ -1,4 +1,4 @@
-"""All layouts at once, as arrays: the order in which every bearoff table is stored and solved."""
+"""All layouts at once, as arrays in the order in which bearoff tables are stored and solved."""
 
 from __future__ import annotations
 

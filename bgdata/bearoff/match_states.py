@@ -1,10 +1,10 @@
 """The cube states that a game at a match score can still reach, and what winning or losing in each is worth.
 
 A state says who is on roll, the value of the cube, and who may turn it. Doubling leads to one of twice the value, and
-ends at the *dead* cube, which wins the match for its owner as it is, so that it has no reason to turn it. Where it is
-dead for both, no table is needed: without gammons MWC is what losing is worth, plus the chance of winning times the
-difference. The redouble that players call automatic, by which an owner loses no more than the match that is lost
-anyway, is found to be right like any other.
+ends at the *dead* cube: one that already wins the match for its owner, who has no reason to turn it. Where the cube is
+dead for both sides, no table is needed: without gammons, MWC is the MWC of losing plus the chance of winning times the
+difference. The redouble that players call automatic, which risks nothing because the match would be lost anyway, needs
+no special rule.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MwcOfScore = Callable[[MatchScore], float]  # chance that the player of `away` w
 
 
 class CubeState(NamedTuple):
-    """Who is on roll (0: the player that the table is for), and the cube seen by it."""
+    """Who is on roll (0: the player that the table is for), and the cube as that side sees it."""
 
     side: int
     cube_value: int
@@ -38,7 +38,7 @@ class CubeState(NamedTuple):
 class States(NamedTuple):
     """Cube states that need a table, as columns: first the chance that the side on roll wins, then states by `names`.
 
-    Where both sides need as many points, the same columns serve both; else every state has one for each side.
+    If both sides are alike they share columns; otherwise each side has columns of its own.
     """
 
     names: tuple[CubeState, ...]  # of the columns from 1 on; a higher cube comes before a lower one
@@ -55,7 +55,8 @@ class States(NamedTuple):
 
 
 class MatchCube:
-    """What the cube can still do in one game of a match: the rules, and MWC by the match equity table."""
+    """The cube in one game of a match: what may still happen to it by the rules, and what that is worth by the match
+    equity table."""
 
     def __init__(self, score: MatchScore, mwc_of_score: MwcOfScore) -> None:
         self.score = score
@@ -69,7 +70,7 @@ class MatchCube:
         return all(abs(self.mwc(0, point) + self.mwc(0, -point) - 1.0) < FAIR_MWC for point in points)
 
     def other(self, side: int) -> int:
-        """The other side; where both are alike there is but one kind of player on roll."""
+        """The other side; 0 if both sides are alike, as there is then only one kind of player on roll."""
         return self.sides - 1 - side
 
     def mwc(self, side: int, points: int) -> float:
@@ -82,7 +83,8 @@ class MatchCube:
         return mwc if side == 0 else 1.0 - mwc
 
     def worth(self, side: int, cube_value: int) -> tuple[float, float]:
-        """MWC of a side (having won, having lost) a game with this cube. Raises InvalidScoreError."""
+        """MWC of a side after winning, and after losing, a game with this cube. Raises InvalidScoreError for a table by
+        which points do not help."""
         won, lost = self.mwc(side, cube_value), self.mwc(side, -cube_value)
         if won < lost:
             raise InvalidScoreError(
@@ -97,11 +99,11 @@ class MatchCube:
         return may_double and state.cube_value < self._aways[state.side]
 
     def after_play(self, state: CubeState) -> CubeState:
-        """The same cube, the other side being on roll."""
+        """The same cube with the other side on roll."""
         return CubeState(self.other(state.side), state.cube_value, state.cube_owner.flip())
 
     def reachable(self, starts: tuple[CubeState, ...]) -> tuple[CubeState, ...]:
-        """States in which somebody still has a reason to double, from `starts` on, the highest cube first."""
+        """States reachable from `starts` in which a side still has a reason to double, the highest cube first."""
         found: set[CubeState] = set()
         waiting = list(starts)
         while waiting:
@@ -115,14 +117,15 @@ class MatchCube:
 
 
 def after_take(state: CubeState) -> CubeState:
-    """What a double of the side on roll leads to when it is taken."""
+    """The state after the side on roll has doubled and the opponent has taken."""
     return CubeState(state.side, 2 * state.cube_value, CubeOwner.OPPONENT)
 
 
 def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
-    """States that a table for this cube value is about: with each owner that it can have, and doubled and taken.
+    """The states that a table for this cube value covers: one for each possible owner, and the one after a double and a
+    take.
 
-    Raises InvalidScoreError for a cube that cannot be.
+    Raises InvalidScoreError for a cube that cannot occur.
     """
     if score.is_crawford and cube_value != 1:
         raise InvalidScoreError(f"expected a cube of 1 in the crawford game, got {cube_value}")
@@ -133,7 +136,8 @@ def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
 
 
 def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
-    """Everything that can still happen from some states on. Raises InvalidScoreError for a wrong table."""
+    """All states that can still be reached from `starts`. Raises InvalidScoreError for a table that is no match equity
+    table."""
     names = cube.reachable(starts)
     column = {name: place for place, name in enumerate(names, start=1)}
     worths = [(1.0, 0.0, 1.0, 0.0)]

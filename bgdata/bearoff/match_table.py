@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgdata.bearoff.index import layout_count
-from bgdata.bearoff.tables import Layout, index_of, index_pairs
+from bgdata.bearoff.tables import Layout, index_pairs, layout_index
 from bgdata.errors import InvalidScoreError, NotCoveredError, shown
 from bgdata.game.board import BAR
 from bgdata.game.match import CubeOwner, MatchScore
@@ -22,7 +22,7 @@ OWNER_COLUMNS = {CubeOwner.CENTERED: "centered", CubeOwner.ON_ROLL: "owned", Cub
 
 
 def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
-    """What a table of a score and cube value holds, in order: only cubes that can be."""
+    """The columns of a table for a score and cube value, in order; a cube that cannot occur has none."""
     if score.is_crawford:
         return ("cubeless",)
     owners = ("centered",) if cube_value == 1 else ("owned", "opponent_owned")
@@ -30,8 +30,8 @@ def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
 
 
 def checked_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
-    """The owner of a cube in a match: one of 1 is centered, a higher one is not. Empty: whoever may double. Raises
-    InvalidScoreError."""
+    """The owner of a cube in a match: a cube of 1 is centered, a higher one is owned. An empty text means the side that
+    may double. Raises InvalidScoreError."""
     if not cube_owner:
         return CubeOwner.CENTERED if cube_value == 1 else CubeOwner.ON_ROLL
     if cube_owner not in tuple(CubeOwner):
@@ -44,7 +44,7 @@ def checked_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
 
 
 class MatchDecision(NamedTuple):
-    """MWC of the player on roll before it rolls; `double_take` is None where it may not double."""
+    """MWC of the player on roll before its roll, for each action; `double_take` is None where it may not double."""
 
     cubeless: float
     no_double: float
@@ -53,13 +53,14 @@ class MatchDecision(NamedTuple):
 
     @property
     def mwc(self) -> float:
-        """MWC if both decide rightly."""
+        """MWC if both sides decide rightly."""
         doubled = self.no_double if self.double_take is None else min(self.double_take, self.double_pass)
         return max(self.no_double, doubled)
 
     @property
     def action(self) -> str:
-        """no double, double, take or double, pass. Ties double, except where it makes no difference to anything."""
+        """The right action: `no double`, `double, take` or `double, pass`. A tie is a double, unless no action makes a
+        difference."""
         if self.double_take is None or self.no_double > min(self.double_take, self.double_pass) + TIE:
             return "no double"
         if isclose(self.no_double, self.double_pass, abs_tol=TIE) and self.double_take > self.double_pass - TIE:
@@ -82,6 +83,9 @@ class MatchTable:
         results = np.asarray(table.array("results"))
         self.won, self.lost = float(results[0, 0]), float(results[1, 0])
 
+    def __repr__(self) -> str:
+        return f"MatchTable({self.table.name}: {len(self):,} pairs of layouts)"
+
     def __len__(self) -> int:
         return self._count * self._count
 
@@ -89,7 +93,7 @@ class MatchTable:
         return type(self), (self.table,)
 
     def probe(self, position: PositionLike, cube_owner: CubeOwner | str = "") -> MatchDecision:
-        """The decision in a position; without an owner that of who may double. Raises InvalidPositionError,
+        """The decision in a position. Without `cube_owner`, the player on roll may double. Raises InvalidPositionError,
         NotCoveredError, or InvalidScoreError for an owner that the cube of this table cannot have."""
         opponent, on_roll = Position(position).rows
         if opponent[BAR - 1] or on_roll[BAR - 1]:
@@ -97,7 +101,7 @@ class MatchTable:
         return self.probe_layouts(on_roll[: BAR - 1], opponent[: BAR - 1], cube_owner)
 
     def probe_layouts(self, on_roll: Layout, opponent: Layout, cube_owner: CubeOwner | str = "") -> MatchDecision:
-        """The same from two layouts or position indexes."""
+        """The decision for two layouts, or two position indexes. Raises as `probe` does."""
         owner = checked_owner(self.cube_value, cube_owner)
         indexes = [self._index(on_roll), self._index(opponent)]
         values = self.decode(self.stored[indexes[0], indexes[1]])
@@ -107,11 +111,12 @@ class MatchTable:
         return MatchDecision(found["cubeless"], no_double, taken, self.won)
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float64]:
-        """float64[n, columns] MWC of n pairs of indexes, by `columns`. Raises as `tables.index_pairs`."""
+        """float64[n, columns] MWC of n pairs of indexes, by `columns`. Raises as `tables.index_pairs` does."""
         return self.decode(self.stored[index_pairs(on_roll, opponent, self._count, self.table)])
 
     def equity(self, mwc: float) -> float:
-        """Normalised equity: 1 for winning the points on the cube, -1 for losing them. NaN where both are the same."""
+        """Normalised equity of an MWC: 1 for winning the points on the cube, -1 for losing them. NaN where both have
+        the same MWC."""
         swing = self.won - self.lost
         return (2 * mwc - self.won - self.lost) / swing if swing else float("nan")
 
@@ -120,7 +125,7 @@ class MatchTable:
         return np.asarray(stored, np.float64) / (STEPS if self.stored.dtype == np.uint16 else 1)
 
     def _index(self, layout: Layout) -> int:
-        index = index_of(layout, self.points)
+        index = layout_index(layout, self.points)
         if not 0 <= index < self._count:
             raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(layout)}")
         return index

@@ -5,11 +5,11 @@ A column is a cube state (see `match_states`). Its values are MWC of the player 
     decided = max(no double, min(double and take, double and pass))   where it may double, else no double
     no double = average over rolls of the  max over plays of  1 - decided of the same cube with the opponent on roll
 
-Taking leads to the column of twice the cube, which is its owner's opponent's, in the same cell; a pass to the MWC after
-winning the points on the cube. Column 0 is the chance of winning the game, by plays that make the most of it: with no
-gammons it gives MWC wherever the cube is dead. So all columns of a cell follow from cells of smaller totals of pips.
+A take leads to the column of twice the cube, owned by the other side, in the same cell; a pass leads to the MWC after
+winning the points on the cube. Column 0 is the chance of winning the game by plays that maximise it; without gammons it
+gives the MWC of every dead cube. So all columns of a cell follow from cells of smaller totals of pips.
 
-Everything is float64, in cells as `two_sided` has them: in the row of the other side, in the lane of the one on roll.
+Everything is float64, in the cells of `two_sided`: in the row of the other side and the lane of the side on roll.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class MatchPairs(NamedTuple):
 def fill_match_totals(
     on_roll: int, row_start: int, play_start: Array, results: Array, rows: Array, best: Array, totals: Array, place: int
 ) -> None:
-    """Fills totals[place, ...] with 36 times what the opponent on roll expects, by the plays of slot `on_roll` that
-    leave it least, for as many columns and lanes from `row_start` of a row on as `best` has items."""
+    """Fills totals[place, ...] with 36 times the expectation of the opponent on roll after the plays of slot `on_roll`
+    that minimise it, for as many columns and lanes from `row_start` of a row as `best` has items."""
     width = best.shape[0]
     total = totals[place]
     for item in range(width):
@@ -72,7 +72,7 @@ def fill_match_totals(
 @kernel()
 def fill_decided(expected: Array, take: Array, worths: Array, decided: Array) -> None:
     """Fills decided[column] with MWC of the player on roll from the no-double MWC expected[column]. worths[4, column]:
-    MWC having won, lost, won with twice the cube, lost with it."""
+    MWC after winning, losing, winning with twice the cube, losing with it."""
     for column in range(expected.shape[0]):
         worth = expected[column]
         if take[column] != NOBODY:
@@ -124,7 +124,7 @@ def solve_match_tasks(
 
 
 def start_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
-    """A table in which only finished games are known. Raises InvalidScoreError for a cube that cannot be."""
+    """A table in which only finished games are solved. Raises InvalidScoreError for a cube that cannot occur."""
     starts = start_states(cube.score, cube_value)
     states = reachable_states(cube, starts)
     layouts = all_layouts(points, checkers)
@@ -157,8 +157,8 @@ def by_index(pairs: Pairs, by_slot: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def column_by_index(pairs: Pairs, column: int) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] decided values of a column; a side that has no checkers left has won,
-    which the cells of the other side say, and no cell of its own."""
+    """float64[on-roll index, opponent index] decided values of a column. A side without checkers has won; such pairs
+    are taken from the cells of the other side, as they have no cell of their own."""
     count = len(pairs.order)
     return by_index(pairs, pairs.cells[:, :, column, :].reshape(count, -1)[:, :count])
 
@@ -182,8 +182,8 @@ def decided_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray
 
 
 def no_double_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] MWC of the player on roll who does not double now, in the state that the
-    table was solved for, or one in which it may not."""
+    """float64[on-roll index, opponent index] MWC of the player on roll if it does not double now, in the state that the
+    table was solved for, or in one in which it may not double."""
     column = match.states.column(state)
     if column is None or column != match.start:
         return decided_mwc(match, cube, state)
@@ -194,7 +194,7 @@ def no_double_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArr
 
 
 def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
-    """The solved table of a cube value. Raises InvalidScoreError for a cube that cannot be."""
+    """The solved table of a cube value. Raises InvalidScoreError for a cube that cannot occur."""
     match = start_match(points, checkers, cube, cube_value)
     for total in match.pairs.totals:
         solve_match_total(match, total)

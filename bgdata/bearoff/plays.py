@@ -1,7 +1,7 @@
-"""Every distinct result of every roll, for bearoff layouts: what two-sided tables choose from.
+"""Every distinct result of every roll, for bearoff layouts: the choices of two-sided tables.
 
-Alone on its side of the board a player can always play both dice, so a result is simply what two moves (four for a
-double) lead to, in either order of the dice. Results that waste pips are legal and are kept: dropping them, as a
+Alone on its side of the board, a player can always play both dice, so a result is simply the layout after two moves
+(four for a double), in either order of the dice. Results that waste pips are legal and are kept: dropping them, as a
 published table did, changes 23 million of the 25 million two-sided equities of 6 points and 9 checkers.
 """
 
@@ -91,8 +91,8 @@ def fill_roll_results(
 
 @kernel(parallel=True)
 def fill_plays(layouts: Array, start: Array, counts: Array, results: Array) -> None:
-    """Fills counts[index * 21 + roll] with the number of results, and, where `results` is not empty, results from
-    start[index * 21 + roll] on with them; rolls in the order of `Plays`."""
+    """Fills counts[index * 21 + roll] with the number of results and, unless `results` is empty, results[start[index *
+    21 + roll]:] with the results; rolls are in the order of `Plays`."""
     for block in prange((layouts.shape[0] + BLOCK - 1) // BLOCK):
         drops = np.empty(layouts.shape[1] + 1, np.int64)
         scratch = np.empty((3, MOST_RESULTS), np.int32)

@@ -1,17 +1,17 @@
-"""Racing alone: the distribution of the number of rolls until a one-sided goal is reached, for every layout.
+"""One side racing alone: the distribution of the number of rolls until a goal is reached, for every layout.
 
 The goal is given as the first *live* position index: every position below it has reached the goal.
 
 * 1: all checkers are off (only the empty layout, index 0): the one-sided bearoff table.
 * binom(P + 14, P): fewer than 15 checkers are left, so the first one is off: the gammon table.
 
-Every play lowers the pip count, so one pass over pip layers solves all positions, each layer in parallel. Positions
-are kept in *slots*: slot 0 is the reached goal, live positions follow by pip count and then index, so the results of
+Every play lowers the pip count, so one pass over pip layers solves all positions, each layer in parallel. Positions are
+kept in *slots*: slot 0 is the reached goal, live positions follow by pip count and then index, so the results of
 neighbouring positions are neighbours too.
 
-A play of a whole roll is put together from moves of one die: `half` keeps for every position the best result of one,
-two and three more moves of each die, so a roll costs a handful of look-ups instead of hundreds of plays. Alone on the
-board every die can always be played, so this covers all legal plays, also those that waste pips.
+A play is composed of moves of one die each: `half` keeps for every position the best result of one, two and three more
+moves with each die, so a roll costs a handful of look-ups instead of hundreds of plays. Alone on the board, a player
+can always play every die, so this covers all legal plays, including those that waste pips.
 
 Chances are integers: units of 1/scale, rounded once per roll, each row summing to exactly `scale`. With scale 65535
 this is the arithmetic of gnubg's files, byte for byte; our tables use 2^30, which keeps every chance within 2e-8.
@@ -61,7 +61,7 @@ class Race(NamedTuple):
 
 @kernel(inline=True)
 def better(key: int, best: int) -> int:
-    """The key with the fewer expected rolls; `best`, which came first, when they are equal."""
+    """The key with fewer expected rolls, or `best`, which came first, if they are equal."""
     return key if (key >> SLOT_BITS) < (best >> SLOT_BITS) else best
 
 
@@ -135,8 +135,8 @@ def fill_choices(
 def fill_mixture(
     results: Array, first_roll: Array, length: Array, chances: Array, scale: int, longest: int, total: Array
 ) -> int:
-    """Fills total[n] with the chance, in units of 1/scale, of reaching the goal after exactly n rolls; returns one
-    past the last roll. Non-doubles weigh 2 of 36; what rounding lost goes to the first of the largest chances."""
+    """Fills total[n] with the chance, in units of 1/scale, of reaching the goal after exactly n rolls; returns one past
+    the last roll. Non-doubles weigh 2 of 36; what rounding loses is added to the first of the largest chances."""
     total[:] = 0
     end = 0
     for roll in range(ROLL_COUNT):
@@ -207,7 +207,7 @@ def solve_layer(
 
 
 def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
-    """A race in which only the goal (slot 0: 0 rolls, certain) is solved."""
+    """A race in which only the goal is solved: slot 0, which takes 0 rolls with certainty."""
     layouts = all_layouts(points, MAX_CHECKERS)
     pips = pip_counts(layouts)[first_live:]
     order = (np.argsort(pips, kind="stable") + first_live).astype(np.int32)

@@ -23,7 +23,7 @@ Layout = int | Sequence[int]  # a position index, or checkers on points 1..P, ac
 
 
 class Equities(NamedTuple):
-    """Equities of the player on roll who does not double now, in points per unit cube."""
+    """Equities of the player on roll if it does not double now, in points per unit cube."""
 
     cubeless: float
     owned: float
@@ -32,8 +32,10 @@ class Equities(NamedTuple):
 
 
 class RaceTable:
-    """A one-sided table: how many rolls until all checkers, or for a gammon table the first one, are off.
-    Pickled, it is the path of its version."""
+    """A one-sided table: how many rolls it takes until all checkers are off, or, for a gammon table, the first one.
+
+    A pickled table is just the path of its version.
+    """
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -44,6 +46,9 @@ class RaceTable:
         self._offsets = table.array("offsets")
         self._first_roll = table.array("first_roll")
         self._chances = table.array("chances")
+
+    def __repr__(self) -> str:
+        return f"RaceTable({self.table.name}: {len(self):,} layouts)"
 
     def __len__(self) -> int:
         return len(self._first_roll)
@@ -61,11 +66,11 @@ class RaceTable:
         return chances
 
     def probe_mean_rolls(self, layout: Layout) -> float:
-        """Rolls that a position index is expected to need until all checkers are off."""
+        """The expected number of rolls. Raises NotCoveredError or InvalidPositionError."""
         return float(self.table.array("mean_rolls")[self._row(layout)])
 
     def probe_sd_rolls(self, layout: Layout) -> float:
-        """Standard deviation of the rolls."""
+        """The standard deviation of the number of rolls. Raises NotCoveredError or InvalidPositionError."""
         return float(self.table.array("sd_rolls")[self._row(layout)])
 
     def chances_matrix(self, rows: int) -> NDArray[np.float64]:
@@ -80,14 +85,17 @@ class RaceTable:
         return matrix
 
     def _row(self, layout: Layout) -> int:
-        row = index_of(layout, self.points) - self.first_index
+        row = layout_index(layout, self.points) - self.first_index
         if not 0 <= row < len(self._first_roll):
             raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(layout)}")
         return row
 
 
 class TwoSidedTable:
-    """A two-sided table: exact equities of every pair of layouts. Pickled, it is the path of its version."""
+    """A two-sided table: exact equities of every pair of layouts.
+
+    A pickled table is just the path of its version.
+    """
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -104,6 +112,9 @@ class TwoSidedTable:
         self._step = self.limit / 32767.5 if self.is_rounded else 1.0
         self._lowest = self.limit if self.is_rounded else 0.0
 
+    def __repr__(self) -> str:
+        return f"TwoSidedTable({self.table.name}: {len(self):,} pairs of layouts)"
+
     def __len__(self) -> int:
         return self._count * self._count
 
@@ -117,7 +128,7 @@ class TwoSidedTable:
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
         """The four equities of one position. Raises NotCoveredError or InvalidPositionError."""
-        index, other = index_of(on_roll, self.points), index_of(opponent, self.points)
+        index, other = layout_index(on_roll, self.points), layout_index(opponent, self.points)
         if not (0 <= index < self._count and 0 <= other < self._count):
             found = f"{shown(on_roll)} against {shown(opponent)}"
             raise NotCoveredError(f"expected a position in {self.table.name}, got {found}")
@@ -126,12 +137,13 @@ class TwoSidedTable:
         return Equities(a * step - lowest, b * step - lowest, c * step - lowest, d * step - lowest)
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
-        """[n, 4] stored values of n pairs of indexes; `decode` turns them into equities. Raises as `index_pairs`."""
+        """[n, 4] stored values of n pairs of indexes; `decode` turns them into equities. Raises as `index_pairs`
+        does."""
         indexes, others = index_pairs(on_roll, opponent, self._count, self.table)
         return self._records.take(indexes * self._count + others)["equities"]
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float32]:
-        """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`. Raises as `index_pairs`."""
+        """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`. Raises as `index_pairs` does."""
         return self.decode(self.probe_stored(on_roll, opponent))
 
     def decode(self, stored: NDArray[Any]) -> NDArray[np.float32]:
@@ -141,9 +153,9 @@ class TwoSidedTable:
         return stored * np.float32(self._step) - np.float32(self._lowest)
 
 
-def index_of(layout: Layout, points: int) -> int:
-    """The index of a layout of a table, which may be one already. Raises NotCoveredError for a checker beyond its
-    points, and InvalidPositionError."""
+def layout_index(layout: Layout, points: int) -> int:
+    """The index of a layout, or the index itself if one is given. Raises NotCoveredError for a checker beyond `points`,
+    and InvalidPositionError."""
     if isinstance(layout, int):
         return layout if type(layout) is int else whole_index(layout)
     is_layout = isinstance(layout, list | tuple) or np.ndim(layout) > 0
@@ -170,12 +182,12 @@ def index_pairs(
 
 
 def equity_limit(checkers: int) -> float:
-    """Largest equity of a two-sided table per unit cube: 2 where all 15 checkers can be lost to a gammon, else 1."""
+    """The largest equity of a two-sided table per unit cube: 2 with 15 checkers, where gammons are possible, else 1."""
     return 2.0 if checkers == MAX_CHECKERS else 1.0
 
 
 def fitted(layout: Sequence[int], points: int) -> Sequence[int]:
-    """The layout with exactly `points` points. Raises NotCoveredError for a checker beyond them."""
+    """The layout with exactly `points` points. Raises NotCoveredError if it has a checker beyond them."""
     if len(layout) == points:
         return layout
     if any(layout[points:]):

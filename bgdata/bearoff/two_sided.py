@@ -8,14 +8,15 @@ are optimal from there on (money game, unlimited cube, no Jacoby rule).
     centered         E2:                                     max of  -max(E2', min(2 E3', 1))
     opponent_owned   E3, the opponent owns the cube:         max of  -max(E1', min(2 E3', 1))
 
-where ' is the position after the play, with the opponent on roll: min(2 E3', 1) is what doubling is worth to it, who
-gives the cube away at twice the stake or, when that is passed, wins one point. The best play may differ by column.
-With fewer than 15 checkers gammons are impossible; with 15 a win against 15 checkers counts two points.
+where ' marks the position after the play, with the opponent on roll. min(2 E3', 1) is the value of doubling to the
+opponent: the cube is then owned by the other side at twice the stake, or, if that passes, the opponent wins one point.
+The best play may differ by column. With fewer than 15 checkers gammons are impossible; with 15 a win against 15
+checkers counts two points.
 
 Layouts are in *slots* by pip count and then index, and pairs are solved by total pips: they depend on smaller totals
 only. A cell stands in the row of the other side, in the lane of the player on roll, lanes in tiles: for one result of
-the player on roll all opponents of a layer are contiguous, and the inner loop runs over them. It takes whole tiles,
-so at the ends of a layer it also works out lanes of other layers, which nobody reads.
+the player on roll all opponents of a layer are contiguous, and the inner loop runs over them. It takes whole tiles, so
+at the ends of a layer it also computes lanes of other layers, which are never read.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class Pairs(NamedTuple):
 
 @kernel()
 def keep_lowest(row: Array, best: Array, integer: bool | None) -> None:
-    """Lowers best[...] to what the opponent on roll is worth in `row`, where less; see the module for the columns.
+    """Lowers best[...] to the value of `row` for the opponent on roll, where that is less; see the module for the
+    columns.
 
     Both hold tiles of 4 columns x TILE lanes. `integer` is None for floating point, anything else for gnubg's rule,
     whose comparisons truncate.
@@ -132,8 +134,8 @@ def solve_tasks(
 ) -> None:
     """Fills cells[opponent, tile, :, lane] for the blocks of pairs in `tasks`, all smaller totals being filled.
 
-    A task is (first slot on roll, one past the last, first slot of the opponent, one past the last). `sums` only gives
-    the type to add up in.
+    A task is (first slot on roll, one past the last, first slot of the opponent, one past the last). `sums` only tells
+    the type of the sums.
     """
     for task in prange(tasks.shape[0]):
         first, end, opponent, opponent_end = tasks[task]
@@ -154,9 +156,9 @@ def solve_tasks(
 
 
 def start_pairs(points: int, checkers: int, *, integer: bool = False) -> Pairs:
-    """A two-sided table in which only finished games are known.
+    """A two-sided table in which only finished games are solved.
 
-    `integer` takes gnubg's 16-bit arithmetic (and ignores gammons, as its files do); otherwise float32.
+    `integer` selects gnubg's 16-bit arithmetic, which ignores gammons as its files do; otherwise it is float32.
     """
     layouts = all_layouts(points, checkers)
     order, layer_start = pip_layers(pip_counts(layouts))
@@ -200,7 +202,7 @@ def tasks_of(pairs: Pairs, total: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def blocks(start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
-    """start..end cut at the multiples of `size`: tiles that belong to one layer alone are in one block."""
+    """start..end, cut at the multiples of `size`, so that tiles within one layer are in one block."""
     for cut in range(start // size * size, end, size):
         yield max(start, cut), min(end, cut + size)
 
@@ -218,7 +220,7 @@ def pairs_of_total(pairs: Pairs, total: int) -> int:
 def fill_rows(tile: int, order: Array, cells: Array, scale: float, offset: float, rows: Array) -> None:
     """Fills rows[lane, opponent index, column] for the lanes of one tile with equity * scale + offset.
 
-    The offset of integer rows holds the half that makes cutting off the fraction round to nearest.
+    For integer rows, the offset includes one half, so that truncation rounds to nearest.
     """
     for opponent in prange(order.shape[0]):
         for column in range(4):
@@ -230,7 +232,7 @@ def equity_rows(pairs: Pairs, limit: float, dtype: DTypeLike) -> Iterator[tuple[
     """Yield (on-roll index, [positions, 4] by opponent index) for every position, in slot order.
 
     float32: equities. uint16: codes, round((equity / limit + 1) * 32767.5), or gnubg's integers from 0 on. A player
-    without checkers has won what the opponent would have lost, and against no checkers the game is lost.
+    without checkers has won; against an opponent without checkers the game is lost.
     """
     count = len(pairs.order)
     scale, offset = 1.0, 0.0

@@ -1,1 +1,1 @@
-"""The register of claims: published numbers, what recomputes each, and whether it comes out."""
+"""The register of claims: published numbers, the query that recomputes each, and whether it is reproduced."""

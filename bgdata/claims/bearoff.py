@@ -1,6 +1,6 @@
-"""Claims about bearoffs that no single row of a table answers: extremes, chances cut short, gnubg's files and rounding.
+"""Claims about bearoffs that no single row of a table answers: extremes, truncated chances, gnubg's files and rounding.
 
-Every function of READINGS gets the tables first, by dataset/variant.
+Every function of READINGS takes the tables as first argument, by dataset/variant.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ def one_sided_equity(tables: Tables, on_roll: Sequence[int], opponent: Sequence[
 
 
 def exact_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
-    """An equity of a two-sided table, cubeless, owned, centered or opponent_owned, within the error that it states."""
+    """An equity of a two-sided table (cubeless, owned, centered or opponent_owned), with its stated error bound."""
     table = open_table(tables, pattern)
     return Found(float(getattr(TwoSidedTable(table).probe(on_roll, opponent), column)), bound=stated_error(table))
 
 
 def stated_error(table: Table) -> float:
-    """How far equities of a two-sided table may be from exact ones, as its manifest says."""
+    """The error bound of the equities of a two-sided table, from its manifest."""
     return float(table.manifest.statistics["cubeless_error_bound"])
 
 
 def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
-    """As `exact_equity` for an owned or centered cube, if the player on roll may double now."""
+    """The equity of `exact_equity`, for an owned or centered cube, if the player on roll may double now."""
     equities = TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent)
     doubled = min(1.0, 2 * equities.opponent_owned)
     bound = 2 * stated_error(open_table(tables, pattern))  # doubled is twice as far off
@@ -62,14 +62,14 @@ def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponen
 
 
 def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int]) -> Found:
-    """Winning chance of the player on roll without a cube."""
+    """The cubeless winning chance of the player on roll."""
     table = open_table(tables, pattern)
     return Found((TwoSidedTable(table).probe(on_roll, opponent).cubeless + 1) / 2, bound=stated_error(table) / 2)
 
 
 def extreme_difference(tables: Tables, points: int, checkers: int, what: str) -> Found:
-    """The largest or smallest of one-sided less exact equity, over all pairs of 6 points and up to 9 checkers of which
-    no side has more than `checkers`: those come first."""
+    """The largest or smallest difference of one-sided minus exact equity, over all pairs of 6 points and up to 9
+    checkers in which neither side has more than `checkers`."""
     rows = layout_count(points, checkers) - 1
     differences = open_table(tables, f"bearoff_error/{points}x*").array("difference")[:rows, :rows]
     extreme = differences.max() if what == "largest" else differences.min()
@@ -78,13 +78,13 @@ def extreme_difference(tables: Tables, points: int, checkers: int, what: str) ->
 
 @lru_cache(maxsize=2)
 def gnubg_counts(points: int, is_gammon: bool) -> NDArray[np.uint16]:
-    """gnubg's one-sided chances, kept for the next claim."""
+    """The one-sided chances of gnubg, cached for the next claim."""
     return one_sided_counts(points, is_gammon=is_gammon)
 
 
 @lru_cache(maxsize=1)
 def gnubg_codes(points: int, checkers: int) -> NDArray[np.uint16]:
-    """gnubg's two-sided equities, kept for the next claim."""
+    """The two-sided equities of gnubg, cached for the next claim."""
     return two_sided_codes(points, checkers)
 
 
@@ -111,7 +111,8 @@ def gnubg_bytes(tables: Tables, points: int, checkers: int, is_two_sided: bool) 
 
 
 def gnubg_two_sided_error(tables: Tables, pattern: str, checkers: int) -> Found:
-    """How far gnubg's equities of up to so many checkers are from those of a table of ours with as many or more."""
+    """The largest difference between the equities of gnubg, for up to this many checkers, and those of a table of
+    ours."""
     table = open_table(tables, pattern)
     ours, rows = TwoSidedTable(table), layout_count(6, checkers)
     codes, worst = gnubg_codes(ours.points, checkers), 0.0
@@ -133,23 +134,23 @@ def gnubg_differences(ours: RaceTable) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=4)
 def race_table(table: Table) -> RaceTable:
-    """The table opened, once."""
+    """A one-sided table, opened and cached."""
     return RaceTable(table)
 
 
 def gnubg_chance_error(tables: Tables, pattern: str) -> float:
-    """How far gnubg's one-sided chances are from ours, at most."""
+    """The largest difference between the one-sided chances of gnubg and ours."""
     return float(np.abs(gnubg_differences(race_table(open_table(tables, pattern)))).max())
 
 
 def gnubg_rows_off(tables: Tables, pattern: str, by: float) -> int:
-    """Layouts of which one of gnubg's chances is further from ours."""
+    """The number of layouts with a chance of gnubg that differs from ours by more than `by`."""
     differences = gnubg_differences(race_table(open_table(tables, pattern)))
     return int((np.abs(differences).max(axis=1) > by).sum())
 
 
 def gnubg_mean_error(tables: Tables, pattern: str) -> float:
-    """How far gnubg's mean rolls are from ours, at most."""
+    """The largest difference between the mean rolls of gnubg and ours."""
     table = open_table(tables, pattern)
     ours = race_table(table)
     counts = gnubg_counts(ours.points, ours.first_index > 0)[ours.first_index :]
@@ -166,15 +167,15 @@ def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # n
 
 
 def truncated_difference(tables: Tables, points: int, checkers: int, terms: int, what: str) -> float:
-    """Mean or sd of one-sided less exact equity where a layout keeps so many chances, the likeliest, made to sum to
-    one."""
+    """Mean or sd of one-sided minus exact equity if each layout keeps only its `terms` likeliest chances, scaled to sum
+    to one."""
     two_sided = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
     return truncated_differences(open_table(tables, "bearoff_one_sided/6x15"), two_sided, terms)[what]
 
 
 @lru_cache(maxsize=1)
 def truncated_differences(one_sided: Table, two_sided: Table, terms: int) -> dict[str, float]:
-    """Mean and standard deviation, over all pairs."""
+    """Mean and standard deviation of these differences, over all pairs."""
     exact = TwoSidedTable(two_sided)
     differences = one_sided_equities(cut_short(RaceTable(one_sided).chances_matrix(len(exact.stored))[1:], terms))
     differences -= exact.decode(exact.stored[1:, 1:, 0])
@@ -182,7 +183,7 @@ def truncated_differences(one_sided: Table, two_sided: Table, terms: int) -> dic
 
 
 def cut_short(chances: NDArray[np.float64], terms: int) -> NDArray[np.float64]:
-    """The chances with all but the `terms` largest of each row 0, and each row of sum one."""
+    """The chances with all but the `terms` largest of each row set to 0, and each row scaled to sum to one."""
     kept = chances.copy()
     np.put_along_axis(kept, np.argsort(-kept, axis=1, kind="stable")[:, terms:], 0, axis=1)
     return np.asarray(kept / kept.sum(axis=1, keepdims=True))

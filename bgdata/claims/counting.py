@@ -1,6 +1,6 @@
-"""Claims that arithmetic settles: counts of positions, sizes of files, binomial chances, ratings, luck.
+"""Claims that arithmetic answers: counts of positions, sizes of files, binomial chances, ratings, luck.
 
-Every function returns one number or word; a definition names it, see `register`.
+Every function returns one number or word; definitions refer to it by name, see `register`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count
-from math import comb, log10
+from math import comb
 
 from bgdata.bearoff.index import layout_count
 from bgdata.evaluation.networks.escapes import escape_counts
 from bgdata.game.dice import Roll
+from bgdata.play.luck.formulas import rating_gap
 
 HEADER_BYTES = 40  # of gnubg's bearoff files
 FILE_LIMIT_BYTES = 1 << 31  # of the program that makes them
@@ -29,7 +30,7 @@ def full_layouts(points: int) -> int:
 
 
 def full_layout_share(points: int) -> float:
-    """Which part of the layouts of 1 to 15 checkers has all of them."""
+    """The share of the layouts of 1 to 15 checkers that have all 15."""
     return full_layouts(points) / layouts(points, 15)
 
 
@@ -65,7 +66,7 @@ def hypergammon_bytes(checkers: int) -> int:
 
 
 def distinct_rolls() -> int:
-    """Rolls of two dice that are played differently."""
+    """The number of rolls of two dice that are played differently."""
     return len({Roll(max(one, other), min(one, other)) for one in range(1, 7) for other in range(1, 7)})
 
 
@@ -77,49 +78,46 @@ def binomial(n: int, chance: str, least: int, most: int) -> float:
 
 
 def far_from_mean(n: int, chance: str, by: int) -> float:
-    """Chance that the successes in `n` trials are at least `by` from their mean."""
+    """The chance that the number of successes in `n` trials differs from its mean by at least `by`."""
     mean = Fraction(chance) * n
     far = [k for k in range(n + 1) if abs(k - mean) >= by]
     return sum(binomial(n, chance, k, k) for k in far)
 
 
-def rating_gap(chance: float) -> float:
-    """Difference of FIBS ratings that stands for a chance of winning a one-point match."""
-    return 2000 * log10(chance / (1 - chance))
-
-
 def difference(one: float, other: float) -> float:
-    """What one printed figure is more than another."""
+    """One printed figure minus another."""
     return one - other
 
 
 def share_by_errors(loser: float, winner: float) -> float:
-    """Percent of matches that a player wins whose errors cost so much less than the other's, all in percent."""
+    """The percentage of matches won by a player whose errors cost less than the opponent's; both costs are in
+    percent."""
     return 50 + loser - winner
 
 
 def matches_without_hedging(chance: float, coin: float) -> float:
-    """How many times as many matches are as accurate as hedged ones: the variance of a match over that of two coins."""
+    """How many times as many matches are needed for the same accuracy without luck adjustment (hedging): the variance
+    of a match over that of two coins."""
     return chance * (1 - chance) / (2 * coin**2)
 
 
 def escape_patterns() -> int:
-    """How many patterns of points our table of escaping rolls has."""
+    """The number of patterns of points in our table of escaping rolls."""
     return len(escape_counts())
 
 
 def average_cube(percentages: Sequence[float]) -> float:
-    """Mean of cubes 1, 2, 4, ..., from how often each comes about."""
+    """The mean of cubes 1, 2, 4, ..., from the percentage of games with each."""
     return sum(share * (1 << n) for n, share in enumerate(percentages)) / 100
 
 
 def rest_of_percent(percentages: Sequence[float]) -> float:
-    """What is left of 100 %."""
+    """100 percent minus these percentages."""
     return 100 - sum(percentages)
 
 
 def parabola_top(places: Sequence[float], heights: Sequence[float], top: float) -> float:
-    """Height of a parabola with its top at a place, through two points."""
+    """The height at its top of a parabola through two points, from the place of the top."""
     (one, other), (low, high) = ((place - top) ** 2 for place in places), heights
     return low - (high - low) / (other - one) * one
 

@@ -27,7 +27,7 @@ FORMULAS_OF_MWC = {"(E-1)/2": -1, "(E+1)/2": 1}  # what is added to the equity b
 
 
 def named_point(points: dict[CubeOwner, Points], name: str) -> float:
-    """One of POINTS. Raises KeyError for another name."""
+    """The decision point of this name in POINTS. Raises KeyError for another name."""
     owner, field = POINTS[name]
     return float(getattr(points[owner], field))
 
@@ -49,12 +49,12 @@ def jump_point(mean_win: float, mean_loss: float, volatility: float, method: str
 
 @lru_cache(maxsize=16)
 def solved(mean_win: float, mean_loss: float, volatility: float, jumps: str) -> SolvedJumps:
-    """The solution, kept for the next point."""
+    """The solved jump model, cached for the next point."""
     return solve_jumps(mean_win, mean_loss, volatility, jumps=jumps)
 
 
 def normal_volatility(deviation: float) -> float:
-    """Mean absolute size of normal jumps with a standard deviation."""
+    """The mean absolute size of normally distributed jumps with this standard deviation."""
     return deviation * sqrt(2 / pi)
 
 
@@ -64,7 +64,7 @@ def normal_jump_point(mean_win: float, mean_loss: float, deviation: float, name:
 
 
 def crawford_equity(away: int, gammon_chance: float, post_crawford: Sequence[float]) -> float:
-    """Equity of the leader in the Crawford game against a trailer `away`, from his post-Crawford equities against 1-,
+    """Equity of the leader in the Crawford game against a trailer `away`, from its post-Crawford equities against 1-,
     2-, ... away and the chance of winning (or losing) a gammon."""
     trailer = [(1 - equity) / 2 for equity in post_crawford]
     return float(2 * crawford_row(trailer, 2 * gammon_chance)[away - 1] - 1)
@@ -73,7 +73,7 @@ def crawford_equity(away: int, gammon_chance: float, post_crawford: Sequence[flo
 def crawford_equity_by_lags(
     away: int, gammon_chance: float, post_crawford: Sequence[float], single: int, gammon: int
 ) -> float:
-    """The same by a formula whose two terms look back so many points: Mp(n - single) and Mp(n - gammon)."""
+    """The same by a formula with two terms that refer to fewer points: Mp(n - single) and Mp(n - gammon)."""
 
     def at(n: int) -> float:
         return post_crawford[n - 1] if n >= 1 else -1.0
@@ -82,7 +82,7 @@ def crawford_equity_by_lags(
 
 
 def crawford_lags(gammon_chance: float, post_crawford: Sequence[float], crawford: Sequence[float]) -> str:
-    """How far back the two terms of the Crawford formula look, of those from 1 to 4 that fit a published row."""
+    """The offsets, from 1 to 4, of the two terms of the Crawford formula that fit a published row."""
     found = [
         f"n-{single}, n-{gammon}"
         for single in range(1, 5)

@@ -48,7 +48,7 @@ PATTERN = re.compile(r"[a-z_]+/[A-Za-z0-9*-]+")
 class Claim:
     """One published number, or word.
 
-    `correction` is what is right where the published value is not. `needs` are patterns KIND/VARIANT of default
+    `correction` is the right value where the published one is wrong. `needs` are patterns KIND/VARIANT of default
     variants that the query reads, `wants` patterns of versions that a warehouse may have or not, or that may come with
     the package or not.
     """

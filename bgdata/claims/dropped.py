@@ -1,6 +1,6 @@
 """Claims about a generator of plays that drops those which waste pips, by solving with and without them.
 
-Every function of READINGS gets the tables first, by dataset/variant.
+Every function of READINGS takes the tables as first argument, by dataset/variant.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the query of a claim says."""
+"""Answers to the queries of claims."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Answer = int | float | str
 
 
 class Found(NamedTuple):
-    """An answer, and how far it is to be trusted."""
+    """An answer, with its rounding and its standard error."""
 
     answer: Answer
     error: float = 0.0  # standard error, 0 for what is no sample

@@ -1,6 +1,6 @@
 """Claims about how games go, answered from self-play.
 
-Every function of READINGS gets the tables first, by dataset/variant.
+Every function of READINGS takes the tables as first argument, by dataset/variant.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROUND = 2  # turns from a player's roll to its next one
 
 def volatility_percent(tables: Tables, games: str, network: str) -> Found:
     """Mean absolute change of the winning chance from a player's roll to its next, in percent, of positions in WINDOWS,
-    by a network at a glance; the standard error is of games, whose turns go together."""
+    by a network at 0-ply. The standard error treats games as observations, since the turns of a game are correlated."""
     table = open_table(tables, games)
     wins = 100 * win_chances(table, open_table(tables, network))
     first = table.array("first_turns")

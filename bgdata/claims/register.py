@@ -1,7 +1,7 @@
-"""Judging claims: each query is answered from tables or by a formula, and the tolerance says what its status is.
+"""Judges claims: each query is answered from tables or by a formula, and a tolerance decides the status.
 
-The tolerance has one rule, `margin`: half of the last printed digit, what our answer is rounded by, and the standard
-errors of both sides where they are of samples of games.
+The tolerance has one rule, `margin`: half of the last printed digit, the rounding of our answer, and the standard
+errors of both sides where they come from samples of games.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ READINGS: Mapping[str, Callable[..., Any]] = BEAROFF | DROPPED | PLAY  # also ge
 SLACK = 1e-9  # for binary fractions: 0.925 is not quite what was printed
 UNEXPLAINED = "Not within the tolerance, and we do not know why"
 DIGITS = 9  # that answers are kept with: sums may differ beyond them from machine to machine
-ERRORS = 3  # combined standard errors that an answer may be off by, besides the rounding of what was published
+ERRORS = 3  # combined standard errors that an answer may deviate by, besides the rounding of what was published
 DECIMALS = 15  # what is smaller is rounding
 COARSEST = 4  # times the standard error of what was published: a sample with a larger one tells little
 SQL_VALUES = 3  # of `Found`, at most, that a query in SQL answers: a table says nothing of its rounding
@@ -35,7 +35,7 @@ Run = Callable[[str], Sequence[Any]]  # answers an SQL query with the values of 
 
 
 class Judged(NamedTuple):
-    """A claim with what we find; None and 0 where nothing was computed."""
+    """A claim with our answer; None and 0 where nothing was computed."""
 
     claim: Claim
     answer: Answer | None
@@ -47,7 +47,7 @@ class Judged(NamedTuple):
 
     @property
     def tolerance(self) -> float:
-        """How far the answer may be from the published number; NaN for a word."""
+        """How far the answer may be from the published number; NaN if the answer is a word."""
         number = parse_published(self.claim.published)
         return nan if number is None else margin(number[1], self.bound, self.error, self.published_error)
 
@@ -55,7 +55,7 @@ class Judged(NamedTuple):
 def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[Judged]:
     """Each claim with its answer and status, from tables by dataset/variant; `run` answers SQL over them.
 
-    Raises CorruptFileError for a query that asks nothing that can be answered.
+    Raises CorruptFileError for a query that cannot be answered.
     """
     for claim in claims:
         missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
@@ -68,7 +68,7 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
 
 
 def judged(claim: Claim, found: Found) -> Judged:
-    """A claim that was answered; open, without the answer, where that agrees and is of too small a sample to tell."""
+    """An answered claim. It is open, and keeps no answer, if the answer agrees but its sample is too small to tell."""
     answer, error, theirs, bound = (
         kept(found.answer),
         kept(found.error),
@@ -83,32 +83,32 @@ def judged(claim: Claim, found: Found) -> Judged:
 
 
 def is_too_small(claim: Claim, found: Found) -> bool:
-    """Whether an answer is of a sample so small that it would agree with nearly anything. That it disagrees says much
-    all the same, unless its games all went one way: then nothing is known of its error."""
+    """Whether a sample is so small that its answer would agree with nearly anything. An answer that disagrees counts
+    all the same, unless all its games ended alike, so that its error is unknown."""
     if claim.published_games:
         return 0 < found.games * COARSEST**2 < claim.published_games
     return 0 < COARSEST * claim.published_error < found.error
 
 
 def unanswered(claim: Claim, reason: str, theirs: float = 0.0) -> Judged:
-    """A claim that could be answered, and is not, for a reason."""
+    """A claim that could be answered but is not, for this reason."""
     return Judged(claim, None, OPEN, "; ".join(filter(None, [claim.explanation, reason])), 0.0, theirs)
 
 
 def published_error(claim: Claim, found: Found) -> float:
-    """Standard error of what was published: as printed, or of so many games that spread as ours do."""
+    """The standard error of a published figure: as printed, or from its number of games with the spread of ours."""
     if not claim.published_games:
         return claim.published_error
     return found.error * sqrt(found.games / claim.published_games)
 
 
 def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
-    """Which of dataset/variant a pattern means."""
+    """The dataset/variant that a pattern matches."""
     return [name for name in names if fnmatchcase(name, pattern)]
 
 
 def status_of(claim: Claim, answer: Answer, bound: float, *errors: float) -> str:
-    """Reproduced within the tolerance, else corrected where it is what the definition says is right, else open."""
+    """reproduced within the tolerance; else corrected if it equals the correction of the definition; else open."""
     if agrees(claim.published, answer, bound, *errors):
         return REPRODUCED
     if claim.correction and agrees(claim.correction, answer, bound, *errors):
@@ -117,7 +117,7 @@ def status_of(claim: Claim, answer: Answer, bound: float, *errors: float) -> str
 
 
 def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
-    """Whether an answer is what was printed, within `margin`; of words, whether they are the same."""
+    """Whether an answer equals the printed value within `margin`; words must be the same."""
     number = parse_published(text)
     if number is None or isinstance(answer, str):
         return text == answer
@@ -126,13 +126,13 @@ def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
 
 
 def margin(half: float, bound: float, *errors: float) -> float:
-    """How far an answer may be off, the only rule: half of the last printed digit, what rounding may have moved the
-    answer by, and ERRORS standard errors of the difference of two independent samples."""
+    """How far an answer may be from the published value: half of the last printed digit, plus the most that rounding
+    may have moved the answer, plus ERRORS standard errors of the difference of two independent samples."""
     return half + bound + ERRORS * hypot(*errors)
 
 
 def answered(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
-    """What the query of a claim says. Raises CorruptFileError."""
+    """The answer to the query of a claim. Raises CorruptFileError."""
     if claim.query.startswith("select "):
         values = run(claim.query)
         if not 1 <= len(values) <= SQL_VALUES:
@@ -153,8 +153,8 @@ def answered(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
 
 
 def rounded(formula: Callable[..., Any], arguments: Sequence[Any]) -> Found:
-    """What a formula says of its arguments, of which numbers in quotes are printed figures: each of them may be off by
-    half of its last digit, and together these move the answer by at most `bound`, to first order."""
+    """The answer of a formula. Numbers in quotes among its arguments are printed figures: each may be off by half of
+    its last digit, and together these move the answer by at most `bound`, to first order."""
     answer = formula(*(values_of(argument) for argument in arguments))
     moved = [formula(*changed) for changed in moved_arguments(arguments)]
     return Found(answer, bound=sum(abs(other - answer) for other in moved))
@@ -169,7 +169,7 @@ def values_of(argument: Any) -> Any:
 
 
 def moved_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
-    """The arguments as values, again and again, each time with another printed figure half of its last digit larger."""
+    """The arguments as values, once for each printed figure, which is then half of its last digit larger."""
     for place, argument in enumerate(arguments):
         before, after = ([values_of(each) for each in part] for part in (arguments[:place], arguments[place + 1 :]))
         if isinstance(argument, list):
@@ -194,7 +194,7 @@ def parse_call(claim: Claim) -> tuple[str, list[Any]]:
 
 
 def kept(answer: Any) -> Any:
-    """An answer or its error as it is kept: whole numbers and words as they are, others with nine digits."""
+    """An answer or its error in the form that is stored: whole numbers and words unchanged, others with nine digits."""
     if isinstance(answer, bool | int | str):
         return answer
     return round(float(f"{float(answer):.{DIGITS}g}"), DECIMALS) + 0.0  # no -0.0

@@ -1,4 +1,4 @@
-"""The command line: what commands there are, and in which module of this package each of them is."""
+"""The command line: the commands, and the module of this package that each is in."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "explain": ("listing", "Explain a kind, table, view or macro of SQL."),
         "query": ("query", "Run one SQL query on the tables."),
         "build": ("build", "Build a variant of a KIND, or the whole default warehouse."),
-        "rebuild": ("verify", "Build the default tables again, and compare."),
+        "rebuild": ("verify", "Build the default tables again, and compare them."),
         "verify": ("verify", "Prove the warehouse: hashes, values, checks, samples."),
         "diff": ("compare", "Compare two tables, or the warehouse with its lock."),
         "export": ("export", "Write tables in other programs' formats."),
     },
     "positions": {
         "show": ("positions", "Draw a POSITION and name it in every format."),
-        "eval": ("positions", "Evaluate a POSITION: chances, equity, and who says so."),
-        "hint": ("positions", "Rank the plays of a POSITION and a ROLL, the best first."),
+        "eval": ("positions", "Evaluate a POSITION: chances, equity, and their source."),
+        "hint": ("positions", "Rank the plays of a ROLL in a POSITION, best first."),
         "cube": ("cube", "Say what to do with the cube in a POSITION before the roll."),
         "rollout": ("rollout", "Roll out a POSITION, or the plays of a ROLL."),
         "probe": ("probe", "Look a bearoff position up in every table."),
     },
     "players": {
         "play": ("play", "Play a game in the terminal, or watch one."),
-        "score": ("score", "Say how good a PLAYER is, by all that can be measured here."),
+        "score": ("score", "Measure how good a PLAYER is, in every way available here."),
         "benchmark": ("benchmark", "Score a PLAYER on rolled-out decisions, or in whole games."),
         "referee": ("benchmark", "Score a PLAYER on bearoffs that a table has solved."),
         "luck": ("luck", "Say how lucky and how skilful the players of a MATCH were."),
@@ -37,7 +37,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "fetch": ("imports", "Download the files that a SOURCE publishes."),
         "selfplay": ("selfplay", "Let a player play itself, and keep every turn."),
         "label": ("labels", "Label the positions of a SOURCE by an engine."),
-        "rescore": ("selfplay", "Label a CORPUS by outcomes and exact tables."),
+        "rescore": ("selfplay", "Label a CORPUS with outcomes, rescored by exact tables."),
         "decisions": ("labels", "Make a benchmark: decisions of a CORPUS, rolled out."),
     },
     "training": {
@@ -45,17 +45,17 @@ SECTIONS = {  # name of the command: (module, first line of the help)
     },
     "studies": {
         "met": ("met", "Build, show, compare and draw match equity tables."),
-        "cube-life": ("studies", "Say how alive the cube is in solved bearoffs."),
-        "study": ("studies", "Run a STUDY of cube handling, beside its published figures."),
-        "claims": ("claims", "Print published numbers, and whether they come out."),
+        "cube-life": ("studies", "Measure the cube life index in solved bearoffs."),
+        "study": ("studies", "Run a STUDY of cube handling, and compare it with published figures."),
+        "claims": ("claims", "Print published numbers, and whether they can be reproduced."),
     },
     "housekeeping": {
         "use": ("housekeeping", "Make a VERSION the current one of its variant."),
-        "rm": ("housekeeping", "Delete a VERSION that nothing is made from."),
-        "gc": ("housekeeping", "Delete the versions and the staging that nobody needs."),
+        "rm": ("housekeeping", "Delete a VERSION that nothing depends on."),
+        "gc": ("housekeeping", "Delete versions and staging folders that are not needed."),
         "lock": ("verify", "Write warehouse.lock from what is built."),
-        "catalog": ("build", "Write the SQL catalog anew, for instance after a move."),
-        "completion": ("housekeeping", "Print what lets a SHELL complete names after Tab."),
+        "catalog": ("build", "Write the SQL catalog again, for instance after a move."),
+        "completion": ("housekeeping", "Print a script that lets a SHELL complete names."),
     },
 }
 
@@ -73,8 +73,9 @@ def main(debug: bool) -> None:
       bgdata hint 4HPwATDgc/ABMA 31                    the best plays of a roll
       bgdata query "from bearoff_two_sided limit 5"    anything else, in SQL
 
-    A POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start. Data go to standard output, all
-    else to standard error. Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted.
+    A POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start. Data go to standard output,
+    everything else to standard error. Exit codes: 0 done, 1 failed or found a difference, 2 wrong usage, 130
+    interrupted.
     """
 
 

@@ -1,4 +1,4 @@
-"""`bgdata benchmark` and `bgdata referee`: what a player loses on decisions, and its results in whole games."""
+"""`bgdata benchmark` and `bgdata referee`: how much a player loses on decisions, and how it fares in whole games."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from bgdata.warehouse import Warehouse
     multiple=True,
     metavar="BENCHMARK",
     shell_complete=complete_tables,
-    help="A benchmark: rollout_decisions/NAME, one that was imported such as contact, or a version.  [default: all]",
+    help="A benchmark: rollout_decisions/NAME, an imported one such as contact, or a version.  [default: all]",
 )
 @click.option(
     "--bm",
@@ -65,10 +65,10 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
     """Score a PLAYER on rolled-out decisions, or in whole games.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
-    gnubg or bgsage. On decisions the error rate is 1000 times the mean loss of a decision, in points. Games, with
-    --games or --against, are cubeless money games, against pubeval unless another is named; every sequence of dice is
-    played from both sides. With --luck the luck of every roll, judged by the network that comes with bgdata, is taken
-    off their results.
+    gnubg or bgsage. On decisions, the error rate is 1000 times the mean loss per decision, in points. With --games or
+    --against the player plays cubeless money games, against pubeval unless --against names another player; every
+    sequence of dice is played from both sides. --luck subtracts the luck of every roll from the results, as judged by
+    the network that comes with bgdata.
 
     \b
       bgdata benchmark network
@@ -95,18 +95,22 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
 @click.command()
 @click.argument("player", shell_complete=complete_players)
 @ply_option()
-@click.option("--decisions", default=10_000, show_default=True, type=int, metavar="N", help="Decisions at most.")
+@click.option(
+    "--decisions", default=10_000, show_default=True, type=int, metavar="N", help="Maximum number of decisions."
+)
 @seed_option(1)
 @table_option
-@click.option("--no-tables", is_flag=True, help="Let a network play by itself; with the tables it plays perfectly.")
+@click.option(
+    "--no-tables", is_flag=True, help="Let a network play without bearoff tables; with them it plays perfectly."
+)
 @format_option
 @click.pass_obj
 def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables: bool, **options: Any) -> None:
-    """Score a PLAYER on bearoffs that a table has solved.
+    """Score a PLAYER on bearoff decisions that a table has solved.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
-    gnubg or bgsage, which use bearoff tables of their own. The decisions are from games of PubEval against itself:
-    no dice, no rollouts.
+    gnubg or bgsage, which use bearoff tables of their own. The decisions come from games of PubEval against itself.
+    Each choice is judged by exact equities, so neither luck nor rollouts come in.
 
     \b
       bgdata referee pubeval
@@ -148,12 +152,12 @@ def score_player(
 
     Raises UnknownPlayerError, MissingTableError for a set that is not there, and what imports raise.
     """
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
     from bgdata.steps.scores import full_name, sets_there
 
     imported = [import_benchmark(warehouse, path) for path in files]
     name = full_name(name)
-    version = open_player(name, ply, warehouse).version
+    version = open_named_player(name, ply, warehouse).version
     chosen = [*(open_set(warehouse, text) for text in sets), *imported] or sets_there(warehouse)
     with progress_bars() as progress:
         scores = [
@@ -165,16 +169,16 @@ def score_player(
 
 
 def import_benchmark(warehouse: Warehouse, path: Path) -> Table:
-    """A benchmark file as a version; the report goes to standard error. Raises as imports do."""
+    """Import a benchmark file as a version, and print the report on standard error. Raises as imports do."""
     table = import_files(warehouse, BENCHMARK.name, [path], None, strict=False, force=False)
     print_report(table, err=True)
     return table
 
 
 def open_set(warehouse: Warehouse, text: str) -> Table:
-    """A benchmark by name: KIND/VARIANT, KIND/VARIANT/VERSION, or the variant of an imported one.
+    """The benchmark of this name: KIND/VARIANT, KIND/VARIANT/VERSION, or just the variant if it was imported.
 
-    Raises InvalidParameterError for what is no benchmark, and MissingTableError.
+    Raises InvalidParameterError for a table that is not a benchmark, and MissingTableError.
     """
     reference = text if "/" in text else f"{BENCHMARK.name}/{text}"
     check_benchmark("/".join(reference.split("/")[:2]))
@@ -191,7 +195,7 @@ def play_series(
     *,
     with_luck: bool = False,
 ) -> None:
-    """Play games between two players, each a name and its plies, and print the result of the first.
+    """Play games between two players, each given as (name, ply), and print the result of the first one.
 
     Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a network that is not there.
     """
@@ -208,7 +212,7 @@ def play_series(
 
 
 def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
-    """The result of a series in two lines, and another without luck where it was measured."""
+    """The result of a series in two lines, and the luck-adjusted result in a third where luck was measured."""
     percent = {name: f"{100 * value:.1f} %" for name, value in found.items() if name.endswith("_share")}
     return (
         f"{parameters.player} ({parameters.ply}-ply) against {parameters.opponent} ({parameters.opponent_ply}-ply): "
@@ -216,12 +220,12 @@ def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
         f"{parameters.games:,} games of {found['turns_per_game']:.1f} turns\n"
         f"won {percent['win_share']}, with a gammon or more {percent['win_gammon_share']}, with a backgammon "
         f"{percent['win_backgammon_share']}; lost a gammon or more {percent['lose_gammon_share']}, a backgammon "
-        f"{percent['lose_backgammon_share']}" + (hedged_text(found) if parameters.luck else "")
+        f"{percent['lose_backgammon_share']}" + (luck_adjusted_text(found) if parameters.luck else "")
     )
 
 
-def hedged_text(found: Mapping[str, float]) -> str:
-    """The line about the result without luck."""
+def luck_adjusted_text(found: Mapping[str, float]) -> str:
+    """The line with the luck-adjusted result."""
     points, error = found["hedged_points_per_game"], found["hedged_standard_error"]
     factor = f", {found['standard_error'] / error:.1f} times less noise" if error else ""
     return f"\nluck-adjusted: {points:+.4f} +/- {error:.4f} points per game{factor}"
@@ -243,12 +247,12 @@ def judge_player(
 
     Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a table or network that is not there.
     """
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
     from bgdata.steps.scores import full_name, table_size
 
     points, checkers = table_size(warehouse, referee, "to judge by")
     name = full_name(name)
-    version = open_player(name, ply, warehouse, tables=tables).version
+    version = open_named_player(name, ply, warehouse, tables=tables).version
     parameters = RefereeParameters(name, ply, version, tables, points, checkers, decisions, seed)
     with progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress)
@@ -261,7 +265,7 @@ def judge_player(
 
 
 def described(parameters: RefereeParameters, found: Mapping[str, float]) -> Iterator[str]:
-    """The result in lines of text."""
+    """The result as lines of text."""
     without = "" if parameters.tables else ", without tables"
     yield (
         f"{parameters.player} ({parameters.ply}-ply{without}) in {parameters.decisions:,} bearoff decisions judged by "
@@ -279,7 +283,7 @@ def described(parameters: RefereeParameters, found: Mapping[str, float]) -> Iter
 
 
 def worst_decisions(table: Table, count: int = 5) -> Iterator[str]:
-    """The decisions that lost most, each once; nothing where none lost."""
+    """Lines about the decisions that lost most, each position and roll once; empty where none lost anything."""
     losses, ranks = table.array("losses"), table.array("ranks")
     rows = sorted((row for row in range(len(losses)) if ranks[row] > 0), key=lambda row: -losses[row])
     lines: list[str] = []

@@ -25,7 +25,7 @@ PARAMETER_NAMES = sorted({name for kind in SIZED for name in kind.parameters.nam
 
 
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
-    """One option for each number that a default kind has, and one for all parameters."""
+    """Add an option for each number among the parameters of default kinds, and --set for any parameter."""
     function = click.option(
         "--set",
         "settings",
@@ -43,8 +43,8 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
 def chosen(
     warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
 ) -> Parameters:
-    """The default parameters with the given ones changed; without any, the smallest where there is no default. Raises
-    InvalidParameterError."""
+    """The default parameters of a kind with the given ones changed; for a kind without default variants, its smallest
+    ones. Raises InvalidParameterError."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
     for text in settings:
@@ -76,8 +76,8 @@ def build(
 ) -> None:
     """Build a variant of a KIND, or the whole default warehouse.
 
-    KIND is a kind of dataset (see: bgdata list), whose default variants are built unless parameters are given. A build
-    that needs gigabytes says so and asks first.
+    KIND is a kind of dataset (see: bgdata list). Without parameters its default variants are built; without KIND, the
+    default variants of all kinds. A build that needs gigabytes says so and asks first.
 
     \b
       bgdata build
@@ -103,9 +103,9 @@ def build(
 @click.command()
 @click.pass_obj
 def catalog(warehouse: Warehouse) -> None:
-    """Write the SQL catalog anew, for instance after a move.
+    """Write the SQL catalog again, for instance after a move.
 
-    It is catalog.duckdb in the warehouse, which any DuckDB client opens.
+    The catalog is the file catalog.duckdb in the warehouse. Any DuckDB client can open it.
     """
     from bgdata.store.catalog import write_catalog
 
@@ -118,7 +118,8 @@ LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked
 
 
 def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, yes: bool) -> None:
-    """Show what a large build needs, and ask before it starts; builds that cannot fit are refused by the build."""
+    """Say what a large build needs, and ask before it starts. A build that cannot fit is refused by the build
+    itself."""
     estimate = kind.estimate(parameters)
     if max(estimate.building_bytes, estimate.memory_bytes) < LARGE_BYTES or warehouse.find(kind, parameters):
         return

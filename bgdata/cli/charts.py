@@ -1,4 +1,4 @@
-"""Charts of all commands: one style, one palette, and files that are the same bytes for the same numbers."""
+"""Charts of all commands: one style, one palette, and the same file, byte for byte, for the same numbers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ STYLE: dict[Any, Any] = {
 
 
 class Line(NamedTuple):
-    """Points joined, one for each place of its chart; those that are not finite are left out."""
+    """A line through points, one for each place of its chart; points that are not finite are left out."""
 
     label: str
     values: Sequence[float]
@@ -58,7 +58,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """One or two lines over one row of places, ascending."""
+    """One or two lines over the same places, in ascending order."""
 
     title: str
     places_label: str
@@ -72,7 +72,7 @@ class Chart:
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
-    """An empty figure of so many inches, to be drawn on and written inside the block, which has our style."""
+    """An empty figure of this size in inches. Draw on it and write it inside the block, where our style is in force."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -81,20 +81,20 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure: as SVG where the name ends so, else as PNG. Raises StorageError."""
+    """Write a figure as SVG if the name ends in .svg, else as PNG. Raises StorageError."""
     is_svg = path.suffix.lower() == ".svg"
     write_file(path, svg_of(figure) if is_svg else png_of(figure))
 
 
 def png_of(figure: Figure) -> bytes:
-    """A figure as PNG, which does not say who drew it."""
+    """The bytes of a figure as PNG, without the name of the program that drew it."""
     file = io.BytesIO()
     figure.savefig(file, format="png", metadata={"Software": None})
     return file.getvalue()
 
 
 def svg_of(figure: Figure, *, transparent: bool = False) -> bytes:
-    """A figure as SVG, which does not say who drew it, or when."""
+    """The text of a figure as SVG, without date and without the name of the program that drew it."""
     file = io.BytesIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     figure.savefig(file, format="svg", metadata=nothing, transparent=transparent)
@@ -102,8 +102,8 @@ def svg_of(figure: Figure, *, transparent: bool = False) -> bytes:
 
 
 def draw_chart(axes: Axes, chart: Chart) -> None:
-    """Draw the lines of a chart with their bands, the mark, a legend where there are two things to tell apart, and the
-    frame."""
+    """Draw the lines of a chart with their bands, the mark, the frame, and a legend if there are two things to tell
+    apart."""
     colours = (BLUE, TEAL) if len(chart.lines) > 1 else (TEAL,)
     for colour, line in zip(colours, chart.lines, strict=True):
         dashes = "--" if colour == BLUE else "-"  # told apart without colours too
@@ -125,7 +125,7 @@ def draw_chart(axes: Axes, chart: Chart) -> None:
 
 
 def format_places(axes: Axes, *, is_logarithmic: bool) -> None:
-    """Whole numbers in few letters below the axis of places: 40k, 2M."""
+    """Label the axis of places with short whole numbers: 40k, 2M."""
     from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
     if is_logarithmic:
@@ -138,7 +138,7 @@ def format_places(axes: Axes, *, is_logarithmic: bool) -> None:
 
 
 def describe_chart(chart: Chart) -> str:
-    """First, last and lowest number of each line."""
+    """The first, last and lowest value of each line, in words."""
     parts = []
     for line in chart.lines:
         known = [number for number in line.values if isfinite(number)]
@@ -148,8 +148,8 @@ def describe_chart(chart: Chart) -> str:
 
 
 def format_chart_svg(chart: Chart) -> str:
-    """A chart as an SVG element for a page, whose style has the colours of `ROLES`; `<title>` and `<desc>` say in words
-    what is drawn."""
+    """A chart as an SVG element for a page whose style defines the colours of `ROLES`; `<title>` and `<desc>` say in
+    words what is drawn."""
     with new_figure(*PANEL) as figure:
         draw_chart(figure.subplots(), chart)
         text = svg_of(figure, transparent=True).decode()
@@ -164,7 +164,7 @@ def format_chart_svg(chart: Chart) -> str:
 
 
 def inlined(svg: str, name: str) -> str:
-    """The elements inside a file of SVG, for a page that has others: what they call one another begins with `name`, and
+    """The content of an SVG file, for a page that holds several: its identifiers are prefixed with `name`, and its
     colours are those of the page."""
     text = svg[svg.index("<g ") : svg.rindex("</svg>")]
     text = text.replace(' id="', f' id="{name}-').replace("url(#", f"url(#{name}-")

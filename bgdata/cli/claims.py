@@ -22,11 +22,11 @@ from bgdata.warehouse import Warehouse
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Claims of this status only.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Claims of this kind only.")
-@click.option("--erratum", is_flag=True, help="Only what was published wrongly, or withdrawn.")
-@click.option("--explain", is_flag=True, help="Everything about each claim: source, query, explanation.")
-@click.option("--recompute", is_flag=True, help="Compute anew, with all that the warehouse has.")
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only claims of this status.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only claims of this kind.")
+@click.option("--erratum", is_flag=True, help="Only claims that were published wrongly, or withdrawn.")
+@click.option("--explain", is_flag=True, help="Print everything about each claim: source, query, explanation.")
+@click.option("--recompute", is_flag=True, help="Compute the answers again, from all that the warehouse has.")
 @format_option
 @click.pass_obj
 def claims(
@@ -39,15 +39,15 @@ def claims(
     recompute: bool,
     form: str,
 ) -> None:
-    """Print published numbers, and whether they come out.
+    """Print published numbers, and whether they can be reproduced.
 
-    NAMES are beginnings of claims' names, such as A8 or A2.mean; all claims without any. With --recompute claims are
-    answered too that need what only some warehouses have, such as imported match equity tables (met_xml) or scores of
-    other players.
+    NAMES are beginnings of claims' names, such as A8 or A2.mean; without NAMES all claims are printed. --recompute also
+    answers claims that need data which only some warehouses have, such as imported match equity tables (met_xml) or
+    scores of other players.
 
-    Kinds are counted apart: what somebody published; published_twice, the figure of another row again; own_oracle,
-    computed for the register by an independent program and published by nobody; identity, which could not have come
-    out otherwise.
+    The kinds of claims are counted separately: published, a figure that somebody published; published_twice, the same
+    figure as in another row; own_oracle, never published but computed for the register by an independent program;
+    identity, true by definition.
 
     \b
       bgdata claims --status corrected
@@ -68,9 +68,9 @@ SHOWN = (  # of a claim that is explained
 
 
 def open_register(warehouse: Warehouse, *, is_recomputed: bool) -> Table:
-    """The current register if it is whole and by the definitions that are here, else the newest that is; recomputed
-    with all that the warehouse has where that is wanted. Raises MissingTableError where there is none, and what
-    building does."""
+    """The current register if it is undamaged and follows the definitions of this package, else the newest one that
+    does. If `is_recomputed`, it is built again from all that the warehouse has. Raises MissingTableError where there is
+    none, and what building raises."""
     if not is_recomputed:
         warehouse.require()
         found = list(registers(warehouse))
@@ -86,7 +86,7 @@ def open_register(warehouse: Warehouse, *, is_recomputed: bool) -> Table:
 
 
 def registers(warehouse: Warehouse) -> Iterator[Table]:
-    """Versions of all parts by the definitions that are here."""
+    """The versions of the full register that follow the definitions of this package."""
     for table in warehouse.versions(DATASET.name):
         recipe = table.manifest.parameters
         if (recipe.get("parts"), recipe.get("definitions")) == ([*WHOLE.parts], WHOLE.definitions):
@@ -94,7 +94,7 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
 
 
 def rows_of(table: Table) -> list[Row]:
-    """The claims of a version in the order of the register, A2 before A10."""
+    """The claims of a version as dictionaries, in natural order: A2 before A10."""
     parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
     (batch,) = DATASET.computation.batches(Computed(parameters, table.arrays()))
     columns = {name: batch.column(name).to_pylist() for name in ORDER}
@@ -114,9 +114,10 @@ def print_claims(
     is_recomputed: bool,
     is_explained: bool,
 ) -> None:
-    """Print the claims whose names begin so, of these statuses and kinds, and how many there are of each.
+    """Print the claims whose names begin with one of `names`, filtered by status and kind, and the counts of each.
 
-    Raises UsageError for a name that no claim begins with, and what building the register does."""
+    Raises UsageError for a name that no claim begins with, and what building the register does.
+    """
     known = [(claim.claim, claim.part) for claim in WHOLE.chosen()]
     for name in names:
         if not any(is_named(*each, name) for each in known):
@@ -138,12 +139,13 @@ def print_claims(
 
 
 def is_named(claim: str, part: str, name: str) -> bool:
-    """Whether a name is that of a claim's part, such as A1, or the beginning of its own, such as A1.pairs."""
+    """Whether `name` is the part that a claim belongs to, such as A1, or the beginning of its name, such as
+    A1.pairs."""
     return claim.startswith(name) if "." in name else part == name
 
 
 def list_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """One line a claim: name, published value, our answer, status, subject."""
+    """One line for each claim: name, published value, our answer, status, subject."""
     heads = {"claim": "claim", "published": "published", "answer": "ours", "status": "status", "subject": "subject"}
     shown = (row | {"answer": answer_text(row)} for row in rows)
     cells = [heads, *({key: cut(row[key], key) for key in heads} for row in shown)]
@@ -153,7 +155,7 @@ def list_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def answer_text(row: Row) -> str | None:
-    """Our answer, with its standard error and as many digits as that has where it is of a sample."""
+    """Our answer; for one from a sample, with its standard error and as many digits as that justifies."""
     value, error = row["our_value"], row["our_error"]
     if not error:
         answer: str | None = row["answer"]
@@ -163,14 +165,14 @@ def answer_text(row: Row) -> str | None:
 
 
 def cut(text: str | None, key: str) -> str:
-    """A value as the list has room for."""
+    """A value, shortened to the width of its column in the list."""
     if text is None:
         return "-"
     return text[: WIDEST - 3] + "..." if key in ("published", "answer") and len(text) > WIDEST else text
 
 
 def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Everything about each claim."""
+    """The lines that --explain prints for each claim: source, query, figures, explanation."""
     for row in rows:
         yield f"{row['claim']}: {row['kind']}, {row['status']}" + (", erratum" if row["is_erratum"] else "")
         for name in SHOWN:
@@ -189,7 +191,7 @@ def summary_line(rows: Sequence[Row]) -> str:
 
 
 def counts_of_kinds(rows: Sequence[Row]) -> list[Row]:
-    """Of each kind that is there how many claims there are, and how many of each status."""
+    """(kind, number of claims, number by status) for each kind that occurs."""
     found = [(kind, [row["status"] for row in rows if row["kind"] == kind]) for kind in KINDS]
     counts = [(kind, {status: statuses.count(status) for status in STATUSES}) for kind, statuses in found if statuses]
     return [{"kind": kind, "claims": sum(each.values())} | each for kind, each in counts]

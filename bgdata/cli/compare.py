@@ -1,4 +1,4 @@
-"""`bgdata diff`: two tables, or the warehouse and its lock."""
+"""`bgdata diff`: compares two tables, or the warehouse with its lock."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str)
     """Compare two tables, or the warehouse with its lock.
 
     BEFORE and AFTER are KIND/VARIANT, KIND/VARIANT/VERSION, or a gnubg .bd file; without them the warehouse is compared
-    with warehouse.lock. Exit code 1 when they differ.
+    with warehouse.lock. The exit code is 1 if they differ.
 
     \b
       bgdata diff
@@ -54,7 +54,7 @@ def compare_with_lock(warehouse: Warehouse, form: str = "table") -> bool:
 
 
 def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "table") -> bool:
-    """Print, column by column, how many rows changed and by how much; returns whether none did."""
+    """Print for each column how many rows differ and by how much; returns whether the tables are equal."""
     with warehouse.connect() as connection:
         kinds = [define_side(warehouse, connection, *side) for side in (("before", before), ("after", after))]
         if kinds[0] != kinds[1]:
@@ -72,7 +72,7 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "t
 
 
 def described(change: ColumnChange) -> str:
-    """How a column differs, in a line."""
+    """One line about how a column differs."""
     text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
     if change.rows_changed:
         text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), "

@@ -1,7 +1,7 @@
-"""What the shell completes: kinds, versions, networks, players, match equity tables, and whatever `explain` knows.
+"""Completion in the shell: kinds, versions, networks, players, match equity tables, and all that `explain` knows.
 
-A completion reads names of folders and little files, loads no DuckDB and no PyArrow, and never fails: where a warehouse
-cannot be read there is nothing to complete.
+A completion only reads names of folders and small files; it loads neither DuckDB nor PyArrow. It never fails: a
+warehouse that cannot be read completes nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
-    """A completion of those names that begin as what is typed."""
+    """Completion by those of `names` that begin with what has been typed."""
 
     @functools.wraps(names)
     def complete(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -42,25 +42,25 @@ def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
 
 @completing
 def complete_kinds(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Every kind."""
+    """Completion of any kind of dataset."""
     return warehouse.kinds
 
 
 @completing
 def complete_computed(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Kinds that `build` computes."""
+    """Completion of the kinds that `build` computes."""
     return (name for name, kind in warehouse.kinds.items() if not kind.takes_files)
 
 
 @completing
 def complete_imported(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Kinds that `import` reads from files."""
+    """Completion of the kinds that `import` reads from files."""
     return (name for name, kind in warehouse.kinds.items() if kind.takes_files)
 
 
 @completing
 def complete_tables(warehouse: Warehouse, typed: str) -> Iterable[str]:
-    """KIND/VARIANT, and below a variant its versions."""
+    """Completion of KIND/VARIANT, and once a variant is typed, of its versions."""
     for table in warehouse.versions():
         title, version = table.name.rsplit("/", 1)
         yield title
@@ -70,42 +70,42 @@ def complete_tables(warehouse: Warehouse, typed: str) -> Iterable[str]:
 
 @completing
 def complete_versions(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """KIND/VARIANT/VERSION."""
+    """Completion of KIND/VARIANT/VERSION."""
     return (table.name for table in warehouse.versions())
 
 
 @completing
 def complete_networks(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Names of networks."""
+    """Completion of names of networks."""
     return network_names(warehouse)
 
 
 @completing
 def complete_players(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Players by name, networks too."""
+    """Completion of players by name, networks included."""
     return (*PLAYERS, *(f"network/{name}" for name in network_names(warehouse)))
 
 
 @completing
 def complete_mets(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Match equity tables of the warehouse."""
+    """Completion of match equity tables of the warehouse."""
     return (name for kind in METS for table in warehouse.current(kind) for name in met_names(table.arrays()))
 
 
 @completing
 def complete_explained(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Kinds, tables, views and macros."""
+    """Completion of kinds, tables, views and macros."""
     return explained_names(warehouse)
 
 
 def network_names(warehouse: Warehouse) -> list[str]:
-    """Networks of the warehouse, and those that come with bgdata."""
+    """Names of the networks of the warehouse and of those that come with bgdata."""
     shipped = (path.name for path in SHIPPED.iterdir() if path.is_dir())
     return sorted({*shipped, *(name for kind in NETWORKS for name in warehouse.variants(kind))})
 
 
 def explained_names(warehouse: Warehouse) -> list[str]:
-    """Names of kinds, of their tables, and of what the SQL scripts of the catalog create."""
+    """Names of kinds, of their tables, and of everything that the SQL scripts of the catalog create."""
     tables = (shape.name for kind in warehouse.kinds.values() for shape in kind.tables)
     scripts = (path.read_text() for folder in ("macros", "lookups", "views") for path in (SQL / folder).glob("*.sql"))
     created = (name for text in scripts for name in re.findall(r"(?im)^create\s+(?:view|macro|table)\s+(\w+)", text))
@@ -113,7 +113,7 @@ def explained_names(warehouse: Warehouse) -> list[str]:
 
 
 def completion_script(shell: str, command: click.Command) -> str:
-    """What a shell reads at its start to complete `bgdata`."""
+    """The script that a shell reads at its start to complete the arguments of `bgdata`."""
     found = get_completion_class(shell)
     assert found is not None  # one of SHELLS
     complete = found(command, {}, "bgdata", VARIABLE)

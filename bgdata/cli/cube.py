@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.met import open_met
+from bgdata.cli.met import find_met_or_file
 from bgdata.cli.options import beavers_option, format_option, jacoby_option, parse_away, player_options, score_options
 from bgdata.cli.output import write_rows
 from bgdata.cli.positions import describe_evaluation
@@ -41,19 +41,24 @@ if TYPE_CHECKING:
 @click.option(
     "--model",
     type=click.Choice(["janowski", "jump"]),
-    help="Model of the cube, even where a table knows.  [default: tables, elsewhere janowski]",
+    help="Use this model of the cube, even where a table has the answer.  [default: tables, elsewhere janowski]",
 )
 @click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]")
-@click.option("--volatility", type=float, metavar="X", help="Mean jump of chances for --model jump.  [default: 0.113]")
-@click.option("--as-money", is_flag=True, help="Value a match like money play, for comparison.")
+@click.option(
+    "--volatility",
+    type=float,
+    metavar="X",
+    help="With --model jump: mean jump of the winning chance in a roll.  [default: 0.113]",
+)
+@click.option("--as-money", is_flag=True, help="Decide a match as if it were money play, for comparison.")
 @player_options
 @format_option
 @click.pass_obj
 def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: str, **options: Any) -> None:
     """Say what to do with the cube in a POSITION before the roll.
 
-    That is double or not, take or pass, and how close it is. POSITION is a Position ID, gnubg ID, XGID, 20-letter key
-    or 26 integers; score, cube and rules are those of a gnubg ID or XGID unless options say otherwise.
+    It answers double or no double, take or pass, and how close the decision is. POSITION is a Position ID, gnubg ID,
+    XGID, 20-letter key or 26 integers; score, cube and rules come from a gnubg ID or XGID unless options say otherwise.
 
     \b
       bgdata cube 4HPwATDgc/ABMA                                 money, cube in the middle
@@ -62,9 +67,9 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
       bgdata cube 4HPwATDgc/ABMA --away 5-2                      a match: the player on roll needs 5 points
       bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score and cube of a gnubg ID
 
-    Exact tables answer for bearoff positions that they cover; in a match one of 6 points and 6 checkers is built for
-    the score and cube where it is missing. Elsewhere a model of the cube answers, from the five chances that `bgdata
-    eval` prints. Equities are points per unit cube, in a match match winning chances (mwc).
+    Bearoff positions that an exact table covers are answered from it; in a match, a missing table of 6 points and 6
+    checkers is built for the score and cube. Other positions are answered by a model of the cube, from the five chances
+    that `bgdata eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
     from bgdata.evaluation.networks.named import map_player
 
@@ -82,7 +87,7 @@ _WORDS = {
 
 def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options: Mapping[str, Any], form: str) -> None:
     """Print a cube decision. Raises InvalidPositionError, and UsageError or InvalidScoreError for options that do not
-    fit together or the identifier."""
+    fit together or with the identifier."""
     position, match = parse_identifier(text)
     check_in_progress(position)
     if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
@@ -100,7 +105,8 @@ def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options
 
 
 def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> str:
-    """The best action, a table of all, what they gain, the winning chances at which they change, and who says so."""
+    """The best action, a table of all actions, what doubling and taking gain, the winning chances at which decisions
+    change, and the source of the answer."""
     from bgdata.equity.cube import Method, describe_model
 
     lines = [describe_best(decision, stakes), "", *describe_table(decision, stakes, rules), ""]
@@ -114,7 +120,7 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
 
 
 def describe_best(decision: CubeDecision, stakes: Stakes) -> str:
-    """`double, take`, or all actions that are worth the same."""
+    """`double, take`, or all actions that are worth the same as the best."""
     if not decision.may_double:
         return f"no cube decision: {decision.why_not}"
     words = " or ".join(_WORDS[action.name] for action in decision.best)
@@ -122,7 +128,8 @@ def describe_best(decision: CubeDecision, stakes: Stakes) -> str:
 
 
 def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> list[str]:
-    """A line for each way to go on: equity and what it loses; in a match mwc, and equity in units of the game."""
+    """One line for each action: its equity and what it loses; in a match its mwc, and the equity normalised to the
+    current game."""
     from bgdata.equity.cube import Unit
 
     given = {
@@ -144,7 +151,8 @@ def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> 
 
 
 def ends_of(stakes: Stakes, rules: CubeRules) -> tuple[float, float]:
-    """mwc once the cube is lost, and won, as a single game: between them equity goes from -1 to 1."""
+    """The mwc after losing and after winning a single game at the current cube; on this scale equity goes from -1 to
+    1."""
     assert isinstance(stakes.score, MatchScore)
     assert rules.met is not None
     lose, win = (rules.met.after(stakes.score, points * stakes.cube.value) for points in (-1, 1))
@@ -152,12 +160,12 @@ def ends_of(stakes: Stakes, rules: CubeRules) -> tuple[float, float]:
 
 
 def signed(change: float, form: str) -> str:
-    """A change with its sign; blanks for none."""
+    """A change with its sign; blanks for None."""
     return format(change, f"+{form}") if change else " " * int(form.partition(".")[0])
 
 
 def describe_gains(decision: CubeDecision) -> str:
-    """What doubling and taking gain or cost, in a sentence."""
+    """One sentence about what doubling and taking gain or cost."""
     from bgdata.equity.cube import Unit
 
     scale, form = (100, "{:.2f} % mwc") if decision.unit == Unit.MWC else (1, "{:.4f}")
@@ -169,7 +177,7 @@ def describe_gains(decision: CubeDecision) -> str:
 
 
 def describe_points(points: Points, stakes: Stakes) -> str:
-    """The winning chances, in percent, from which decisions change."""
+    """The winning chances, in percent, at which decisions change."""
     from bgdata.equity.curves import NEVER
 
     named = {"take": points.take_point}
@@ -181,13 +189,13 @@ def describe_points(points: Points, stakes: Stakes) -> str:
 
 
 def chances_of(evaluation: Evaluation) -> dict[str, Any]:
-    """The chances that a decision is from, and who says so, as columns."""
+    """The chances behind a decision, and their source, as columns."""
     own = {"source", "ply", "accuracy"}
     return {f"chances_{name}" if name in own else name: value for name, value in vars(evaluation).items()}
 
 
 def as_row(decision: CubeDecision, stakes: Stakes) -> dict[str, Any]:
-    """A decision as data."""
+    """A decision as one row of data, by column name."""
     from bgdata.equity.curves import NEVER
 
     score = stakes.score
@@ -214,8 +222,8 @@ SIZE = MatchBearoffParameters()  # 6 points and 6 checkers, which takes half a s
 def decide(
     player: LookaheadPlayer, warehouse: Warehouse, position: Position, stakes: Stakes, rules: CubeRules
 ) -> CubeDecision:
-    """What the player decides, who is given an exact table of the match score where it has none that covers the
-    position and a small one does. Raises as `LookaheadPlayer.decide_cube`."""
+    """The decision of the player. If its tables do not cover the position at this match score, but a small table would,
+    that table is built first. Raises what `LookaheadPlayer.decide_cube` raises."""
     from bgdata.equity.cube import Method
     from bgdata.evaluation.cube_tables import MatchBearoff
 
@@ -231,13 +239,13 @@ def decide(
 
 
 def is_small(position: Position) -> bool:
-    """Whether a table of the size that is built on demand covers a position."""
+    """Whether a position is within the size of table that is built on demand."""
     return not any(sum(row) > SIZE.checkers or any(row[SIZE.points :]) for row in position.rows)
 
 
 def built_table(warehouse: Warehouse, score: MatchScore, cube: Cube, met: MatchEquity) -> Table | None:
-    """The exact table of a score and cube value, built where it is missing. None where it cannot be, such as for a
-    match equity table that is not in the warehouse, or on a full disk: then standard error says why."""
+    """The exact table of a score and cube value, built if it is missing. None where it cannot be built, such as for a
+    match equity table from outside the warehouse, or on a full disk: then standard error says why."""
     wanted = {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": score.is_crawford}
     wanted |= {"cube_value": cube.value}
     try:
@@ -251,7 +259,7 @@ def built_table(warehouse: Warehouse, score: MatchScore, cube: Cube, met: MatchE
 
 
 def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
-    """What is played for: the identifier says, or options in its place. Raises UsageError or InvalidScoreError."""
+    """The stakes of the identifier, changed by the options that are given. Raises UsageError or InvalidScoreError."""
     given = match.stakes if match else Stakes(Money(is_jacoby=False))
     score: MatchScore | Money = given.score
     if options["away"] is not None:
@@ -268,7 +276,7 @@ def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stake
 
 
 def cube_of(given: Cube, value: int | None, owner: str | None) -> Cube:
-    """The cube of an identifier with another value, owner or both. Raises InvalidScoreError."""
+    """The cube of an identifier with its value, owner or both replaced. Raises InvalidScoreError."""
     if value is None and owner is None:
         return given
     if value is None:
@@ -281,8 +289,8 @@ def cube_of(given: Cube, value: int | None, owner: str | None) -> Cube:
 def chosen_rules(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
-    """The model and the match equity table; beavers as given where no option says. Raises UsageError,
-    InvalidParameterError, and as `met.open_met` does."""
+    """The cube model, the match equity table and the rules; `has_beavers` holds unless an option says otherwise. Raises
+    UsageError, InvalidParameterError, and what `met.find_met_or_file` raises."""
     from bgdata.equity.cube import CubeRules
 
     strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
@@ -294,12 +302,13 @@ def chosen_rules(
         for name in ("met", "as_money"):
             if options[name]:
                 raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
-    met = open_met(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
+    met = find_met_or_file(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
     return CubeRules(strategy, met, has_beavers, options["as_money"], by_model=options["model"] is not None)
 
 
 def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
-    """The model with its settings. Raises UsageError for those of the other, InvalidParameterError out of range."""
+    """The model with its settings. Raises UsageError for a setting of the other model, and InvalidParameterError for
+    one out of range."""
     from bgdata.equity.cube_life_index import DEFAULT_INDEX
     from bgdata.equity.doubling import janowski, jump
     from bgdata.equity.jump import DEFAULT_VOLATILITY

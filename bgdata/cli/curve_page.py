@@ -1,7 +1,7 @@
 """`bgdata train plot --page`: how a network learned, as one HTML file that needs nothing else.
 
-No script, and nothing from elsewhere: charts are SVG inside, colours follow the reader's choice of light or dark, and
-every number that is drawn is in a table too.
+The file has no scripts and loads nothing: charts are inline SVG, colours follow the reader's choice of light or dark,
+and every number that is drawn is in a table too.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def write_page(table: Table, warehouse: Warehouse, path: Path) -> None:
 
 
 def format_page(table: Table, warehouse: Warehouse) -> str:
-    """The page as text; of the warehouse it names the versions that the network is made from."""
+    """The page as text; the lineage of the network is looked up in the warehouse."""
     manifest = table.manifest
     is_supervised = manifest.dataset == SUPERVISED.name
     curve = np.asarray(table.array("curve"))
@@ -86,7 +86,7 @@ def format_page(table: Table, warehouse: Warehouse) -> str:
 
 
 def figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
-    """Rows of what the network has come to."""
+    """Rows with the final figures of the network."""
     statistics = manifest.statistics
     if manifest.dataset == NETWORK.name:
         yield ("figure", "value", "unit", "meaning")
@@ -104,7 +104,7 @@ def figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
 
 
 def recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
-    """Every parameter with its value and what it does."""
+    """Every parameter with its value and its meaning."""
     meanings = (TD_RECIPE if manifest.dataset == NETWORK.name else SL_RECIPE) | {
         "features": "Inputs of the networks with their revisions.",
         "platform": "What PyTorch computed on.",
@@ -117,13 +117,13 @@ def recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
 
 
 def lineage_rows(found: Iterable[Ancestor]) -> Iterator[Sequence[str]]:
-    """The network and those that it goes on from, the first of them last."""
+    """The network and its ancestors, the oldest last."""
     yield ("network", "learned", "points per game", "standard error")
     yield from found
 
 
 def version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
-    """Where the numbers come from."""
+    """Which version this is, and what it was made by."""
     software = ", ".join(f"{name} {version}" for name, version in sorted(manifest.software.items()))
     yield ("", "")
     yield from {
@@ -138,7 +138,7 @@ def version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
 
 
 def curve_table(table: Table, is_supervised: bool) -> Iterator[str]:
-    """All rows of the learning curve, folded away."""
+    """All rows of the learning curve, in an element that unfolds."""
     columns: tuple[Column, ...] = (SUPERVISED if is_supervised else NETWORK).columns
     dataset: Any = SUPERVISED if is_supervised else NETWORK
     parameters = dataset.parameters.from_manifest(table.manifest.parameters)
@@ -150,7 +150,7 @@ def curve_table(table: Table, is_supervised: bool) -> Iterator[str]:
 
 
 def cell(value: object) -> str:
-    """A value in few letters."""
+    """A value as the short text of a cell."""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, float):
@@ -165,7 +165,7 @@ def section(title: str, rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def grid(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table whose first row is its head, left out where it is empty."""
+    """A table whose first row is its heading; empty without further rows."""
     head, *others = rows
     yield '<div class="wide"><table>'
     if any(head):
@@ -179,7 +179,7 @@ def grid(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell is set to the right."""
+    """Whether a cell is aligned to the right."""
     try:
         float(text.replace(",", ""))
     except ValueError:
@@ -191,7 +191,7 @@ NOT_HERE = "not in this warehouse"
 
 
 class Ancestor(NamedTuple):
-    """A network and how good it was, in words."""
+    """A network of the lineage, and how good it was, in words."""
 
     name: str
     learned: str
@@ -200,7 +200,7 @@ class Ancestor(NamedTuple):
 
 
 def ancestors(warehouse: Warehouse, manifest: Manifest) -> Iterator[Ancestor]:
-    """The network itself, the one that it started from, and so on, as far as the warehouse knows."""
+    """The network itself, the one that it started from, and so on, as far as they are in the warehouse."""
     name = f"{manifest.dataset}/{manifest.variant}/{manifest.version}"
     while True:
         statistics = manifest.statistics
@@ -219,7 +219,7 @@ def ancestors(warehouse: Warehouse, manifest: Manifest) -> Iterator[Ancestor]:
 
 
 def how_learned(manifest: Manifest) -> str:
-    """From what, and how much of it."""
+    """In words: what the network learned from, and how much of it."""
     recipe = manifest.parameters
     if manifest.dataset == NETWORK.name:
         return f"{recipe['games']:,} games of self-play"
@@ -227,8 +227,8 @@ def how_learned(manifest: Manifest) -> str:
 
 
 def find_version(warehouse: Warehouse, place: VersionRef) -> Table:
-    """The version that is named, of networks also one that comes with the package, or the current one of a variant.
-    Raises MissingTableError."""
+    """The version of this name, which for networks may be one that comes with the package; without a version, the
+    current one of the variant. Raises MissingTableError."""
     from bgdata.evaluation.networks.named import find_network
 
     if place.kind in KINDS:
@@ -239,7 +239,7 @@ def find_version(warehouse: Warehouse, place: VersionRef) -> Table:
 
 
 def label_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[tuple[str, ...]]:
-    """A head, and a row for each version of labels, and of benchmarks whose positions are left out."""
+    """A heading, and a row for each version of labels, and for each benchmark whose positions were left out."""
     yield ("version", "rows", "share of what is learned", "digest")
     recipe = SupervisedParameters.from_manifest(manifest.parameters)
     total = sum(labels.weight for labels in recipe.labels)
@@ -252,7 +252,7 @@ def label_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[tuple[str, 
 
 
 def version_facts(warehouse: Warehouse, place: VersionRef, share: str) -> tuple[str, str, str]:
-    """How many rows a version has, the share, and the digest of its values."""
+    """A row with the number of rows of a version, its share of the batches, and the digest of its values."""
     try:
         manifest = find_version(warehouse, place).manifest
     except MissingTableError:

@@ -1,4 +1,4 @@
-"""Learning curves of networks as charts, the same in a picture and in a page."""
+"""Learning curves of networks as charts, the same ones for a picture and for a page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw_curve(table: Table, path: Path) -> None:
 
 
 def curve_charts(table: Table) -> list[Chart]:
-    """What is drawn of a network of any kind, three charts or six."""
+    """The charts of a network of any kind, three or six of them."""
     curve = np.asarray(table.array("curve"))
     return self_play_charts(curve) if table.manifest.dataset == NETWORK.name else supervised_charts(curve)
 
@@ -66,7 +66,7 @@ def self_play_charts(curve: Array) -> list[Chart]:
 
 
 def headline(manifest: Manifest) -> str:
-    """How good a network has become, in a sentence."""
+    """How good a network is, in a sentence."""
     after, *before = (
         f"{statistics[f'{start}points_per_game']:+.3f} ± {statistics[f'{start}standard_error']:.3f}"
         for statistics in [manifest.statistics]

@@ -46,7 +46,7 @@ def export() -> None:
 def gnubg_bd(**options: Any) -> None:
     """Write a bearoff database as gnubg's makebearoff does.
 
-    The files are the same byte for byte.
+    The files are identical, byte for byte.
 
     \b
       bgdata export gnubg-bd --two-sided 6x6 -o gnubg_ts0.bd
@@ -63,12 +63,12 @@ def gnubg_bd(**options: Any) -> None:
     type=click.Choice(["csv", "json", "parquet"]),
     default="parquet",
     show_default=True,
-    help="Form of the file.",
+    help="Format of the file.",
 )
 @output_option(required=True)
 @click.pass_obj
 def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
-    """Write a table with the columns that SQL shows.
+    """Write a table with the columns that it has in SQL.
 
     TABLE is KIND/VARIANT, or KIND/VARIANT/VERSION.
 
@@ -81,13 +81,13 @@ def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> N
 
 @export.command(name="text")
 @click.argument("table", shell_complete=complete_tables)
-@click.option("--format", "form", required=True, type=click.Choice(TEXT_FORMATS), help="Form of the file.")
+@click.option("--format", "form", required=True, type=click.Choice(TEXT_FORMATS), help="Format of the file.")
 @output_option(required=True)
 @click.pass_obj
 def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
     """Write positions, benchmarks or matches for other programs.
 
-    TABLE is KIND/VARIANT, or KIND/VARIANT/VERSION. A file that ends in .gz or .bz2 is packed.
+    TABLE is KIND/VARIANT, or KIND/VARIANT/VERSION. An output file that ends in .gz or .bz2 is compressed.
 
     \b
       bgdata export text selfplay/network-500-seed-2-luck --format mat -o games.mat
@@ -102,8 +102,8 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
 def export_met_command(warehouse: Warehouse, met: str, output: Path) -> None:
     """Write a MET as the XML file that gnubg loads.
 
-    MET is a name or a file, as `bgdata met --help` says; without one it is the table built here. gnubg loads the file
-    with `set met FILE`; one that ends in .gz or .bz2 is packed.
+    MET is a name or a file (see: bgdata met --help); the default is the table built here. gnubg loads the file with
+    `set met FILE`. An output file that ends in .gz or .bz2 is compressed.
 
     \b
       bgdata export met -o ours.xml
@@ -139,8 +139,8 @@ def write_gnubg_bearoff(
     normal: bool = False,
     cubeless: bool = False,
 ) -> str:
-    """Compute and write one file; returns a line that says what was written. Raises UsageError for options that do
-    not belong together, StorageError when the file cannot be written."""
+    """Compute and write one file; returns a line that says what was written. Raises UsageError for options that do not
+    belong together, and StorageError if the file cannot be written."""
     if (one_sided is None) == (two_sided is None):
         raise UsageError("expected either --one-sided POINTS or --two-sided POINTSxCHECKERS")
     if two_sided is not None:
@@ -166,7 +166,8 @@ def parse_size(text: str) -> tuple[int, int]:
 
 
 def write_one_sided_file(points: int, output: Path, *, gammons: bool, compressed: bool, normal: bool) -> None:
-    """`makebearoff -o POINTS`: integer distributions, or the moments of normal ones."""
+    """Write what `makebearoff -o POINTS` writes: distributions as integers, or as the moments of normal
+    distributions."""
     from bgdata.bearoff.gnubg_counts import one_sided_counts
     from bgdata.bearoff.gnubg_normal import normal_moments
 
@@ -179,7 +180,7 @@ def write_one_sided_file(points: int, output: Path, *, gammons: bool, compressed
 
 
 def write_two_sided_file(points: int, checkers: int, output: Path, *, cubeless: bool) -> None:
-    """`makebearoff -t POINTSxCHECKERS`, cubeful or not."""
+    """Write what `makebearoff -t POINTSxCHECKERS` writes, cubeful or cubeless."""
     from bgdata.bearoff.gnubg_counts import two_sided_codes
 
     write_two_sided(output, points, checkers, two_sided_codes(points, checkers, is_cubeless=cubeless))
@@ -189,9 +190,10 @@ Arrays = Mapping[str, Array]
 
 
 def write_text(table: Table, form: str, output: Path) -> str:
-    """Write a version in a format; returns a line that says what was written.
+    """Write a version in another format; returns a line that says what was written.
 
-    Raises UsageError for a table that lacks what the format holds, and StorageError when the file cannot be written.
+    Raises UsageError for a table that does not hold what the format needs, and StorageError if the file cannot be
+    written.
     """
     needed, writer = FORMATS[form]
     arrays = table.arrays()
@@ -203,7 +205,7 @@ def write_text(table: Table, form: str, output: Path) -> str:
 
 
 def write_training(arrays: Arrays, output: Path) -> None:
-    """gnubg's training data, with the comments where there are any."""
+    """Write gnubg training data, with the comments if the table has any."""
     from bgdata.computations.common.columns import text_column
     from bgdata.formats.gnubg_training import write_gnubg_training
 
@@ -214,14 +216,15 @@ def write_training(arrays: Arrays, output: Path) -> None:
 
 
 def write_wildbg(arrays: Arrays, output: Path) -> None:
-    """wildbg's CSV."""
+    """Write a CSV file as wildbg reads it."""
     from bgdata.formats.wildbg_csv import write_wildbg_csv
 
     write_wildbg_csv(output, arrays["boards"], arrays["chances"])
 
 
 def write_bgsage(arrays: Arrays, output: Path) -> None:
-    """bgsage's rollouts: after the play, for the player who has played; as written where they came from there."""
+    """Write rollouts as bgsage does: positions after the play, chances of the player who made it. Rows that were
+    imported from bgsage come out as they were."""
     from bgdata.computations.bgsage_rollouts import flipped_chances
     from bgdata.formats.bgsage_rollouts import write_bgsage_rollouts
     from bgdata.game.codec import flip_boards
@@ -232,14 +235,14 @@ def write_bgsage(arrays: Arrays, output: Path) -> None:
 
 
 def write_positions(arrays: Arrays, output: Path) -> None:
-    """Position IDs, one a line."""
+    """Write Position IDs, one per line."""
     from bgdata.formats.position_list import write_position_list
 
     write_position_list(output, arrays["boards"])
 
 
 def write_benchmark(arrays: Arrays, output: Path) -> None:
-    """A gnubg benchmark file: as it was where it was imported, or of decisions that were rolled out here."""
+    """Write a gnubg benchmark file: an imported one as it was, or decisions that were rolled out here."""
     from bgdata.computations import gnubg_benchmark
     from bgdata.computations.common import decision_file
     from bgdata.formats.gnubg_benchmark_write import write_gnubg_benchmark
@@ -250,7 +253,7 @@ def write_benchmark(arrays: Arrays, output: Path) -> None:
 
 
 def write_matches(arrays: Arrays, output: Path) -> None:
-    """All matches in the Jellyfish format, one after the other."""
+    """Write all matches in the Jellyfish format (.mat), one after another."""
     from bgdata.computations.matches import matches_of
     from bgdata.computations.selfplay import match_arrays
 

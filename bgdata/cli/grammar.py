@@ -1,4 +1,4 @@
-"""The grammar that all commands share: sections of the help, one --warehouse, and errors that are one short line."""
+"""What all commands share: a help in sections, one --warehouse option, and errors in one short line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _GIVEN = "bgdata.warehouse"  # folders that the command line has named so far
 
 
 class Sections(click.Group):
-    """A group whose help lists its commands by section, each in a module that is imported when the command is wanted.
+    """A group whose help lists its commands by section. The module of a command is imported only when the command is
+    wanted.
 
     `sections` has for each title the commands below it: name, module of `bgdata.cli`, and the first line of the help.
     """
@@ -44,7 +45,7 @@ class Sections(click.Group):
         return list(self.entries)
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        """The command, whose module is imported; None for a name that is none."""
+        """The command of this name, after importing its module; None for an unknown name."""
         if name not in self.entries:
             return None
         module = import_module(f"{__package__}.{self.entries[name][0]}")
@@ -53,7 +54,7 @@ class Sections(click.Group):
         return found[name]
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section of the help for each of ours."""
+        """Write one section of the help for each of `sections`."""
         limit = formatter.width - 6 - max(map(len, self.entries))
         for title, entries in self.sections.items():
             with formatter.section(title.capitalize()):
@@ -61,14 +62,14 @@ class Sections(click.Group):
                 formatter.write_dl([(name, textwrap.shorten(line, limit, placeholder="...")) for name, line in lines])
 
     def shell_complete(self, context: click.Context, typed: str) -> list[CompletionItem]:
-        """Commands and options that begin so; no command is imported."""
+        """Commands and options that begin with what has been typed; no command is imported."""
         named = [CompletionItem(name, help=line) for name, (_, line) in self.entries.items() if name.startswith(typed)]
         return named + click.Command.shell_complete(self, context, typed)
 
 
 class Commands(Sections):
-    """Prints errors as one line: exit code 2 for wrong usage, 1 for failure, 130 when interrupted, 141 when nobody
-    reads the output."""
+    """A command line that prints errors in one line. Exit codes: 2 wrong usage, 1 failure, 130 interrupted, 141 output
+    pipe closed."""
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         forget()
@@ -109,7 +110,7 @@ class Commands(Sections):
 
 
 def fail_as_click(error: click.ClickException) -> None:
-    """Print an error that Click found, in our form, and exit; nothing where the error is a help text."""
+    """Print an error that Click found, in our form, and exit; do nothing if the error is a help text."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return
     text = error.format_message().strip().removesuffix(".")
@@ -125,13 +126,14 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """A message in one line, without what would make it too long: what somebody typed may be of any length."""
+    """A message in one line of at most `most` letters: arguments that it quotes may be of any length."""
     text = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}...{word[0][-20:]}", " ".join(text.split()))
     return text if len(text) <= most else f"{text[: most - 123]}...{text[-120:]}"
 
 
 def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[Path, ...]) -> None:
-    """Give the command the warehouse that was named before or after it. Raises click.UsageError for two of them."""
+    """Give the command the warehouse that was named before or after it. Raises click.UsageError if both were, and
+    differ."""
     given = {*context.meta.get(_GIVEN, ()), *folders}
     if len(given) > 1:
         one, other = sorted(map(str, given))[:2]
@@ -146,7 +148,7 @@ def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[
 
 
 def complete_folders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Folders, which the shell itself knows."""
+    """Folders, which the shell itself completes."""
     return [CompletionItem(typed, type="dir")]
 
 
@@ -163,7 +165,7 @@ WAREHOUSE = click.Option(
 
 
 def give_warehouse(command: click.Command) -> None:
-    """Let a command, and all below it, be told the warehouse."""
+    """Add the --warehouse option to a command and all commands below it."""
     if WAREHOUSE not in command.params:
         command.params.append(WAREHOUSE)
     if isinstance(command, click.Group):
@@ -172,7 +174,7 @@ def give_warehouse(command: click.Command) -> None:
 
 
 def every_command(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Names of all commands of a group, each with the command; those of groups in it too. Imports all of them."""
+    """The names of all commands of a group, nested ones included, each with its command. Imports all of them."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

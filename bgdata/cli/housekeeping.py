@@ -1,4 +1,4 @@
-"""Commands that keep house: which version of a variant is current, which versions go, and what the shell completes."""
+"""Housekeeping commands: choosing the current version of a variant, deleting versions, and completion in the shell."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from bgdata.warehouse import Warehouse
 def use(warehouse: Warehouse, version: str) -> None:
     """Make a VERSION the current one of its variant.
 
-    VERSION is KIND/VARIANT/VERSION, as `bgdata list` has it. The current version answers where none is named: views,
-    players and the lock follow it. A build, an import or training that ends at a version does the same.
+    VERSION is KIND/VARIANT/VERSION, as `bgdata list` prints it. The current version is the one that views, players and
+    the lock use when no version is named. A build, an import or a training run makes its result current, too.
 
     \b
       bgdata list
@@ -36,10 +36,10 @@ def use(warehouse: Warehouse, version: str) -> None:
 @click.argument("version", shell_complete=complete_versions)
 @click.pass_obj
 def rm(warehouse: Warehouse, version: str) -> None:
-    """Delete a VERSION that nothing is made from.
+    """Delete a VERSION that nothing depends on.
 
-    VERSION is KIND/VARIANT/VERSION. Refused, with the list of who, while another version or warehouse.lock is made from
-    it.
+    VERSION is KIND/VARIANT/VERSION. The command refuses, and lists what depends on it, while another version is made
+    from it or warehouse.lock lists it.
 
     \b
       bgdata rm network/tiny/r2-0123abcd
@@ -53,10 +53,10 @@ def rm(warehouse: Warehouse, version: str) -> None:
 @format_option
 @click.pass_obj
 def gc(warehouse: Warehouse, dry_run: bool, yes: bool, form: str) -> None:
-    """Delete the versions and the staging that nobody needs.
+    """Delete versions and staging folders that are not needed.
 
-    Kept are the version of each variant that is current, those that warehouse.lock lists, all that these are made
-    from, and whatever is damaged. A build that was stopped begins anew after its staging is deleted.
+    It keeps the current version of each variant, the versions that warehouse.lock lists, everything that these are made
+    from, and everything that is damaged. A stopped build starts from the beginning once its staging folder is deleted.
     """
     collect_garbage(warehouse, form, dry_run=dry_run, yes=yes)
 
@@ -65,10 +65,10 @@ def gc(warehouse: Warehouse, dry_run: bool, yes: bool, form: str) -> None:
 @click.argument("shell", type=click.Choice(SHELLS), metavar="SHELL")
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what lets a SHELL complete names after Tab.
+    """Print a script that lets a SHELL complete names.
 
-    SHELL is bash, zsh or fish. Commands and options are completed, and kinds, variants, versions, networks, players and
-    match equity tables of the warehouse.
+    SHELL is bash, zsh or fish. The Tab key then completes commands and options, and the kinds, variants, versions,
+    networks, players and match equity tables of the warehouse.
 
     \b
       bgdata completion bash >> ~/.bashrc
@@ -79,8 +79,8 @@ def completion(context: click.Context, shell: str) -> None:
 
 
 def use_version(warehouse: Warehouse, reference: str) -> None:
-    """Make a version the current one of its variant. Raises UsageError for what names no version, MissingTableError,
-    and whatever is wrong with its manifest."""
+    """Make a version the current one of its variant. Raises UsageError for a text that names no version,
+    MissingTableError, and ManifestFormatError for a damaged manifest."""
     table = named_version(warehouse, reference)
     table.check_sizes()
     if warehouse.use(table):
@@ -91,7 +91,8 @@ def use_version(warehouse: Warehouse, reference: str) -> None:
 
 
 def remove_version(warehouse: Warehouse, reference: str) -> None:
-    """Delete one version. Raises UsageError for what names no version, MissingTableError, and VersionInUseError."""
+    """Delete one version. Raises UsageError for a text that names no version, MissingTableError, and
+    VersionInUseError."""
     table = named_version(warehouse, reference)
     was_current = warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
     left = remove(warehouse, table)
@@ -109,7 +110,7 @@ def named_version(warehouse: Warehouse, reference: str) -> Table:
 
 
 def collect_garbage(warehouse: Warehouse, form: str = "table", *, dry_run: bool, yes: bool) -> None:
-    """Name what nobody needs or holds, ask where somebody can answer, and delete it. Raises MissingWarehouseError and
+    """List what is not needed, ask if there is a terminal to ask at, and delete it. Raises MissingWarehouseError and
     VersionInUseError."""
     warehouse.require()
     found = rubbish(warehouse)
@@ -129,5 +130,5 @@ def collect_garbage(warehouse: Warehouse, form: str = "table", *, dry_run: bool,
 
 
 def name_of(warehouse: Warehouse, entry: Rubbish) -> str:
-    """Where one thing that may go is in the warehouse."""
+    """The path, within the warehouse, of something that may be deleted."""
     return entry.path.relative_to(warehouse.root).as_posix()

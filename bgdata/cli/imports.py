@@ -1,4 +1,4 @@
-"""`bgdata import` and `bgdata fetch`: other people's files into versions, and what became of every line."""
+"""`bgdata import` and `bgdata fetch`: files of other programs as versions, with an account of every line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bgdata.warehouse import Warehouse
 @click.command(name="import")
 @click.argument("kind", shell_complete=complete_imported)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--name", metavar="NAME", help="What to call the variant.  [default: the names of the files]")
+@click.option("--name", metavar="NAME", help="Name of the variant.  [default: the names of the files]")
 @click.option("--strict", is_flag=True, help="Fail at a line that breaks a rule instead of setting it aside.")
 @force_option
 @format_option
@@ -45,18 +45,18 @@ def import_(
     """Import FILES of other programs as one variant of a KIND.
 
     KIND is gnubg_training, gnubg_benchmark, wildbg_training, bgsage_rollouts, positions, matches or met_xml; FILES may
-    be packed with gzip or bzip2.
+    be compressed with gzip or bzip2.
 
-    Lines that break a rule go to the table `quarantine`. A file of which no line gives a row is not imported.
+    Lines that break a rule go to the table `quarantine`. A file without a single good line is not imported.
 
     \b
-    The variant is called by its files, without their endings, several joined by -and-:
+    The variant is named after its files, without endings; several names are joined by -and-:
       bgdata import positions My_list.csv.gz          positions/my-list
       bgdata import positions a.csv b.csv             positions/a-and-b
       bgdata import positions --name wild *.csv       positions/wild
 
-    Variants stand side by side in SQL and in the feed of training. Another file of the same name is a new version of
-    its variant, and replaces the one before until `bgdata use` goes back.
+    All variants can be used side by side, in SQL and in training. Importing another file of the same name makes a new
+    version of the variant, which becomes the current one; `bgdata use` goes back.
     """
     print_report(import_files(warehouse, kind, files, name, strict=strict, force=force), form)
 
@@ -64,13 +64,15 @@ def import_(
 @click.command()
 @click.argument("source", type=click.Choice(["gnubg"]), metavar="SOURCE")
 @click.argument("names", nargs=-1)
-@click.option("--address", metavar="URL", help="A mirror that has the files side by side.  [default: the publisher's]")
+@click.option(
+    "--address", metavar="URL", help="A mirror with all files in one folder.  [default: the publisher's site]"
+)
 @click.pass_obj
 def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: str | None) -> None:  # noqa: ARG001
     """Download the files that a SOURCE publishes.
 
-    SOURCE is gnubg, its training data and benchmarks; NAMES are those of its files, all of them without any. Each is
-    checked against its known hash. Stopped at any moment, the same command goes on.
+    SOURCE is gnubg: its training data and benchmarks. NAMES are names of its files; without NAMES all files are
+    downloaded. Each file is checked against its known hash. A stopped download is resumed by the same command.
 
     \b
       bgdata fetch gnubg
@@ -90,9 +92,9 @@ REASON = "quarantined: "  # begins the names of the statistics that count reason
 def import_files(
     warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None, *, strict: bool, force: bool
 ) -> Table:
-    """Import files as one version of a kind; says which version it replaces as the current one, if any.
+    """Import files as one version of a kind; if it replaces a current version, says which.
 
-    Raises UsageError for a kind that is computed, MissingFileError, NoRowsError, and what Warehouse.build raises.
+    Raises UsageError for a kind that is computed, MissingFileError, NoRowsError, and what `Warehouse.build` raises.
     """
     declared = warehouse.kind(kind)
     if not isinstance(declared, ImportedDataset):
@@ -110,7 +112,7 @@ def import_files(
 
 
 def current_version(warehouse: Warehouse, kind: str, variant: str) -> Table | None:
-    """The version that answers for a variant, None where there is none."""
+    """The current version of a variant, or None."""
     try:
         return warehouse.open(kind, variant)
     except (MissingTableError, MissingWarehouseError):
@@ -118,8 +120,8 @@ def current_version(warehouse: Warehouse, kind: str, variant: str) -> Table | No
 
 
 def print_report(table: Table, form: str = "table", *, err: bool = False) -> None:
-    """How many lines gave rows, are comments, or were set aside, and why; `err` prints on standard error, where the
-    report goes too if its figures are printed as data."""
+    """Print how many lines gave rows, are comments, or were set aside, and why. With `err` it goes to standard error,
+    as it does when its figures are printed as data."""
     manifest, err = table.manifest, err or form != "table"
     if form != "table":
         print_built(table, (), form)
@@ -142,7 +144,7 @@ RAW = "raw"  # folder of downloads in the warehouse
 
 
 class Published(NamedTuple):
-    """A file that somebody publishes; `content_sha256` of the unpacked content, empty where nobody published it."""
+    """A published file; `content_sha256` is that of the uncompressed content, empty where none was published."""
 
     kind: str
     name: str
@@ -151,7 +153,7 @@ class Published(NamedTuple):
 
 
 def published_files(address: str | None = None) -> list[Published]:
-    """gnubg's files; `address` replaces the site, for a mirror."""
+    """The files of gnubg; `address` replaces the address of the site, for a mirror."""
     site = address.rstrip("/") + "/" if address else None
     files = []
     for entry, content_sha256 in gnubg_benchmark.PUBLISHED.items():
@@ -163,9 +165,10 @@ def published_files(address: str | None = None) -> list[Published]:
 
 
 def fetch_files(warehouse: Warehouse, files: Sequence[Published]) -> None:
-    """Download files into `raw/` of the warehouse and check each; prints how to import them.
+    """Download files into `raw/` of the warehouse check each, and print how to import them.
 
-    Raises DownloadError, StorageError, CorruptFileError, or DigestMismatchError for a file that is not the one known.
+    Raises DownloadError, StorageError, CorruptFileError, or DigestMismatchError for a file whose hash is not the known
+    one.
     """
     folder = warehouse.root / RAW
     with progress_bars() as progress:
@@ -178,7 +181,7 @@ def fetch_files(warehouse: Warehouse, files: Sequence[Published]) -> None:
 
 
 def check(warehouse: Warehouse, file: Published, path: Path) -> None:
-    """Compare a file with its published hash, or with what it was when it was first fetched, which is pinned."""
+    """Compare a file with its published hash, or with the hash that was pinned when it was first fetched."""
     if file.content_sha256:
         expected, found = file.content_sha256, unpacked_hash(path)
     else:
@@ -195,7 +198,8 @@ def check(warehouse: Warehouse, file: Published, path: Path) -> None:
 
 
 def unpacked_hash(path: Path) -> str:
-    """SHA-256 of the unpacked content. Raises CorruptFileError for a file that is not whole, or not packed at all."""
+    """SHA-256 of the uncompressed content. Raises CorruptFileError for a file that is cut off or not compressed at
+    all."""
     try:
         facts = unpack(path, lambda _: None)
     except CorruptFileError as error:

@@ -1,7 +1,7 @@
-"""Rollouts of the command line: shown while they run, and kept, so that a stopped one goes on from its finished games.
+"""Rollouts of the command line: shown while they run, and kept, so that a stopped one resumes from its finished games.
 
-Trials depend on their number alone, so that any blocks of them put together are those of one run. They are kept in the
-user's cache: a rollout only reads the warehouse, which may be somebody else's.
+A trial depends on its number alone, so blocks of trials from several runs add up to one run. They are kept in the
+user's cache folder, because a rollout only reads the warehouse, which may belong to another user.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORGET_SECONDS = 30 * 24 * 3600  # after which a stopped rollout is not expected
 
 
 class KeptRollout:
-    """The blocks of trials of one rollout, all boards of it together, as far as they are finished."""
+    """The finished blocks of trials of one rollout; each block has all boards together."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,11 +44,11 @@ class KeptRollout:
 
     @property
     def count(self) -> int:
-        """How many blocks are finished."""
+        """The number of finished blocks."""
         return sum(part.shape[1] for part in self.blocks)
 
     def load(self) -> None:
-        """Take what an earlier run has left; a gap ends it."""
+        """Take over the blocks of an earlier run, up to the first that is missing."""
         if self.folder.is_dir():
             for (begin, _), path in sorted(intact_shards(self.progress, self.folder).items()):
                 with suppress(CorruptFileError, StorageError):  # gone since: somebody else has finished this rollout
@@ -57,7 +57,7 @@ class KeptRollout:
         self.saved = len(self.blocks)
 
     def save(self) -> None:
-        """Write what is finished since the last time. Raises StorageError."""
+        """Write the blocks finished since the last time. Raises StorageError."""
         if self.saved < len(parts := list(self.blocks)):
             begin = sum(part.shape[1] for part in parts[: self.saved])
             values = np.concatenate(parts[self.saved :], axis=1)
@@ -67,7 +67,7 @@ class KeptRollout:
             self.saved = len(parts)
 
     def statement(self) -> str:
-        """Save all, and say what is kept: see `process.keeping`."""
+        """Save all blocks, and say what is kept: see `process.keeping`."""
         from bgdata.play.rollout_kernels import BLOCK
 
         with suppress(StorageError):
@@ -78,7 +78,8 @@ class KeptRollout:
     def watched(
         self, progress: Progress, most_trials: int, estimate: Callable[[Values], str]
     ) -> Callable[[Rolled], Rolled]:
-        """What `roll_out` goes through: a bar of up to so many trials, with the `estimate` of the blocks so far."""
+        """The callback for `roll_out`: it moves a bar of at most so many trials, and shows the `estimate` of the blocks
+        so far."""
         from bgdata.kernel import thread_count
         from bgdata.play.rollout_kernels import BLOCK
 
@@ -113,7 +114,7 @@ class KeptRollout:
         return through
 
     def save_or_say(self) -> None:
-        """Save; where that cannot be, say so once and go on: only a stop would lose anything."""
+        """Save; if that fails, say so once and go on, since only stopping would lose anything."""
         try:
             self.save()
         except StorageError as error:
@@ -123,7 +124,8 @@ class KeptRollout:
 
 @contextmanager
 def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
-    """The rollout that is named by all that its games depend on; what is kept of it is removed when the block ends."""
+    """The rollout identified by all that its games depend on. What was kept of it is removed when the block ends
+    without an error."""
     from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
 
     named = repr((FORMAT, kernel_fingerprint(), *parts))
@@ -137,7 +139,7 @@ def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
 
 
 def forget_old(root: Path) -> None:
-    """Delete rollouts that nobody went on with for a month."""
+    """Delete rollouts that have not been resumed for a month."""
     with suppress(OSError):
         for folder in root.iterdir():
             if time.time() - folder.stat().st_mtime > FORGET_SECONDS:

@@ -39,19 +39,19 @@ from bgdata.warehouse import Warehouse
     type=click.Choice(["rollout", "lookahead", "tables", "gnubg", "bgsage"]),
     default="rollout",
     show_default=True,
-    help="Who says what a position is worth; gnubg and bgsage where they are installed.",
+    help="What evaluates the positions; gnubg and bgsage have to be installed.",
 )
 @click.option(
     "--ply",
     type=click.IntRange(0, 4),
     metavar="N",
-    help="Rolls that the player looks ahead.  [default: lookahead 1, programs 0]",
+    help="How many rolls the player looks ahead.  [default: lookahead 1, programs 0]",
 )
 @click.option(
     "--least-change",
     default=0.0,
     metavar="POINTS",
-    help="With lookahead: keep only positions whose equity it changes by so much.  [default: keep all]",
+    help="With lookahead: keep only positions whose equity changes by at least this much.  [default: keep all]",
 )
 @click.option(
     "--pairs",
@@ -59,7 +59,7 @@ from bgdata.warehouse import Warehouse
     show_default=True,
     type=click.IntRange(0),
     metavar="N",
-    help="With tables: pairs of layouts, 0 for every layout once, and a quarter more of an exact table.",
+    help="With tables: number of pairs of layouts, 0 for each layout once; an exact table adds a quarter more.",
 )
 @rollout_options
 @threads_option
@@ -76,9 +76,9 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
       tables     bearoff_labels: pairs from a SOURCE such as bearoff_one_sided/10x15
       gnubg, bgsage  engine_labels: the installed program; lookahead at ply 2, 3 too
 
-    Stopped at any moment, the same command goes on from its last checkpoint, to the same labels on any number of
-    threads. Each position is labelled once, and belongs to the split of its game. Rollouts label every row, and keep
-    positions whose standard error cannot be reached with the one that they got to.
+    A stopped command resumes from its last checkpoint when it is run again; the labels are the same on any number of
+    threads. Each position is labelled once, and belongs to the split of its game. Rollouts label every row; a position
+    that does not reach the standard error of --until is kept with the one that it has.
 
     \b
       bgdata label positions/mine --trials 360
@@ -105,7 +105,7 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
     show_default=True,
     type=click.IntRange(1),
     metavar="N",
-    help="Decisions at most.",
+    help="Maximum number of decisions.",
 )
 @rollout_options
 @within_option
@@ -125,10 +125,10 @@ def decisions(
 ) -> None:
     """Make a benchmark: decisions of a CORPUS, rolled out.
 
-    CORPUS is one of self-play, such as selfplay/network-10000-seed-1. The better plays of each decision are rolled out,
-    without --until to standard errors of 0.005 points. Decisions are chosen by a hash, from the test games of the
-    corpus: a larger set begins with a smaller one, and --seed chooses others. Stopped at any moment, the same command
-    goes on from its last checkpoint, to the same set on any number of threads.
+    CORPUS is a corpus of self-play, such as selfplay/network-10000-seed-1. The better plays of each decision are rolled
+    out until their standard errors are at most 0.005 points, or what --until says. Decisions are chosen by a hash from
+    the test games of the corpus: a larger set contains the smaller ones, and another --seed chooses other decisions. A
+    stopped command resumes from its last checkpoint when it is run again; the set is the same on any number of threads.
 
     \b
     Make one, score a player on it, write it as a gnubg benchmark file:
@@ -153,10 +153,10 @@ ONE_SIDED = "bearoff_one_sided"
 def label_positions(
     warehouse: Warehouse, source: str, engine: str, options: dict[str, Any], given: set[str], form: str
 ) -> None:
-    """Build a table of labels and say what they are like; `given` names the options that are not defaults.
+    """Build a table of labels and print a summary; `given` names the options that are not defaults.
 
-    Raises UsageError for options of another engine, InvalidParameterError, UnknownPlayerError for a program that is
-    not installed, and MissingTableError for a source or a network that is not there.
+    Raises UsageError for options of another engine, InvalidParameterError, UnknownPlayerError for a program that is not
+    installed, and MissingTableError for a source or a network that is not there.
     """
     check_options(engine, given)
     if engine == "rollout":
@@ -178,7 +178,7 @@ def check_options(engine: str, given: set[str]) -> None:
 
 
 def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_change: float, form: str) -> None:
-    """lookahead_labels."""
+    """Build a version of `lookahead_labels`, and print a summary. Raises as `label_positions` does."""
     from bgdata.steps.networks import network_parameters
 
     place, recipe = find_source(warehouse, source)
@@ -200,9 +200,9 @@ def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_ch
 
 
 def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any], form: str) -> None:
-    """engine_labels."""
+    """Build a version of `engine_labels`, and print a summary. Raises as `label_positions` does."""
     from bgdata.evaluation.lookahead import MOST_PLY
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
     from bgdata.steps.networks import network_parameters
 
     ply, (place, recipe) = options["ply"] or 0, find_source(warehouse, source)
@@ -214,7 +214,7 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
         network = network_parameters(warehouse, options["network"])
         parameters = EngineParameters(place, "network", ply, **network, source_recipe=recipe)
     else:
-        version = open_player(engine, ply).version
+        version = open_named_player(engine, ply).version
         parameters = EngineParameters(place, engine, ply, version, source_recipe=recipe)
     table = built(warehouse, ENGINES, parameters)
     who = table.array("engine").tobytes().decode()
@@ -222,7 +222,7 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
 
 
 def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, form: str) -> None:
-    """bearoff_labels."""
+    """Build a version of `bearoff_labels`, and print a summary. Raises as `label_positions` does."""
     from bgdata.evaluation.bearoff import SIZE
     from bgdata.steps.scores import table_size
 
@@ -245,7 +245,7 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
 
 
 def built(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters) -> Table:
-    """The version, with progress while it is built."""
+    """Build a version, or find it, with a progress bar."""
     kind.check_parameters(parameters)
     with progress_bars() as progress:
         return warehouse.build(kind.name, parameters, progress=progress)
@@ -304,7 +304,8 @@ def label_by_rollouts(warehouse: Warehouse, source: str, network: str, options: 
 
 
 def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of who rolls out and how, from the options of a command. Raises MissingTableError."""
+    """Which network rolls out, and the settings of the rollouts, from the options of a command. Raises
+    MissingTableError."""
     from bgdata.steps.networks import network_parameters
 
     return {
@@ -330,7 +331,7 @@ def describe_labels(rows: int, found: Mapping[str, float], parameters: LabelPara
 
 
 def describe_missed(rows: int, what: str, found: Mapping[str, float], parameters: RollerParameters) -> str:
-    """A second line where standard errors are larger than they should be, else nothing."""
+    """A second line if standard errors are larger than wanted, else an empty text."""
     missed = round(rows * (1 - found["reached_share"]))
     if not missed:
         return ""

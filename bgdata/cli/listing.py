@@ -42,8 +42,8 @@ def list_(warehouse: Warehouse, form: str) -> None:
 def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, ...], **options: int | None) -> None:
     """Explain a kind, table, view or macro of SQL.
 
-    NAME is a kind of dataset: columns with units and meanings, arrays, parameters, checks, and what a build with the
-    given parameters would need. Or it is a table, view or macro of the catalog: columns or parameters, and where it
+    For a kind of dataset: its columns with units and meanings, arrays, parameters, checks, and what a build with the
+    given parameters would need. For a table, view or macro of the catalog: its columns or parameters, and where it
     comes from.
 
     \b
@@ -88,7 +88,7 @@ def listed_rows(warehouse: Warehouse) -> Iterator[Row]:
 
 
 def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
-    """The versions of a kind: how large each is, or what is wrong with it."""
+    """The versions of a kind: the size of each, or what is wrong with it."""
     for table in warehouse.versions(name):
         variant, version = table.folder.parts[-2:]
         row = {"variant": variant, "version": version, "is_current": is_current(warehouse, table)}
@@ -101,7 +101,7 @@ def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
 
 
 def is_current(warehouse: Warehouse, table: Table) -> bool:
-    """Whether a version answers for its variant; nothing does where `current` is damaged."""
+    """Whether a version is the current one of its variant; no version is where the file `current` is damaged."""
     try:
         return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
     except BgdataError:
@@ -112,7 +112,7 @@ UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the c
 
 
 class Part(NamedTuple):
-    """A line of an explanation, and a row of it as data."""
+    """One line of an explanation, which is also one row of it as data."""
 
     part: str  # column, array, parameter, check or input
     name: str
@@ -132,7 +132,7 @@ class Explained(NamedTuple):
 
 
 def print_kind(kind: Dataset[Any], parameters: Parameters, form: str) -> None:
-    """The declaration of a kind, and what a variant of it would need. Raises InvalidParameterError."""
+    """Print the declaration of a kind, and what building a variant would need. Raises InvalidParameterError."""
     kind.check_parameters(parameters)
     if form != "table":
         write_rows(rows_of(kind.name, kind_parts(kind, parameters)), form)
@@ -159,7 +159,7 @@ def print_kind(kind: Dataset[Any], parameters: Parameters, form: str) -> None:
 
 
 def kind_parts(kind: Dataset[Any], parameters: Parameters) -> Iterator[Part]:
-    """Everything that a kind declares."""
+    """The parts of the explanation of a kind: columns, arrays, parameters, checks."""
     for shape in kind.tables:
         for column in shape.columns:
             yield Part(f"column of {shape.name}", column.name, column.type, column.unit, column.meaning)
@@ -175,20 +175,20 @@ def kind_parts(kind: Dataset[Any], parameters: Parameters) -> Iterator[Part]:
 
 
 def rows_of(name: str, parts: Iterable[Part]) -> Iterator[Row]:
-    """An explanation as data."""
+    """The parts of an explanation as rows of data."""
     return ({"explained": name, **part._asdict()} for part in parts)
 
 
 def input_text(wanted: Input) -> str:
-    """`KIND/VARIANT/VERSION`, or a kind with its parameters."""
+    """An input of a kind as text: `KIND/VARIANT/VERSION`, or a kind with its parameters."""
     if isinstance(wanted, VersionRef):
         return str(wanted)
     return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"
 
 
 def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:
-    """What a table, view or macro of SQL is, with its columns or parameters. Raises UsageError that says what is near a
-    name that nothing has."""
+    """Print what a table, view or macro of SQL is, with its columns or parameters. Raises UsageError, with similar
+    names, for an unknown one."""
     with open_catalog(warehouse) as connection:
         found = explained_relation(connection, warehouse, name) or explained_macro(connection, name)
         if found is None:
@@ -207,7 +207,7 @@ def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:
 
 
 def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
-    """The catalog of a warehouse; where there is none, of one without versions."""
+    """A connection to the catalog of a warehouse, or to an empty catalog where there is no warehouse."""
     from bgdata.store.catalog import fill_catalog
     from bgdata.store.locked_sql import open_memory
 
@@ -249,13 +249,13 @@ def with_unit(comment: str | None) -> tuple[str, str]:
 
 
 def sources(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> list[str]:
-    """Tables and views that a view reads, in the order of its text."""
+    """The tables and views that a view reads, in the order in which its text names them."""
     known = set(relation_names(connection)) - {name}
     return [word for word in dict.fromkeys(re.findall(r"\w+", sql.partition(" AS ")[2])) if word in known]
 
 
 def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explained | None:
-    """The macro of this name; functions of connections that bgdata opens have a macro each."""
+    """The macro of this name. Functions that bgdata adds to its connections have a macro of the same name each."""
     row = connection.execute(
         "select parameters, comment, macro_definition, function_type from duckdb_functions() where not internal and "
         "function_name = ? order by comment is null, function_oid limit 1",
@@ -271,13 +271,13 @@ def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explain
 
 
 def relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Every table and view."""
+    """The names of all tables and views of a connection."""
     query = "select view_name from duckdb_views() where not internal union all select table_name from duckdb_tables()"
     return [name for (name,) in connection.execute(query).fetchall()]
 
 
 def unknown(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> str:
-    """An error that says what is near a name."""
+    """The message for an unknown name, with similar names."""
     macros = connection.execute("select distinct function_name from duckdb_functions() where not internal").fetchall()
     known = [*warehouse.kinds, *relation_names(connection), *(macro for (macro,) in macros)]
     near = difflib.get_close_matches(name[:100].lower(), sorted(set(known)), n=3, cutoff=0.5)

@@ -24,7 +24,7 @@ from bgdata.warehouse import Warehouse
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bgdata.play.luck.recorded import GameLuck, RecordedGame, Totals
+    from bgdata.play.luck.recorded import GameLuck, LuckTotals, RecordedGame
 
 
 @click.command()
@@ -39,8 +39,8 @@ def luck(warehouse: Warehouse, match: str, player: str, ply: int, by_game: bool,
     """Say how lucky and how skilful the players of a MATCH were.
 
     MATCH is a .mat or .sgf file, or matches/NAME of the warehouse. The luck of a roll is the value after its best play
-    minus the mean over all rolls; a luck-adjusted (hedged) result is the result minus net luck. All is cubeless, in
-    points per unit cube: cube actions are not valued. The values are those of --player: network, network/NAME or an
+    minus the mean over all rolls; a luck-adjusted result is the result minus net luck. All values are cubeless, in
+    points per unit cube; cube actions are not valued. The values are those of --player: network, network/NAME or an
     installed gnubg (slow).
 
     \b
@@ -55,13 +55,13 @@ def luck(warehouse: Warehouse, match: str, player: str, ply: int, by_game: bool,
 
 NOTE = (
     "cubeless, in points per unit cube: cube actions are not valued, and gammons count as for money\n"
-    "hedged = result - net luck; drift: changes of the evaluator's mind, and what a cash or resignation settled"
+    "luck-adj. = result - net luck (luck-adjusted); drift: changed evaluations, and what a cash or resignation settled"
 )
 
 
 @dataclass(frozen=True)
 class Analysed:
-    """One game with its luck; `plays` has the plays in the usual notation, "" where nothing could be played."""
+    """One game with its luck; `plays` has the plays in the usual notation, "" where no checker could move."""
 
     match: Match
     game: Game
@@ -69,19 +69,19 @@ class Analysed:
     plays: list[str]
     cube_value: int  # at the end
     found: GameLuck
-    totals: Totals
+    totals: LuckTotals
 
 
 def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[Analysed]:
     """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, valued by a player.
 
-    Raises InvalidGameError for a game that breaks a rule, UsageError for a player who only chooses plays, and
+    Raises InvalidGameError for a game that breaks a rule, UsageError for a player that only chooses plays, and
     MissingTableError, UnknownPlayerError or StorageError for what is not there.
     """
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
     from bgdata.play.luck.recorded import game_luck, totals
 
-    player: Any = open_player(name, ply, warehouse)
+    player: Any = open_named_player(name, ply, warehouse)
     found = []
     for match in matches_at(warehouse, source):
         for game in match.games:
@@ -114,7 +114,7 @@ def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
 
 
 def recorded(game: Game, turns: Sequence[ReplayedTurn]) -> RecordedGame:
-    """The rolls of a replayed game as arrays, its result in points per unit of the cube at the end."""
+    """The rolls of a replayed game as arrays, with its result in points per unit of the final cube."""
     from bgdata.play.luck.recorded import RecordedGame
 
     rolled = [turn for turn in turns if turn.turn.dice]
@@ -144,7 +144,7 @@ def print_luck(games: Sequence[Analysed], form: str, *, by_game: bool) -> None:
 
 
 def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
-    """One row for each roll, points to who rolled."""
+    """One row for each roll, in points to the player who rolled."""
     record, found = analysed.record, analysed.found
     for turn, (player, dice) in enumerate(zip(record.players.tolist(), record.dice.tolist(), strict=True)):
         yield {
@@ -163,7 +163,7 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
 
 
 def game_row(analysed: Analysed) -> dict[str, Any]:
-    """One game, points to player 0 but for what each player has alone; NaN where the game was not finished."""
+    """One game, in points to player 0, except for the columns of each player; NaN where the game was not finished."""
     found = analysed.totals
     return {
         "game_number": analysed.game.number,
@@ -179,12 +179,12 @@ def game_row(analysed: Analysed) -> dict[str, Any]:
         "net_luck": found.net_luck,
         "net_skill": found.net_skill,
         "net_drift": found.net_drift,
-        "hedged": found.luck_adjusted,
+        "luck_adjusted": found.luck_adjusted,
     }
 
 
 def turn_lines(analysed: Analysed) -> Iterator[str]:
-    """The turns of one game as a table."""
+    """The turns of one game as lines of text."""
     players = analysed.match.players
     width = max(map(len, players))
     yield f"game {analysed.game.number}: {players[0]} against {players[1]}"
@@ -198,9 +198,9 @@ def turn_lines(analysed: Analysed) -> Iterator[str]:
 
 
 def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
-    """The games as a table, seen by player 0, with the mean of the finished ones."""
+    """The games as lines of text, seen by player 0, with the mean of the finished ones."""
     players = games[0].match.players
-    names = ("result", "net luck", "net skill", "net drift", "hedged")
+    names = ("result", "net luck", "net skill", "net drift", "luck-adj.")
     yield f"{'game':>4}  {'turns':>5}  {'cube':>4}" + "".join(f"  {name:>9}" for name in names) + f"  (to {players[0]})"
     for each in games:
         found = each.totals
@@ -233,7 +233,7 @@ def running_totals(games: Sequence[Analysed]) -> tuple[np.ndarray[Any, Any], np.
 
 
 def draw_luck(games: Sequence[Analysed], path: Path) -> None:
-    """Draw the luck of every roll, and below it how net luck and net skill add up.
+    """Draw the luck of every roll, and below it the running totals of net luck and net skill.
 
     Raises StorageError.
     """
@@ -252,7 +252,7 @@ def draw_luck(games: Sequence[Analysed], path: Path) -> None:
 
 
 def draw_rolls(axes: Axes, games: Sequence[Analysed]) -> None:
-    """A bar for each roll: upwards what is good for player 0, coloured by who rolled."""
+    """Draw a bar for each roll: upwards if it is good for player 0, coloured by the player who rolled."""
     from bgdata.play.luck.recorded import signs
 
     players = np.concatenate([each.record.players for each in games])
@@ -266,7 +266,7 @@ def draw_rolls(axes: Axes, games: Sequence[Analysed]) -> None:
 
 
 def draw_sums(axes: Axes, games: Sequence[Analysed]) -> None:
-    """Luck and skill so far, and the luck-adjusted results at the ends of games."""
+    """Draw the running totals of luck and skill, and the luck-adjusted results at the ends of games."""
     luck, skill, ends = running_totals(games)
     turns = np.arange(1, len(luck) + 1)
     axes.plot(turns, luck, color=TEAL, label="net luck")

@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
 
 length_option = click.option(
-    "--length", type=click.IntRange(1, 64), metavar="N", help="Points to go, at most.  [default: all; to compare, 15]"
+    "--length",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Maximum points to go.  [default: all; 15 in a comparison]",
 )
 
 
@@ -46,9 +49,9 @@ length_option = click.option(
 def met() -> None:
     """Build, show, compare and draw match equity tables.
 
-    They have the chance of winning the match at every score. A MET is the name of one in the warehouse, such as
-    published-12 (see the table match_equity_tables), or a file that gnubg reads, such as mec26.xml. To have files in
-    the warehouse and in SQL:
+    A match equity table (MET) has the chance of winning the match at every score. MET is the name of a table in the
+    warehouse, such as published-12 (the table match_equity_tables lists them), or an XML file of gnubg, such as
+    mec26.xml. To use such files in SQL, import them:
 
     \b
       bgdata import met_xml --name gnubg /usr/share/gnubg/met/*.xml
@@ -63,21 +66,21 @@ def met() -> None:
     "--row",
     default="",
     metavar="CHANCES",
-    help="Trailer's chances to win the match from 1-away on, such as '0.5 0.486'.  [default: found by the network]",
+    help="The trailer's post-Crawford chances from 1-away on, such as '0.5 0.486'.  [default: those of the network]",
 )
 @click.option(
     "--gammon-rate", default="", metavar="SHARE", help="Share of games that end in a gammon.  [default: the network's]"
 )
 @click.option("--cube-life-index", default="1", show_default=True, metavar="X", help="How live the cube is, 0 to 1.")
 @click.option(
-    "--length", default=25, show_default=True, type=click.IntRange(1, 64), metavar="N", help="Points to go, at most."
+    "--length", default=25, show_default=True, type=click.IntRange(1, 64), metavar="N", help="Maximum points to go."
 )
 @format_option
 @click.pass_obj
 def build(warehouse: Warehouse, /, network: str, form: str, **options: Any) -> None:
-    """Build a table from how a network opens, or from a row.
+    """Build a table from a network's opening play, or from a row.
 
-    The row is that of chances after the Crawford game.
+    The row has the post-Crawford chances. Without one, the network evaluates the positions after the opening roll.
 
     \b
       bgdata met build --network better --ply 1
@@ -94,9 +97,9 @@ def build(warehouse: Warehouse, /, network: str, form: str, **options: Any) -> N
 @format_option
 @click.pass_obj
 def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, crawford: bool, form: str) -> None:
-    """Print a MET, or what is played for at one score.
+    """Print a MET, or the stakes of a game at one score.
 
-    MET is a name or a file, as `bgdata met --help` says; without one it is the table built here.
+    MET is a name or a file (see: bgdata met --help); the default is the table built here.
 
     \b
       bgdata met show published-12 --length 6
@@ -105,9 +108,9 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
     if away is None and crawford:
         raise UsageError("expected --away with --crawford, got none")
     if away is None:
-        show_met(open_met(warehouse, met), length, form)
+        show_met(find_met_or_file(warehouse, met), length, form)
     else:
-        show_score(open_met(warehouse, met), away, form, is_crawford=crawford)
+        show_score(find_met_or_file(warehouse, met), away, form, is_crawford=crawford)
 
 
 @met.command()
@@ -117,14 +120,14 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
 @format_option
 @click.pass_obj
 def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form: str) -> None:
-    """Print how far a MET is from OTHER, in percent points.
+    """Print the differences between MET and OTHER, in percentage points.
 
-    MET and OTHER are names or files, as `bgdata met --help` says.
+    MET and OTHER are names or files (see: bgdata met --help).
 
     \b
       bgdata met compare taught-400-1ply-25 published-12 --length 6
     """
-    compare_mets(open_met(warehouse, met), open_met(warehouse, other), length, form)
+    compare_mets(find_met_or_file(warehouse, met), find_met_or_file(warehouse, other), length, form)
 
 
 @met.command()
@@ -134,7 +137,7 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
     default="",
     metavar="MET",
     shell_complete=complete_mets,
-    help="Draw what a cell has more than in this table.  [default: the table itself]",
+    help="Draw the differences from this table.  [default: draw MET itself]",
 )
 @length_option
 @output_option(required=True)
@@ -142,13 +145,13 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
 def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output: Path) -> None:
     """Draw a MET as a heat map in a PNG or SVG file.
 
-    MET is a name or a file, as `bgdata met --help` says; without one it is the table built here.
+    MET is a name or a file (see: bgdata met --help); the default is the table built here.
 
     \b
       bgdata met plot --output met.png
       bgdata met plot published-12 --minus taught-400-1ply-25 --output difference.png
     """
-    draw_met(open_met(warehouse, met), open_met(warehouse, minus) if minus else None, length, output)
+    draw_met(find_met_or_file(warehouse, met), find_met_or_file(warehouse, minus) if minus else None, length, output)
 
 
 SIDES = 1e-9  # tables whose chances for both sides differ by less are the same for both
@@ -175,10 +178,12 @@ def build_met(warehouse: Warehouse, network: str, options: dict[str, Any], form:
     click.echo("\n".join(post_crawford_lines(met, met.length)))
 
 
-def open_met(warehouse: Warehouse, text: str) -> MatchEquity:
-    """A table of the warehouse by its name (the default one without), or that of an .xml file.
+def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
+    """The match equity table of this name in the warehouse (the default one for an empty name), or that of an .xml
+    file.
 
-    Raises MissingTableError, StorageError, and CorruptFileError for a file that is no table of chances."""
+    Raises MissingTableError, StorageError, and CorruptFileError for a file that holds no table of chances.
+    """
     if not text.lower().endswith((".xml", ".xml.gz", ".xml.bz2")):
         return find_met(warehouse, text)
     from bgdata.computations.met_xml import described
@@ -196,7 +201,7 @@ def open_met(warehouse: Warehouse, text: str) -> MatchEquity:
 
 
 def show_score(met: MatchEquity, away: str, form: str, *, is_crawford: bool) -> None:
-    """Print what is played for at one score, in percent. Raises UsageError or InvalidScoreError."""
+    """Print the stakes of a game at one score, in percent. Raises UsageError or InvalidScoreError."""
     score = parse_away(away, is_crawford=is_crawford)
     if form != "table":
         write_rows(score_rows(met, score), form)
@@ -217,7 +222,8 @@ def show_met(met: MatchEquity, length: int | None, form: str) -> None:
 
 
 def cell_rows(columns: Mapping[str, NDArray[np.float64]], length: int) -> Iterator[dict[str, Any]]:
-    """A row for each score that all columns float64[2, n, n] have, as the table `match_equity` has them."""
+    """One row for each score that all columns (float64[2, n, n] each: before and after the Crawford game) have, with
+    the columns of the table `match_equity`."""
     chances = np.stack([cells[:, :length, :length] for cells in columns.values()])
     for part, away, opponent_away in np.argwhere(np.isfinite(chances).all(axis=0)).tolist():
         score = {"is_post_crawford": bool(part), "away": away + 1, "opponent_away": opponent_away + 1}
@@ -225,7 +231,7 @@ def cell_rows(columns: Mapping[str, NDArray[np.float64]], length: int) -> Iterat
 
 
 def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None, form: str) -> None:
-    """Print the differences of two tables in percent points, and how large they are."""
+    """Print the differences of two tables in percentage points, and how large they are."""
     shown = min(length or MOST_SHOWN, one.length, other.length)
     own, others = (table.cells[:, 1 : shown + 1, 1 : shown + 1] for table in (one, other))
     differences = own - others
@@ -240,7 +246,7 @@ def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None, form:
 
 
 def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
-    """How large differences float64[2, n, n] of chances are, before and after the Crawford game."""
+    """Lines about how large float64[2, n, n] differences of chances are, before and after the Crawford game."""
     for part, when in enumerate(("before", "post-crawford")):
         sizes = np.abs(differences[part])
         if np.isfinite(sizes).any():
@@ -254,7 +260,7 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
 
 
 def score_rows(met: MatchEquity, score: MatchScore) -> Iterator[dict[str, Any]]:
-    """What is played for at a score, for cubes that can still matter: chances to win the match."""
+    """The stakes at a score, for each cube value that can matter: chances of winning the match."""
     cube_value = 1
     while True:
         game = met.game(score, cube_value)
@@ -273,12 +279,12 @@ def score_rows(met: MatchEquity, score: MatchScore) -> Iterator[dict[str, Any]]:
 
 
 def ends_of(game: GameMwc) -> tuple[float, ...]:
-    """Chances to win the match after a single game or a gammon, won and lost."""
+    """The chances of winning the match after losing and winning a single game or a gammon."""
     return (*game.win[:2], *game.lose[:2])
 
 
 def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
-    """The same for people, in percent."""
+    """The stakes at a score as lines of text, in percent."""
     yield f"{score} by {met.name}: {100 * met.at(score):.3f} %"
     yield f"{'cube':>4}  {'win':>8} {'gammon':>8} {'lose':>8} {'gammon':>8}   {'gammon value':>12}  {'take point':>10}"
     for row in score_rows(met, score):
@@ -289,7 +295,7 @@ def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
 
 
 def grid_lines(cells: NDArray[np.float64], form: str) -> Iterator[str]:
-    """A square table of float64[n, n] with its scores."""
+    """A float64[n, n] table as lines of text, with the scores along both sides."""
     yield "    " + "".join(f"{column + 1:>7}" for column in range(len(cells)))
     for row, values in enumerate(cells):
         yield f"{row + 1:>3} " + "".join(
@@ -298,7 +304,7 @@ def grid_lines(cells: NDArray[np.float64], form: str) -> Iterator[str]:
 
 
 def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
-    """The trailer's chances (%) after the Crawford game; those of the opponent too where they are others."""
+    """The trailer's post-Crawford chances in percent, and the opponent's where they differ."""
     own, other = (100 * table.cells[1, 1 : length + 1, 1] for table in (met, met.flip()))
     lines = [f"post-crawford, 1- to {length}-away: {shown_chances(own)}"]
     if not np.allclose(own, other, rtol=0, atol=SIDES, equal_nan=True):
@@ -307,20 +313,20 @@ def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
 
 
 def shown_chances(values: Sequence[float] | NDArray[np.float64]) -> str:
-    """Chances in percent, `-` for what is not there."""
+    """Chances in percent, `-` for missing ones."""
     return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
 
 
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
-    """Write a table as an XML file that gnubg loads; returns a line that says what was written. Raises what `open_met`
-    does, UsageError for a table without post-Crawford chances, and StorageError."""
-    met = open_met(warehouse, name)
+    """Write a table as an XML file that gnubg loads; returns a line that says what was written. Raises what
+    `find_met_or_file` does, UsageError for a table without post-Crawford chances, and StorageError."""
+    met = find_met_or_file(warehouse, name)
     write_met(output, as_file(met))
     return f"wrote {output}: {output.stat().st_size:,} bytes, to {met.length}-away"
 
 
 def as_file(met: MatchEquity, description: str = "written by bgdata") -> MetTable:
-    """A table as files hold it: post-Crawford chances as far as they go."""
+    """A table as files hold it, with as many post-Crawford chances as there are."""
     own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
     own, other = own[np.isfinite(own)], other[np.isfinite(other)]
     if not len(own) or not len(other):
@@ -336,9 +342,9 @@ MOST_NUMBERED = 15  # points to go up to which cells have room for numbers
 
 
 def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, path: Path) -> None:
-    """Draw a heat map: chances of winning the match in percent, or how far they are above those of the other.
+    """Draw a heat map of the chances of winning the match in percent, or of their differences from another table.
 
-    Below it is the trailer's row after the Crawford game. Raises StorageError.
+    Below it is the row of the trailer after the Crawford game. Raises StorageError.
     """
     most = min(length or met.length, met.length, other.length if other else met.length)
     cells = 100 * met.cells[:, 1 : most + 1, 1 : most + 1]
@@ -368,7 +374,7 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
 
 
 def write_numbers(axes: Axes, image: AxesImage, values: NDArray[np.float64], form: str) -> None:
-    """The value of every cell that there is, light where its colour is dark."""
+    """Write the value of each cell into it, in a light colour where the cell is dark."""
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
             red, green, blue, _ = image.to_rgba(np.array(value))

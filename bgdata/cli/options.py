@@ -1,4 +1,4 @@
-"""Options that several commands have: the same name, the same meaning, the same words."""
+"""Options that several commands share: the same name, the same meaning, the same words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AWAY = re.compile(r"(\d{1,3})-(\d{1,3})", re.ASCII)
 
 
 class OutputFile(click.Path):
-    """A file to write: any path that names one."""
+    """A path to write a file to; a path without a file name is refused."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         path = super().convert(value, parameter, context)
@@ -44,56 +44,56 @@ def parse_away(text: str, *, is_crawford: bool) -> MatchScore:
 
 
 def format_option(function: Decorated) -> Decorated:
-    """How data are printed."""
+    """Add --format: table, csv or json."""
     forms = click.Choice(["table", "csv", "json"])
-    return click.option(
-        "--format", "form", type=forms, default="table", show_default=True, help="Form of what is printed."
-    )(function)
+    return click.option("--format", "form", type=forms, default="table", show_default=True, help="Output format.")(
+        function
+    )
 
 
 def score_options(function: Decorated) -> Decorated:
-    """The score of a match, and whose the cube is."""
+    """Add the options of a match score and its cube: --away, --crawford, --cube, --owner, --met."""
     for add in (met_option, owner_option, cube_option, crawford_option, away_option):
         function = add(function)
     return function
 
 
 def away_option(function: Decorated) -> Decorated:
-    """The score of a match."""
+    """Add --away: the points that both sides need."""
     return click.option(
         "--away", metavar="A-B", help="Points that the player on roll and the opponent need to win the match."
     )(function)
 
 
 def crawford_option(function: Decorated) -> Decorated:
-    """Whether this is the Crawford game."""
+    """Add --crawford: this is the Crawford game."""
     return click.option(
-        "--crawford", is_flag=True, help="It is the Crawford game.  [default: a 1-away side is past it]"
+        "--crawford", is_flag=True, help="This is the Crawford game.  [default: post-Crawford if a side is 1-away]"
     )(function)
 
 
 def cube_option(function: Decorated) -> Decorated:
-    """How high the cube is."""
+    """Add --cube: the value of the cube."""
     return click.option(
         "--cube",
         "cube_value",
         type=click.IntRange(1),
         metavar="VALUE",
-        help="Value of the cube.  [default: as the position says, or 1]",
+        help="Value of the cube.  [default: that of the position, or 1]",
     )(function)
 
 
 def owner_option(function: Decorated) -> Decorated:
-    """Who may turn the cube."""
+    """Add --owner: who may turn the cube."""
     return click.option(
         "--owner",
         type=click.Choice(["centered", "on_roll", "opponent"]),
-        help="Who owns the cube.  [default: as the position says; centered at 1, else on_roll]",
+        help="Who owns the cube.  [default: as in the position; centered at 1, else on_roll]",
     )(function)
 
 
 def met_option(function: Decorated) -> Decorated:
-    """Which match equity table."""
+    """Add --met: the match equity table to use."""
     return click.option(
         "--met",
         default="",
@@ -104,33 +104,38 @@ def met_option(function: Decorated) -> Decorated:
 
 
 def jacoby_option(function: Decorated) -> Decorated:
-    """Whether gammons need a turned cube."""
+    """Add --jacoby: gammons count only once the cube is turned."""
     return click.option(
         "--jacoby/--no-jacoby",
         default=None,
-        help="In money play gammons count only once the cube is turned.  [default: not, unless the position says so]",
+        help="In money play, gammons count only once the cube is turned.  [default: as in the position, or not]",
     )(function)
 
 
 def beavers_option(function: Decorated) -> Decorated:
-    """Whether a taker may double at once."""
+    """Add --beavers: a taker may double at once."""
     return click.option(
         "--beavers/--no-beavers",
         default=None,
-        help="In money play a taker may double at once and keep the cube.  [default: not, unless the position says so]",
+        help="In money play, a taker may double at once and keep the cube.  [default: as in the position, or not]",
     )(function)
 
 
 def ply_option(most: int | None = None, *, default: int = 0) -> Callable[[Decorated], Decorated]:
-    """How far a player looks ahead."""
+    """Add --ply: how many rolls a player looks ahead, at most `most`."""
     rolls = click.IntRange(0, most)
     return click.option(
-        "--ply", default=default, show_default=True, type=rolls, metavar="N", help="Rolls that the player looks ahead."
+        "--ply",
+        default=default,
+        show_default=True,
+        type=rolls,
+        metavar="N",
+        help="How many rolls the player looks ahead.",
     )
 
 
 def network_option(function: Decorated) -> Decorated:
-    """Which network plays."""
+    """Add --network: the network that plays."""
     return click.option(
         "--network",
         default="",
@@ -141,26 +146,26 @@ def network_option(function: Decorated) -> Decorated:
 
 
 def player_option(function: Decorated) -> Decorated:
-    """Which player."""
+    """Add --player: the player by name."""
     return click.option(
         "--player",
         default="network",
         show_default=True,
         metavar="PLAYER",
         shell_complete=complete_players,
-        help="Who plays or judges: network (the one that comes with bgdata), network/NAME, or another player.",
+        help="The player: network (the one that comes with bgdata), network/NAME, or another one.",
     )(function)
 
 
 def luck_option(function: Decorated) -> Decorated:
-    """Whether rolls are valued."""
-    return click.option("--luck", is_flag=True, help="Measure the luck of every roll: much slower, and much surer.")(
-        function
-    )
+    """Add --luck: measure the luck of every roll."""
+    return click.option(
+        "--luck", is_flag=True, help="Measure the luck of every roll: much slower, and much more accurate."
+    )(function)
 
 
 def table_option(function: Decorated) -> Decorated:
-    """Which exact table."""
+    """Add --table: the exact table to use, by size."""
     return click.option(
         "--table",
         default="",
@@ -170,7 +175,8 @@ def table_option(function: Decorated) -> Decorated:
 
 
 def seed_option(default: int | None, note: str = "") -> Callable[[Decorated], Decorated]:
-    """What decides the dice, and all else that is left to chance; `note` says the default where there is no number."""
+    """Add --seed: what decides the dice and all random choices. `note` describes the default where it is not a
+    number."""
     shown_default = f"  [default: {note}]" if note else ""
     return click.option(
         "--seed",
@@ -178,12 +184,12 @@ def seed_option(default: int | None, note: str = "") -> Callable[[Decorated], De
         show_default=not note,
         type=click.IntRange(0),
         metavar="N",
-        help=f"Seed of the dice and of all that is drawn.{shown_default}",
+        help=f"Seed of the dice and of all other random choices.{shown_default}",
     )
 
 
 def games_option(default: int | None, note: str = "") -> Callable[[Decorated], Decorated]:
-    """How many games; `note` says the default where it depends."""
+    """Add --games: how many games. `note` describes the default where it depends on other options."""
     shown_default = f"  [default: {note}]" if note else ""
     return click.option(
         "--games", default=default, show_default=not note, type=int, metavar="N", help=f"Games to play.{shown_default}"
@@ -191,47 +197,52 @@ def games_option(default: int | None, note: str = "") -> Callable[[Decorated], D
 
 
 def plays_option(least: int = 1) -> Callable[[Decorated], Decorated]:
-    """How many plays of a roll are looked at."""
+    """Add --plays: how many plays of a roll are considered."""
     return click.option(
-        "--plays", default=5, show_default=True, type=click.IntRange(least), metavar="N", help="How many plays at most."
+        "--plays",
+        default=5,
+        show_default=True,
+        type=click.IntRange(least),
+        metavar="N",
+        help="Maximum number of plays.",
     )
 
 
 def force_option(function: Decorated) -> Decorated:
-    """Whether to compute what is there."""
-    return click.option("--force", is_flag=True, help="Make anew even what is there.")(function)
+    """Add --force: compute again what is there."""
+    return click.option("--force", is_flag=True, help="Build again even what is there.")(function)
 
 
 def yes_option(function: Decorated) -> Decorated:
-    """Whether somebody is asked."""
+    """Add --yes: go on without asking."""
     return click.option("--yes", is_flag=True, help="Do not ask.")(function)
 
 
 def plot_option(function: Decorated) -> Decorated:
-    """Where a picture goes."""
-    return click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw into a PNG or SVG file.")(function)
+    """Add --plot: the file of a picture."""
+    return click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw a picture, as PNG or SVG.")(function)
 
 
 def output_option(note: str = "", *, required: bool = False) -> Callable[[Decorated], Decorated]:
-    """Where what is made goes; `note` says where without it."""
+    """Add --output: the file to write. `note` describes the default."""
     told = "File to write." + (f"  [default: {note}]" if note else "")
     return click.option("-o", "--output", required=required, type=OUTPUT, metavar="FILE", help=told)
 
 
 def threads_option(function: Decorated) -> Decorated:
-    """How many threads kernels may use while the command runs."""
+    """Add --threads: how many threads kernels may use while the command runs."""
     return click.option(
         "--threads",
         type=click.IntRange(1),
         metavar="N",
         expose_value=False,
         callback=use_threads,
-        help="Threads to use.  [default: all cores]",
+        help="Number of threads.  [default: one per core]",
     )(function)
 
 
 def use_threads(context: click.Context, _: click.Parameter, count: int | None) -> None:
-    """Let kernels run on so many threads until the command ends."""
+    """Let kernels run on this many threads until the command ends."""
     if count is not None and not context.resilient_parsing:  # as it is while the shell completes
         from bgdata.kernel import threads
 
@@ -239,35 +250,35 @@ def use_threads(context: click.Context, _: click.Parameter, count: int | None) -
 
 
 def executor_option(function: Decorated) -> Decorated:
-    """Who computes kinds that come in parts."""
+    """Add --executor: where builds that come in parts are computed."""
     return click.option(
         "--executor",
         default="local",
         show_default=True,
         metavar="NAME",
-        help="Who computes what comes in parts, such as games: local, processes:N, or dask://HOST:PORT.",
+        help="Where work in parts, such as games, is computed: local, processes:N, or dask://HOST:PORT.",
     )(function)
 
 
 def gnubg_option(function: Decorated) -> Decorated:
-    """Files of gnubg to look into beside our tables."""
+    """Add --bd: bearoff files of gnubg, looked up beside our tables."""
     return click.option(
         "--bd",
         "gnubg_files",
         multiple=True,
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="A bearoff file of gnubg to look into as well; can be given several times.",
+        help="A bearoff file of gnubg to read as well; can be given several times.",
     )(function)
 
 
 def player_options(function: Decorated) -> Decorated:
-    """Which networks, and how far they look ahead."""
+    """Add --network and --ply."""
     return network_option(ply_option(3)(function))
 
 
 def against_option(function: Callable[..., None]) -> Callable[..., None]:
-    """Opponents."""
+    """Add --against: opponents by name."""
     return click.option(
         "--against",
         multiple=True,
@@ -282,23 +293,24 @@ within_option = click.option(
     default=0.16,
     show_default=True,
     metavar="POINTS",
-    help="Roll out plays that lose at most so much at 0-ply.",
+    help="Roll out the plays that lose at most this much at 0-ply.",
 )
 
 
 def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
-    """How to roll out."""
+    """Add the settings of rollouts: --trials, --until, --most-trials, --seed, --truncate, --stop, --no-luck,
+    --network."""
     stops = click.Choice(["end", "exact", "tables"])
-    stop_help = "Where games end sooner: nowhere, at exact bearoff tables, or at any."
+    stop_help = "Where games end early: not at all, at exact bearoff tables, or at any bearoff table."
     for add in (
         network_option,
-        click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less exact."),
+        click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less accurate."),
         click.option("--stop", type=stops, default="exact", show_default=True, help=stop_help),
         click.option(
             "--truncate",
             default=0,
             metavar="ROLLS",
-            help="Rolls after which the static evaluation counts.  [default: never]",
+            help="Stop a game after this many rolls, and count its static evaluation.  [default: never]",
         ),
         seed_option(0),
         click.option(
@@ -306,16 +318,18 @@ def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
             default=46_656,
             show_default=True,
             metavar="N",
-            help="Trials where --until ends, a multiple of --trials.",
+            help="Maximum number of trials with --until, a multiple of --trials.",
         ),
         click.option(
             "--until",
             type=float,
             metavar="ERROR",
-            help="Play more rounds of --trials until the standard error is so small, in points.  "
+            help="Play more rounds of --trials until the standard error is at most this, in points.  "
             "[default: one round; for a benchmark 0.005]",
         ),
-        click.option("--trials", default=1296, show_default=True, metavar="N", help="Games, a multiple of 36."),
+        click.option(
+            "--trials", default=1296, show_default=True, metavar="N", help="Number of games, a multiple of 36."
+        ),
     ):
         function = add(function)
     return function

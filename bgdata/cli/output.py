@@ -1,4 +1,4 @@
-"""What commands print of data: rows as CSV and JSON, and the figures of what was built."""
+"""How commands print data: rows as CSV and JSON, and the figures of a build."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Row = Mapping[str, Any]  # a value by the name that its column has in SQL
 
 
 def write_rows(rows: Iterable[Row], form: str) -> None:
-    """Print rows as `csv` or `json`: one document, a row an object. Columns are those of all rows; what a row lacks,
-    and what is no number, is empty or null."""
+    """Print rows as `csv`, or as `json`: one array with an object for each row. The columns are those of all rows
+    together; missing values, and NaN, are empty or null."""
     found = [{name: plain(value) for name, value in row.items()} for row in rows]
     columns = list(dict.fromkeys(name for row in found for name in row))
     whole = [{name: row.get(name) for name in columns} for row in found]
@@ -32,7 +32,7 @@ def write_rows(rows: Iterable[Row], form: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """A value as JSON can hold it."""
     if isinstance(value, Enum):
         return value.name.lower()
     if isinstance(value, Mapping):
@@ -47,12 +47,12 @@ def plain(value: Any) -> Any:
 
 
 def as_cell(value: Any) -> Any:
-    """A plain value as CSV has it: lists as in JSON, truth as in SQL."""
+    """A plain value as text for CSV: lists as in JSON, true and false as in SQL."""
     return json.dumps(value) if isinstance(value, list | dict | bool) else value
 
 
 def print_built(table: Table, lines: Iterable[str], form: str) -> None:
-    """What was built: its folder and lines for people, or a row with the figures of its manifest."""
+    """Print what was built: the folder and `lines` for people, or one row with the statistics of the manifest."""
     if form == "table":
         click.echo("\n".join([str(table.folder), *lines]))
         return

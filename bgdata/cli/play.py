@@ -1,6 +1,6 @@
 """`bgdata play`: a game in the terminal, against the player or to watch.
 
-Answers may come from a file or a pipe: they are printed as if they had been typed, and at their end the game is left.
+Answers may come from a file or a pipe: they are echoed as if they had been typed, and the game is left at their end.
 """
 
 from __future__ import annotations
@@ -49,19 +49,20 @@ if TYPE_CHECKING:
 def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: str | None, save: Path | None) -> None:
     """Play a game in the terminal, or watch one.
 
-    Say your play as in "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of hint, undo, board, help and quit.
+    Type your play as in "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of the commands hint, undo, board, help and
+    quit.
 
     \b
       bgdata play --ply 1
       bgdata play --watch pubeval --seed 3 --save game.mat
     """
     from bgdata.evaluation.networks.named import map_player
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
 
     player = map_player(warehouse, network, ply)
     chosen = secrets.randbelow(1 << 31) if seed is None else seed
     if watch:
-        other = open_player(watch)
+        other = open_named_player(watch)
         game, name = watch_game(player, other, chosen), other.label
     else:
         game, name = play_game(player, chosen), "You"
@@ -77,8 +78,9 @@ _KINDS = ("", "a single game", "a gammon", "a backgammon")
 
 
 @dataclass
-class Game:
-    """A game from the first roll on; turn t has the dice of (seed, t), so undoing a play does not change them."""
+class InteractiveGame:
+    """A game from its first roll. Turn t always has the dice of (seed, t), so undoing a play does not change the
+    dice."""
 
     seed: int
     position: Position = START  # seen by who is on roll
@@ -93,7 +95,7 @@ class Game:
         self.yours = first > second
 
     def dice(self) -> tuple[int, int]:
-        """The dice of this turn, as rolled; those of turn 0 are one of each side, yours first, and differ."""
+        """The dice of this turn, as rolled. Those of turn 0 are one of each side, yours first, and differ."""
         from bgdata.game.random import random_stream
         from bgdata.play.games import dice_at
 
@@ -105,12 +107,12 @@ class Game:
         return roll_of(*self.dice())
 
     def make(self, play: Play) -> None:
-        """Play, and turn the board to the other side."""
+        """Make a play, and turn the board to the other side."""
         self.plays.append(play)
         self.position, self.turn, self.yours = play.next_position, self.turn + 1, not self.yours
 
     def undo(self) -> bool:
-        """Go back to your last decision before this one, if there is one."""
+        """Go back to your previous decision, if there is one."""
         if self.decisions:
             self.position, self.turn = self.decisions.pop()
             del self.plays[self.turn :]
@@ -120,13 +122,13 @@ class Game:
 
     @property
     def points(self) -> int:
-        """Points that you have won, or lost below 0; 0 while the game goes on."""
+        """Points that you have won, negative if you have lost; 0 while the game goes on."""
         outcome = game_outcome(self.position)
         return outcome if self.yours else -outcome
 
 
 def ask(prompt: str) -> str:
-    """What the person answers, `quit` at the end of the input."""
+    """What the user answers; `quit` at the end of the input."""
     if sys.stdin.isatty():
         try:
             return input(prompt)
@@ -138,9 +140,9 @@ def ask(prompt: str) -> str:
     return answer or "quit"
 
 
-def play_game(player: LookaheadPlayer, seed: int, ask: Callable[[str], str] = ask) -> Game:
-    """A game of a person, whose answers `ask` gets, against the player."""
-    game = Game(seed)
+def play_game(player: LookaheadPlayer, seed: int, ask: Callable[[str], str] = ask) -> InteractiveGame:
+    """A game between the user, whose answers `ask` returns, and the player."""
+    game = InteractiveGame(seed)
     click.echo(f"You are X, {player.label} is O; the dice are those of seed {seed}.\n{HELP}\n")
     try:
         while not game.points and not game.is_left:
@@ -162,8 +164,8 @@ def play_game(player: LookaheadPlayer, seed: int, ask: Callable[[str], str] = as
     return game
 
 
-def take_turn(game: Game, player: LookaheadPlayer, ask: Callable[[str], str]) -> None:
-    """One turn of the person: up to a play, a step back, or leaving."""
+def take_turn(game: InteractiveGame, player: LookaheadPlayer, ask: Callable[[str], str]) -> None:
+    """One turn of the user, up to a play, an undo, or quitting."""
     roll, turn = game.roll, game.turn
     plays = legal_plays(game.position, roll)
     click.echo("\n" + format_board_text(game.position, roll=roll) + "\n")
@@ -174,8 +176,8 @@ def take_turn(game: Game, player: LookaheadPlayer, ask: Callable[[str], str]) ->
         answer_to(ask(f"You roll {roll}: ").strip().lower(), game, player, plays)
 
 
-def answer_to(answer: str, game: Game, player: LookaheadPlayer, plays: list[Play]) -> None:
-    """Do what the person says: one of the plays of this turn, or a command."""
+def answer_to(answer: str, game: InteractiveGame, player: LookaheadPlayer, plays: list[Play]) -> None:
+    """Carry out what the user typed: one of the plays of this turn, or a command."""
     if answer in ("quit", "q", "exit"):
         game.is_left = True
     elif answer in ("hint", "h"):
@@ -197,9 +199,10 @@ def answer_to(answer: str, game: Game, player: LookaheadPlayer, plays: list[Play
         game.make(play)
 
 
-def watch_game(player: LookaheadPlayer, other: Player, seed: int) -> Game:
-    """A whole game of the player (O) against another one (X): every play, and the player's equity after it."""
-    game = Game(seed)
+def watch_game(player: LookaheadPlayer, other: Player, seed: int) -> InteractiveGame:
+    """A whole game of the player (O) against another one (X): prints every play, and the equity of the player after
+    it."""
+    game = InteractiveGame(seed)
     click.echo(f"{other.label} is X, {player.label} is O; the dice are those of seed {seed}.\n")
     click.echo(f"{'':>4} {'':<18}{'':<4}{'play':<26}equity of {player.label}")
     while not game.points:
@@ -213,8 +216,9 @@ def watch_game(player: LookaheadPlayer, other: Player, seed: int) -> Game:
     return game
 
 
-def save_game(game: Game, you: str, other: str, output: Path) -> None:
-    """Write a game as a .mat file, you in the left column; one that was left has no result. Raises StorageError."""
+def save_game(game: InteractiveGame, you: str, other: str, output: Path) -> None:
+    """Write a game as a .mat file, with your plays in the left column; a game that was left has no result. Raises
+    StorageError."""
     from bgdata.game.random import random_stream
     from bgdata.play.games import dice_at
 
@@ -224,7 +228,7 @@ def save_game(game: Game, you: str, other: str, output: Path) -> None:
             (first + turn) % 2,
             matches.TurnKind.PLAY,
             dice_at(np.uint64(random_stream(game.seed, 0)), turn),
-            tuple(matches.CheckerMove(*move) for move in play.moves),
+            tuple(matches.RecordedMove(*move) for move in play.moves),
         )
         for turn, play in enumerate(game.plays)
     )
@@ -235,7 +239,7 @@ def save_game(game: Game, you: str, other: str, output: Path) -> None:
 
 
 def chosen_play(player: Player, position: Position, roll: Roll) -> Play:
-    """The play that a player chooses."""
+    """The play that a player chooses for a roll."""
     from bgdata.kernel import threads
 
     boards, rolls = np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8)

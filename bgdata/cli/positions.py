@@ -1,4 +1,4 @@
-"""`bgdata show`, `bgdata eval` and `bgdata hint`: a position, what a player thinks of it, and the plays of a roll."""
+"""`bgdata show`, `bgdata eval` and `bgdata hint`: a position, its evaluation, and the plays of a roll."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("position")
-@click.option("--roll", metavar="DICE", help="A roll such as 31, to list its plays.  [default: as the position says]")
-@click.option("--play", metavar="MOVES", help="A play such as '8/5 6/5': the position after it, and arrows in the SVG.")
-@click.option("--svg", type=OUTPUT, metavar="FILE", help="Draw the board into an SVG file.")
+@click.option("--roll", metavar="DICE", help="A roll such as 31, to list its plays.  [default: that of the position]")
+@click.option(
+    "--play", metavar="MOVES", help="A play such as '8/5 6/5': show the position after it, and arrows in the SVG."
+)
+@click.option("--svg", type=OUTPUT, metavar="FILE", help="Draw the board as an SVG file.")
 @format_option
 def show(position: str, roll: str | None, play: str | None, svg: Path | None, form: str) -> None:
     """Draw a POSITION and name it in every format.
@@ -49,10 +51,11 @@ def show(position: str, roll: str | None, play: str | None, svg: Path | None, fo
 @format_option
 @click.pass_obj
 def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str) -> None:
-    """Evaluate a POSITION: chances, equity, and who says so.
+    """Evaluate a POSITION: chances, equity, and their source.
 
     POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start, and the player on roll is about to
-    roll. Positions that a bearoff table covers are answered from it, others by the network for their class.
+    roll. A position that a bearoff table covers is looked up in it; any other is evaluated by the network for its
+    class.
 
     \b
       bgdata eval 4HPwATDgc/ABMA
@@ -71,11 +74,11 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
 @format_option
 @click.pass_obj
 def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, ply: int, plays: int, form: str) -> None:
-    """Rank the plays of a POSITION and a ROLL, the best first.
+    """Rank the plays of a ROLL in a POSITION, best first.
 
     POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; ROLL is two dice such as 31, which
-    an XGID or gnubg ID may contain. Only the better plays are looked into as far as --ply says: each loss is
-    against the best play at the ply of its line.
+    an XGID or gnubg ID may contain. Only the better plays are evaluated at the ply of --ply. Each line names its ply;
+    its loss is relative to the best play at that ply.
 
     \b
       bgdata hint 4HPwATDgc/ABMA 31
@@ -89,11 +92,11 @@ def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, pl
 def show_position(
     text: str, roll_text: str | None, play_text: str | None, svg: Path | None, form: str = "table"
 ) -> None:
-    """Print a position, its identifiers and class, and the legal plays where a roll is given; draw it into a file, a
-    play with arrows.
+    """Print a position, its identifiers and class, and with a roll the legal plays; draw it into a file, a play with
+    arrows.
 
-    As data it is one row, or with a roll a row a play, that of a play given alone. Raises InvalidPositionError,
-    InvalidRollError, IllegalPlayError or StorageError.
+    As data it is one row, or with a roll one row for each play (or for the one play that is given). Raises
+    InvalidPositionError, InvalidRollError, IllegalPlayError or StorageError.
     """
     position, match = parse_identifier(text)
     check_occurs(position)
@@ -133,7 +136,7 @@ _SOURCES = {
 
 
 def print_evaluation(player: LookaheadPlayer, text: str, form: str) -> None:
-    """Print a position's chances, equity, and who says so. Raises InvalidPositionError."""
+    """Print the chances and equity of a position, and their source. Raises InvalidPositionError."""
     position, match = parse_identifier(text)
     evaluation = player.evaluate(position)
     if form != "table":
@@ -144,7 +147,7 @@ def print_evaluation(player: LookaheadPlayer, text: str, form: str) -> None:
 
 
 def describe_evaluation(evaluation: Evaluation) -> str:
-    """Chances of winning and losing, the equity, and who says so with what accuracy."""
+    """The chances of winning and losing, the equity, and its source with its accuracy, as lines of text."""
     rows = (
         ("win", evaluation.win, evaluation.win_gammon, evaluation.win_backgammon),
         ("lose", 1 - evaluation.win, evaluation.lose_gammon, evaluation.lose_backgammon),
@@ -158,7 +161,7 @@ def describe_evaluation(evaluation: Evaluation) -> str:
 
 
 def describe_source(evaluation: Evaluation) -> str:
-    """`contact network, 2 plies: ...`, in lines of text: who answered, how far it looked, and how far to trust it."""
+    """`contact network, 2 plies: ...`, wrapped: the source of an evaluation, its ply, and how accurate it is."""
     who = _SOURCES[evaluation.source.name]
     if not evaluation.source.is_final:
         who += ", " + (

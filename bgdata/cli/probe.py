@@ -1,4 +1,4 @@
-"""`bgdata probe`: one position in every bearoff table that covers it, for money or at a match score."""
+"""`bgdata probe`: one position in all bearoff tables that cover it, for money or at a match score."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
     """Look a bearoff position up in every table.
 
     POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; the player on roll is about to roll.
-    At a match score, of the position or of --away, the exact table of that score answers, which is built where it
-    is missing.
+    At a match score, given by the position or by --away, the exact table of that score is used, and built if it is
+    missing.
 
     \b
       bgdata probe CgAAEAEAAAAAAA
@@ -68,7 +68,7 @@ Found = dict[str, Any]
 
 
 def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] = (), form: str = "table") -> None:
-    """Print what each table, and each of gnubg's files given, says of a position.
+    """Print what each table, and each of the given gnubg files, has for a position.
 
     Raises InvalidPositionError, NotCoveredError, or CorruptFileError for a file.
     """
@@ -92,13 +92,13 @@ def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] =
 
 
 def known_columns(row: Found) -> Found:
-    """What a row has for `COLUMNS`."""
+    """Those of `COLUMNS` that a row has."""
     return {name: value for name, value in row.items() if name in COLUMNS}
 
 
 def rows_of(position: Position) -> tuple[list[int], list[int]]:
-    """Checkers of the player on roll and of the opponent, by point. Raises InvalidPositionError or NotCoveredError for
-    what is no bearoff in progress."""
+    """Checkers of the player on roll and of the opponent, by point. Raises InvalidPositionError, and NotCoveredError
+    for a position that is no bearoff in progress."""
     opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
     if on_roll[24] or opponent[24]:
         raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position.id}")
@@ -106,7 +106,7 @@ def rows_of(position: Position) -> tuple[list[int], list[int]]:
 
 
 def print_layouts(position: Position) -> None:
-    """Both sides in words."""
+    """Print the checkers of both sides in words."""
     opponent, on_roll = position.rows
     click.echo(f"{position.id}: the player on roll is about to roll")
     for name, row in (("on roll", on_roll), ("opponent", opponent)):
@@ -116,12 +116,12 @@ def print_layouts(position: Position) -> None:
 
 
 def covering(warehouse: Warehouse, kind: str) -> list[Table]:
-    """Current tables of a kind, smallest first."""
+    """The current tables of a kind, smallest first."""
     return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
 
 
 def exact_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """Equities and cube actions of the smallest two-sided table that covers the position, if one does."""
+    """Equities and cube actions by the smallest two-sided table that covers the position; no row if none does."""
     for table in covering(warehouse, "bearoff_two_sided"):
         reader = TwoSidedTable(table)
         try:
@@ -141,7 +141,7 @@ def exact_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) ->
 
 
 def one_sided_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """Rolls of each side, and what combining them says, by the smallest table that covers both."""
+    """The rolls of each side, and the combined chances, by the smallest one-sided table that covers both sides."""
     for table in covering(warehouse, "bearoff_one_sided"):
         reader = RaceTable(table)
         try:
@@ -166,7 +166,7 @@ def one_sided_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]
 def gammons(
     warehouse: Warehouse, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
 ) -> Found:
-    """Approximate gammon chances of the sides that still have all 15 checkers, and the table that they are from."""
+    """Approximate gammon chances of each side that still has all 15 checkers, and the table they come from."""
     for table in covering(warehouse, "bearoff_gammon"):
         reader, found = RaceTable(table), Found()
         try:
@@ -181,7 +181,7 @@ def gammons(
 
 
 def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
-    """What one of gnubg's files says of the position. Raises NotCoveredError, CorruptFileError, or UsageError."""
+    """The row of a position in a file of gnubg. Raises NotCoveredError, CorruptFileError, or UsageError."""
     file = open_gnubg_bearoff(path)
     indexes = [position_index(fitted(row, file.points)) for row in (on_roll, opponent)]
     if max(indexes) >= len(file):
@@ -197,7 +197,7 @@ def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
 
 
 def described(warehouse: Warehouse, row: Found) -> Iterator[str]:
-    """What one table says, in lines of text."""
+    """What one table has for the position, as lines of text."""
     if row["method"] == "exact":
         return exact_lines(row, row["equities"])
     if row["method"] == "combined":
@@ -206,7 +206,7 @@ def described(warehouse: Warehouse, row: Found) -> Iterator[str]:
 
 
 def exact_lines(row: Found, equities: Equities) -> Iterator[str]:
-    """Equities and cube actions of a two-sided table."""
+    """Equities and cube actions of a two-sided table, as lines of text."""
     chance = "" if row["win"] is None else f"  (win chance {row['win']:.6f})"
     yield f"exact, {row['source']} (each within {row['error_bound']:.2g})"
     yield f"  cubeless equity           {equities.cubeless:+.6f}{chance}"
@@ -217,7 +217,7 @@ def exact_lines(row: Found, equities: Equities) -> Iterator[str]:
 
 
 def one_sided_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
-    """Rolls, and chances combined."""
+    """The rolls of each side and the combined chances, as lines of text."""
     yield f"one-sided, {row['source']}: rolls to bear off"
     for name, side in (("on roll", ""), ("opponent", "opponent_")):
         mean, sd = row[f"{side}mean_rolls"], row[f"{side}sd_rolls"]
@@ -230,7 +230,7 @@ def one_sided_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
 
 
 def gnubg_lines(row: Found) -> Iterator[str]:
-    """What a file of gnubg says."""
+    """What a file of gnubg has for the position, as lines of text."""
     yield f"gnubg, {row['source']}"
     if "mean_rolls" not in row:
         for name in ("cubeless", "owned", "centered", "opponent_owned"):
@@ -251,26 +251,26 @@ def cube_action(no_double: float, equities: Equities, verb: str = "double") -> s
 
 
 def off_first(first: np.ndarray, second: np.ndarray) -> float:
-    """Chance that the side that rolls first needs no more rolls than the other."""
+    """The chance that the side to roll first needs no more rolls than the other."""
     tail = second[::-1].cumsum()[::-1]
     length = min(len(first), len(tail))
     return float(first[:length] @ tail[:length])
 
 
 def known_error(warehouse: Warehouse) -> Iterator[str]:
-    """What `bearoff_error` measured, where it is built."""
+    """A line with the error that `bearoff_error` measured, if that table is built."""
     for table in covering(warehouse, "bearoff_error")[-1:]:
         statistics = table.manifest.statistics
         yield (
-            f"  (over all pairs of {table.manifest.variant} the combined equity is off by "
+            f"  (over all pairs of {table.manifest.variant} the error of the combined equity is "
             f"{statistics['mean_absolute_difference']:.4f} on average, {statistics['smallest_difference']:+.4f} to "
             f"{statistics['largest_difference']:+.4f})"
         )
 
 
 def match_stakes(text: str, options: Mapping[str, Any]) -> Stakes | None:
-    """The score of a match and its cube, as the position or options say; None for money play. Raises
-    InvalidPositionError, InvalidScoreError, and UsageError for options that need a score."""
+    """The match score and cube, from the position or the options; None for money play. Raises InvalidPositionError,
+    InvalidScoreError, and UsageError for options that need a score."""
     _, match = parse_identifier(text)
     if options["away"] is None and (match is None or not isinstance(match.stakes.score, MatchScore)):
         if options["crawford"] or options["cube_value"] or options["owner"] or options["met"]:
@@ -305,7 +305,7 @@ def print_match_probe(warehouse: Warehouse, text: str, stakes: Stakes, met: str,
 
 
 def as_row(reader: MatchTable, decision: MatchDecision, owner: CubeOwner) -> dict[str, Any]:
-    """A decision as data: chances to win the match."""
+    """A decision as one row of data: chances of winning the match."""
     score = {name: getattr(reader.score, name) for name in ("away", "opponent_away", "is_crawford")}
     cube = {"cube_value": reader.cube_value, "cube_owner": str(owner), "met": reader.met}
     bound = reader.table.manifest.statistics["mwc_error_bound"]
@@ -314,7 +314,7 @@ def as_row(reader: MatchTable, decision: MatchDecision, owner: CubeOwner) -> dic
 
 
 def print_decision(reader: MatchTable, decision: MatchDecision) -> None:
-    """MWC, with normalised equities beside them, and the right action."""
+    """Print the mwc of each action, the normalised equities beside them, and the right action."""
     lines = {
         "cube never turned": decision.cubeless,
         "no double": decision.no_double,
@@ -328,7 +328,7 @@ def print_decision(reader: MatchTable, decision: MatchDecision) -> None:
 
 
 def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearoffParameters:
-    """The recipe of the table, for 6 points and 6 checkers. Raises MissingTableError."""
+    """The recipe of the table of a score, for 6 points and 6 checkers. Raises MissingTableError."""
     assert isinstance(stakes.score, MatchScore)
     return DATASET.completed(
         MatchBearoffParameters(
@@ -345,7 +345,8 @@ def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearof
 def covering_parameters(
     warehouse: Warehouse, parameters: MatchBearoffParameters, on_roll: list[int], opponent: list[int]
 ) -> MatchBearoffParameters:
-    """The smallest table that covers a position: the one of 6 points and 6 checkers, or a larger one that is built.
+    """The recipe of the smallest table that covers a position: the one of 6 points and 6 checkers, or a larger one that
+    is built.
 
     Raises NotCoveredError.
     """

@@ -1,4 +1,4 @@
-"""`bgdata query`: one SQL query, to the terminal or to a file; gnubg's .bd files as views beside our tables."""
+"""`bgdata query`: one SQL query, to the terminal or to a file, with gnubg's .bd files as views beside our tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-    from bgdata.store.locked_sql import Limits
+    from bgdata.store.locked_sql import QueryLimits
 
 
 @click.command()
@@ -39,20 +39,22 @@ if TYPE_CHECKING:
     type=click.Choice(["table", "csv", "json", "parquet"]),
     default="table",
     show_default=True,
-    help="Form of what is printed.",
+    help="Output format.",
 )
 @output_option("standard output")
 @gnubg_option
-@click.option("--allow-files", is_flag=True, help="Allow any statements, which may read and write any files.")
+@click.option("--allow-files", is_flag=True, help="Allow any statement, which may read and write any file.")
 @click.option(
     "--seconds",
     default=600.0,
     show_default=True,
     type=click.FloatRange(0.01, 86_400),
     metavar="S",
-    help="Stop after so long.",
+    help="Stop the query after this many seconds.",
 )
-@click.option("--memory", type=click.FloatRange(0.1, 65_536), metavar="GB", help="Most memory.  [default: half of all]")
+@click.option(
+    "--memory", type=click.FloatRange(0.1, 65_536), metavar="GB", help="Maximum memory.  [default: half of all]"
+)
 @click.pass_obj
 def query(
     warehouse: Warehouse,
@@ -67,17 +69,17 @@ def query(
 ) -> None:
     """Run one SQL query on the tables.
 
-    SQL is a query in DuckDB's words; - reads it from standard input. It can read the tables of the warehouse and
-    nothing else, unless --allow-files. A gnubg file given with --bd is a view named like the file: gnubg_ts0.bd is
-    gnubg_ts0. In JSON, what is no number is null; parquet needs --output.
+    SQL is a query in DuckDB's dialect; - reads it from standard input. It can read the tables of the warehouse and
+    nothing else, unless --allow-files is given. A gnubg file given with --bd becomes a view named after the file:
+    gnubg_ts0.bd is gnubg_ts0. In JSON, NaN and infinities are null. The format parquet needs --output.
 
     \b
       bgdata query "select * from versions" --format csv
       bgdata query "from match_equity where away = 3" --format parquet --output three.parquet
     """
-    from bgdata.store.locked_sql import Limits
+    from bgdata.store.locked_sql import QueryLimits
 
-    limits = Limits(seconds, round((memory or 0) * 1e9))
+    limits = QueryLimits(seconds, round((memory or 0) * 1e9))
     text = query_text(sql, file)
     run_query(warehouse, text, form, output, gnubg_files, allow_files=allow_files, limits=limits)
 
@@ -88,7 +90,7 @@ ALL = 1 << 40  # rows, or characters
 
 
 def query_text(sql: str | None, file: Path | None) -> str:
-    """The query: as given, of a file, or of standard input for `-`. Raises UsageError or StorageError."""
+    """The query as given, from a file, or from standard input for `-`. Raises UsageError or StorageError."""
     if (sql is None) == (file is None):
         raise UsageError("expected either SQL or --file, got " + ("neither" if sql is None else "both"))
     try:
@@ -108,15 +110,15 @@ def run_query(
     gnubg_files: tuple[Path, ...] = (),
     *,
     allow_files: bool = False,
-    limits: Limits | None = None,
+    limits: QueryLimits | None = None,
 ) -> None:
-    """Run one query that reads the tables and the gnubg files; `allow_files`: any statements, on any files.
+    """Run one query on the tables and the given gnubg files. With `allow_files`, any statement may run, on any file.
 
     Raises QueryError with DuckDB's first line, and UsageError for parquet without a file.
     """
     import duckdb
 
-    from bgdata.store.locked_sql import Limits, first_lines, reading_query
+    from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
 
     if form == "parquet" and output is None:
         raise UsageError("expected --output FILE with --format parquet, got none")
@@ -124,7 +126,7 @@ def run_query(
     text = sql if allow_files else reading_query(sql)
     with written_aside(output, "csv" if form == "table" else form, is_needed=not is_shown) as path:
         outputs = [path] if path else []
-        limits = limits or Limits()
+        limits = limits or QueryLimits()
         with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
             for file in gnubg_files:
                 define_gnubg_view(connection, file, view_name(file))
@@ -149,7 +151,7 @@ def run_query(
 
 
 def show_rows(relation: duckdb.DuckDBPyRelation) -> None:
-    """Draw a table: on a terminal its first rows, as wide as that is, elsewhere all of it."""
+    """Print a table: on a terminal its first rows, in the width of the terminal; elsewhere all rows."""
     try:
         width = os.get_terminal_size(sys.stdout.fileno()).columns
         relation.show(max_rows=MOST_ROWS_SHOWN, max_width=width)
@@ -159,9 +161,9 @@ def show_rows(relation: duckdb.DuckDBPyRelation) -> None:
 
 @contextmanager
 def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
-    """An empty file to write rows to: renamed to `output`, or else copied to standard output, once the block is done.
+    """An empty file to write rows to. When the block is done, it is renamed to `output`, or copied to standard output.
 
-    None where none is needed. DuckDB itself would truncate what standard output goes to.
+    None if none is needed. DuckDB itself would truncate the file that standard output goes to.
     """
     if not is_needed:
         yield None
@@ -198,7 +200,7 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRe
 
 
 def finite(value: str, type_: Any, depth: int = 0) -> str:
-    """SQL for a value with null in the place of what JSON has no numbers for: NaN and the infinities, at any depth."""
+    """SQL that puts null in place of numbers that JSON does not have: NaN and infinities, at any depth of a value."""
     if "FLOAT" not in str(type_) and "DOUBLE" not in str(type_):
         return value
     item = f"item_{depth}"
@@ -224,12 +226,13 @@ COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
 
 
 def view_name(path: Path) -> str:
-    """SQL name of a file: its stem in lower case, other characters than letters and digits as underscores."""
+    """The SQL name of a file: its stem in lower case, with underscores for other characters than letters and digits."""
     return re.sub(r"\W", "_", path.stem.lower())
 
 
 def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
-    """Register a file as a view with the columns of our tables; returns the dataset kind that it compares with.
+    """Register a file as a view with the columns of our tables; returns the kind of dataset that it can be compared
+    with.
 
     Raises CorruptFileError, or UsageError for a file that holds no bearoff table.
     """
@@ -244,7 +247,7 @@ def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: s
 
 
 def two_sided_rows(file: GnubgTwoSided) -> pa.Table:
-    """on_roll_index, opponent_index and the equities that the file has."""
+    """A relation with on_roll_index, opponent_index and the equities that the file has."""
     import pyarrow as pa
 
     count = len(file)
@@ -255,7 +258,8 @@ def two_sided_rows(file: GnubgTwoSided) -> pa.Table:
 
 
 def one_sided_rows(file: GnubgOneSided) -> pa.Table:
-    """position_index, chances (a list from 0 rolls on) and mean_rolls, and gammon_chances where the file has them."""
+    """A relation with position_index, chances (a list from 0 rolls on), mean_rolls, and gammon_chances if the file has
+    them."""
     import pyarrow as pa
 
     counts, gammons = file.read_all()
@@ -270,7 +274,7 @@ def one_sided_rows(file: GnubgOneSided) -> pa.Table:
 
 
 def list_column(counts: np.ndarray) -> pa.Array:
-    """Rows of 65535ths as lists of chances."""
+    """Rows of integers, in units of 1/65535, as lists of chances."""
     from bgdata.computations.common.columns import fixed_lists
 
     return fixed_lists((counts / np.float32(65535)).astype(np.float32))

@@ -17,17 +17,17 @@ from bgdata.training.supervised.recipe import CHOICES
 
 TD_RECIPE = {  # what each parameter of the recipe does; `name` is an argument
     "games": "Games to play.",
-    "seed": "Seed of the dice and of all that is drawn.",
+    "seed": "Seed of the dice and of all other random choices.",
     "inputs": "Inputs of the contact and crashed networks: tesauro-196, tesauro-198, race or contact.",
     "race_inputs": "Inputs of the race network.",
     "hidden": "Hidden units of the contact network, such as 120, or 120-60 for two layers.",
     "crashed_hidden": "Hidden units of the crashed network.",
     "race_hidden": "Hidden units of the race network.",
-    "td_lambda": "Learn from the next position (0), from the end of the game (1), or from a mixture.",
-    "learning_rate": "Learning rate at most.",
-    "final_learning_rate": "Learning rate at the end; it falls like 1 / (1 + c x) with the games played.",
-    "round_games": "Games that are played with the same weights, and then learned from.",
-    "tables": "Let the 6-point bearoff tables play and teach their positions.",
+    "td_lambda": "Learn from the next position (0), from the end of the game (1), or from a mixture of both.",
+    "learning_rate": "Maximum learning rate.",
+    "final_learning_rate": "Learning rate at the end; it falls as 1 / (1 + c x), x being the games played.",
+    "round_games": "Games that are played with the same weights before the network learns from them.",
+    "tables": "Play the positions of the 6-point bearoff tables by them, and learn from their chances.",
     "row_games": "Games between two rows of the learning curve.",
     "test_games": "Games against PubEval that test a network.",
 }
@@ -47,22 +47,22 @@ def td_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 SL_RECIPE = {  # what each parameter of the recipe does
-    "epochs": "Times that the labels are gone through.",
-    "epoch_rows": "Positions of an epoch, 0 for all: with many labels, more frequent tests.",
-    "batch_size": "Positions that are learned from at once.",
-    "optimizer": "Scale steps by past gradients (adam: rates to 0.001), or not (sgd: rates to 1).",
-    "learning_rate": "Learning rate at most.",
-    "schedule": "How the rate falls: to 0 along a wave, after going up first, by the errors and back, or not at all.",
-    "loss": "What is made smaller.",
-    "seed": "Seed of the dice and of all that is drawn.",
-    "hidden": "Hidden units of the contact network, such as 120, or 120-60 for two layers.  [default: as at the start]",
-    "crashed_hidden": "Hidden units of the crashed network.  [default: as at the start]",
-    "race_hidden": "Hidden units of the race network.  [default: as at the start]",
-    "validation_rows": "Positions at most that errors are measured on after each epoch.",
+    "epochs": "Number of passes over the labels.",
+    "epoch_rows": "Positions of an epoch, 0 for all; fewer positions mean more frequent tests.",
+    "batch_size": "Positions per update of the weights.",
+    "optimizer": "adam, for learning rates up to 0.001, or sgd, for learning rates up to 1.",
+    "learning_rate": "Maximum learning rate.",
+    "schedule": "Learning rate over time: down to 0, up first and then down, down and up by the errors, or constant.",
+    "loss": "The loss that is minimised.",
+    "seed": "Seed of the dice and of all other random choices.",
+    "hidden": "Hidden units of the contact network, such as 120, or 120-60 for two layers.  [default: as in --start]",
+    "crashed_hidden": "Hidden units of the crashed network.  [default: as in --start]",
+    "race_hidden": "Hidden units of the race network.  [default: as in --start]",
+    "validation_rows": "Maximum number of positions for measuring errors after each epoch.",
     "test_games": "Games against PubEval that test a network.",
-    "average_decay": "Keep averages of weights: such a share of them stays after each batch, 0.999 say; 0 for none.",
-    "trainer": "Who computes: kernels on processor cores, the same anywhere, or PyTorch, for larger networks.",
-    "device": "What PyTorch computes on; cuda is a GPU.",
+    "average_decay": "Keep a moving average of the weights with this decay per batch, such as 0.999; 0 for none.",
+    "trainer": "kernels on the processor, with the same result on any machine, or PyTorch, for larger networks.",
+    "device": "Where PyTorch computes; cuda is a GPU.",
 }
 
 
@@ -86,9 +86,9 @@ BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options a
 
 
 def recipe_command(manifest: Manifest) -> str:
-    """`bgdata train ...` with the options that are not as they are by default.
+    """`bgdata train ...` with the options that differ from their defaults.
 
-    It gives the same version where `network/NAME` stands for the same networks still, and kinds for the same labels.
+    It makes the same version again as long as `network/NAME` names the same networks, and kinds the same labels.
     """
     recipe = manifest.parameters
     is_supervised = manifest.dataset != NETWORK.name
@@ -109,7 +109,7 @@ def recipe_command(manifest: Manifest) -> str:
 
 
 def changed_options(recipe: dict[str, Any], names: tuple[str, ...], defaults: type[Any]) -> Iterator[str]:
-    """Options and values of the parameters that are not as they are by default."""
+    """The options, with values, of those parameters that differ from their defaults."""
     for name in names:
         if recipe[name] != getattr(defaults, name):
             yield from (f"--{name.replace('_', '-')}", str(recipe[name]))

@@ -10,12 +10,8 @@ import click
 import numpy as np
 
 from bgdata.cli.kept_rollout import kept_rollout
-from bgdata.cli.labels import describe_labels, roller_parameters
 from bgdata.cli.options import format_option, plays_option, rollout_options, threads_option, within_option
-from bgdata.cli.output import print_built, write_rows
-from bgdata.datasets.common.sources import find_source
-from bgdata.datasets.rollout_labels import DATASET as LABELS
-from bgdata.datasets.rollout_labels import LabelParameters
+from bgdata.cli.output import write_rows
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
@@ -52,9 +48,9 @@ def rollout(
     """Roll out a POSITION, or the plays of a ROLL.
 
     POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start. The network plays both sides many
-    times; chances and equity have standard errors. With a ROLL such as 31, or an XGID or gnubg ID that has one, the
-    better plays are rolled out with the same dice, and ranked. The luck of every roll is subtracted, which makes
-    standard errors several times smaller.
+    times; chances and equity have standard errors. With a ROLL such as 31, or an XGID or gnubg ID that contains one,
+    the better plays are rolled out with the same dice and ranked. The luck of every roll is subtracted (variance
+    reduction), which makes standard errors several times smaller.
 
     \b
       bgdata rollout 4HPwATDgc/ABMA
@@ -81,7 +77,7 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
     limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)
     stakes = match.stakes if match else None
     window = Window(options["within"], min(2, options["plays"]), options["plays"])
-    board, seed, brain = np.array(position.board, np.int8), options["seed"], player.chooser
+    board, seed, chooser = np.array(position.board, np.int8), options["seed"], player.chooser
     most, until = limits.most_trials or limits.trials, limits.until
     asked = (roll.high, roll.low, window) if roll else ()
     with kept_rollout(player.label, player.version, position.board, seed, how, asked) as kept:
@@ -89,14 +85,14 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
             if roll is None:
                 through = kept.watched(progress, most, estimate)
                 result = roll_out(
-                    board[None], brain, limits.trials, seed, how, until=until, most_trials=limits.most_trials,
+                    board[None], chooser, limits.trials, seed, how, until=until, most_trials=limits.most_trials,
                     through=through,
                 )  # fmt: skip
                 rows, lines = [as_dictionary(result, 0, limits)], describe_result(result)
             else:
                 through = kept.watched(progress, most, estimate_of_best)
                 dice = roll.high, roll.low
-                decision = roll_out_decision(board, dice, brain, seed, how, window, limits, through)
+                decision = roll_out_decision(board, dice, chooser, seed, how, window, limits, through)
                 plays = names_of(decision, position, roll)
                 rows = [play_dictionary(decision, row, limits) | {"play": play} for row, play in enumerate(plays)]
                 result, lines = decision.result, describe_decision(decision, plays)
@@ -110,7 +106,7 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
 
 
 def estimate(blocks: Values) -> str:
-    """The equity after the blocks of a rollout so far, and its standard error."""
+    """The equity after the finished blocks of a rollout, with its standard error."""
     from bgdata.play.rollout import result_of
 
     if blocks.shape[1] < 2:
@@ -121,21 +117,10 @@ def estimate(blocks: Values) -> str:
 
 
 def estimate_of_best(blocks: Values) -> str:
-    """The same of the best play, from blocks that the opponent sees."""
+    """The estimate of the best play, from blocks seen by the opponent."""
     from bgdata.play.rollout_decisions import own_blocks
 
     return estimate(own_blocks(blocks))
-
-
-def label_by_rollouts(warehouse: Warehouse, source: str, network: str, options: dict[str, Any], form: str) -> None:
-    """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
-    or a network that is not there."""
-    roller, (place, recipe) = roller_parameters(warehouse, network, options), find_source(warehouse, source)
-    parameters = LabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
-    LABELS.check_parameters(parameters)
-    with progress_bars() as progress:
-        table = warehouse.build(LABELS.name, parameters, progress=progress)
-    print_built(table, [describe_labels(table.manifest.rows, table.manifest.statistics, parameters)], form)
 
 
 def describe_result(result: RolloutResult) -> list[str]:
@@ -153,7 +138,7 @@ def describe_result(result: RolloutResult) -> list[str]:
 
 
 def describe_luck(result: RolloutResult) -> str:
-    """How many trials there were, and what subtracting luck was good for."""
+    """The number of trials, and how much subtracting luck reduced the standard error."""
     trials, plain, error = (
         column[0] for column in (result.trials, result.plain_standard_errors, result.equity_standard_errors)
     )
@@ -183,7 +168,7 @@ def describe_decision(decision: Decision, plays: Sequence[str]) -> list[str]:
 
 
 def describe_limits(result: RolloutResult, limits: Limits) -> list[str]:
-    """Whether the standard error that was wanted could not be reached."""
+    """A line if the wanted standard error was not reached."""
     worst = float(result.equity_standard_errors.max())
     if is_reached(worst, limits):
         return []
@@ -194,12 +179,12 @@ def describe_limits(result: RolloutResult, limits: Limits) -> list[str]:
 
 
 def is_reached(error: float, limits: Limits) -> bool:
-    """Whether a standard error is as small as was wanted."""
+    """Whether a standard error is as small as wanted."""
     return error <= limits.until
 
 
 def names_of(decision: Decision, position: Position, roll: Roll) -> list[str]:
-    """The rolled-out plays in words."""
+    """The rolled-out plays in the usual notation."""
     from bgdata.game.codec import flip_boards
 
     plays = {tuple(play.after_play.board): str(play) for play in legal_plays(position, roll)}
@@ -207,7 +192,7 @@ def names_of(decision: Decision, position: Position, roll: Roll) -> list[str]:
 
 
 def as_dictionary(result: RolloutResult, row: int, limits: Limits) -> dict[str, Any]:
-    """A position as data."""
+    """The result of a position as one row of data."""
     from bgdata.evaluation.chances import CHANCES
 
     error = float(result.equity_standard_errors[row])
@@ -223,7 +208,7 @@ def as_dictionary(result: RolloutResult, row: int, limits: Limits) -> dict[str, 
 
 
 def play_dictionary(decision: Decision, row: int, limits: Limits) -> dict[str, Any]:
-    """A play as data."""
+    """The result of a play as one row of data."""
     return as_dictionary(decision.result, row, limits) | {
         "loss": float(decision.losses[row]),
         "loss_standard_error": float(decision.loss_standard_errors[row]),

@@ -1,4 +1,4 @@
-"""`bgdata score`: how good a player is, by everything that can be measured here."""
+"""`bgdata score`: how good a player is, by every measure that is available here."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("player", shell_complete=complete_players)
 @ply_option()
-@games_option(None, "4000 against each, and in self-play")
+@games_option(None, "4000 against each opponent, and in self-play")
 @click.option(
-    "--hedged-games",
+    "--luck-adjusted-games",
     type=int,
     metavar="N",
-    help="Games whose luck is measured too, of each opponent; 0 for none.  [default: 1000]",
+    help="Games against each opponent whose luck is measured too, 0 for none.  [default: 1000]",
 )
-@click.option("--decisions", type=int, metavar="N", help="Decisions at most.  [default: 10000 bearoffs]")
+@click.option("--decisions", type=int, metavar="N", help="Maximum number of bearoff decisions.  [default: 10000]")
 @against_option
-@click.option("--no-programs", is_flag=True, help="Leave gnubg and bgsage out even where they are installed.")
-@click.option("--quick", is_flag=True, help="Get a first idea: 400 games, 40 luck-adjusted ones and 1000 decisions.")
+@click.option("--no-programs", is_flag=True, help="Leave out gnubg and bgsage even if they are installed.")
+@click.option("--quick", is_flag=True, help="A first estimate: 400 games, 40 luck-adjusted games and 1000 decisions.")
 @threads_option
 @format_option
 @click.pass_obj
 def score(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
-    """Say how good a PLAYER is, by all that can be measured here.
+    """Measure how good a PLAYER is, in every way available here.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, gnubg or bgsage. Each figure has
-    a standard error, and all are rows of the table `scores`:
+    a standard error. All are rows of the table `scores`:
 
     \b
-      points per game against PubEval, as they are and luck-adjusted
+      points per game against PubEval, plain and luck-adjusted
       shares of gammons and backgammons in self-play
       error rates on all benchmarks of the warehouse, imported or made here
-      points lost a bearoff decision, judged by the largest exact table
+      points lost per bearoff decision, judged by the largest exact table
       head to head with the installed gnubg and bgsage, and with those given
 
-    What was measured before is not measured again; stopped at any moment, the same command goes on.
+    What has been measured before is not measured again. A stopped command is resumed by running it again.
 
     \b
       bgdata score network --quick
@@ -63,7 +63,7 @@ def score(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: 
 def print_scores(
     warehouse: Warehouse, player: Player, against: Sequence[str], amount: Amount, form: str, *, programs: bool
 ) -> None:
-    """Measure what is not measured yet, and print the table. Raises as `build_scores` does."""
+    """Measure what has not been measured yet, and print the table. Raises what `build_scores` raises."""
     from bgdata.steps.scores import PUBEVAL, build_scores, opponent_of, rows_sql, score_lines
 
     opponents = [PUBEVAL, *map(opponent_of, against)]

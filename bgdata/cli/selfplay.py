@@ -1,4 +1,4 @@
-"""`bgdata selfplay` and `bgdata rescore`: a corpus of games, and labels of it from what tables know."""
+"""`bgdata selfplay` and `bgdata rescore`: a corpus of games, and its labels, rescored by exact tables."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ from bgdata.warehouse import Warehouse
     "--cube-model",
     default="",
     metavar="MODEL[,MODEL]",
-    help="Play with the cube, handled by a cube life index such as 0.7, by jump:0.08 (volatility), or by money:0.7, "
-    "which ignores the score of a match; one for both sides, or one each.  [default: without the cube]",
+    help="Play with the cube, by a cube life index such as 0.7, by jump:0.08 (a volatility), or by money:0.7, which "
+    "ignores the match score; one model for both sides, or one each.  [default: without the cube]",
 )
 @click.option(
     "--match-length",
@@ -65,8 +65,8 @@ from bgdata.warehouse import Warehouse
 def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **options: Any) -> None:
     """Let a player play itself, and keep every turn.
 
-    They are the tables `games` and `turns`. The games of a seed are the same from any executor and any number of
-    threads. Stopped at any moment, the same command goes on with the games that are missing.
+    The result is in the tables `games` and `turns`. The games of a seed are the same from any executor and any number
+    of threads. A stopped command, run again, plays only the missing games.
 
     \b
     The luck of the dice, game by game, and the openings:
@@ -75,7 +75,7 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
       bgdata query "from opening_plays"
 
     With --cube-model a network plays money games or matches, and cube actions are turns too. Plays are still chosen by
-    cubeless equity; the cube goes up to 64, and nobody beavers:
+    cubeless equity. The cube goes up to 64, and there are no beavers:
 
     \b
       bgdata selfplay --cube-model 0.7
@@ -96,19 +96,20 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
 @click.argument("corpus", shell_complete=complete_tables)
 @table_option
 @click.option(
-    "--combined", is_flag=True, help="Where it ends, go by one-sided tables too: nearly exact, and they reach further."
+    "--combined", is_flag=True, help="Beyond it, use one-sided tables as well: they are nearly exact, and cover more."
 )
 @threads_option
 @force_option
 @format_option
 @click.pass_obj
 def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **options: bool) -> None:
-    """Label a CORPUS by outcomes and exact tables.
+    """Label a CORPUS with outcomes, rescored by exact tables.
 
-    CORPUS is one of self-play, such as selfplay/network-10000-seed-1; the labels are the table `selfplay_labels`. A
-    label is how the game ended, until the game reaches a position that bearoff tables know: then their exact chances
-    stand for it, there and in all positions before. Says how much of the variance of labels that removes, which is
-    luck. Where the corpus has luck, each label also comes less the luck of the rolls that led to it.
+    CORPUS is a corpus of self-play, such as selfplay/network-10000-seed-1; the labels are in the table
+    `selfplay_labels`. The label of a position is the outcome of its game. If the game reached a position that bearoff
+    tables cover, the exact chances of that position replace the outcome, there and in all positions before. The command
+    prints how much of the variance this removes. Where the corpus has luck, each label is also given luck-adjusted:
+    less the luck of the rolls that led to it.
 
     \b
       bgdata rescore selfplay/network-10000-seed-1
@@ -125,19 +126,19 @@ def play_corpus(
 
     Raises InvalidParameterError, MissingTableError for a network that is not there, and what executors raise.
     """
-    from bgdata.evaluation.player import open_player
+    from bgdata.evaluation.player import open_named_player
 
     parameters = SelfPlayParameters(player, "", games, seed, luck)
     SELFPLAY.check_parameters(parameters)
     if player != "network":
-        parameters = parameters.with_changes({"version": open_player(player, 0, warehouse).version})
+        parameters = parameters.with_changes({"version": open_named_player(player, 0, warehouse).version})
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(SELFPLAY.name, parameters, progress=progress, force=force, executor=workers)
     print_built(table, [summary(games, table.manifest.statistics)], form)
 
 
 def summary(games: int, found: Mapping[str, float]) -> str:
-    """How games ended, and what player 0 won."""
+    """How the games ended, and the mean result of player 0."""
     shares = ", ".join(f"{100 * found[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon"))
     points = f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game"
     if "hedged_standard_error" in found:
@@ -158,8 +159,9 @@ def play_with_cube(
     force: bool,
     form: str,
 ) -> None:
-    """Build a corpus with the cube, and print where it is and a summary; counts are `games`, `seed`, `length` and
-    `jacoby`. Raises as `play_corpus` does, and UsageError for players and options that do not go with a cube."""
+    """Build a corpus with the cube, and print where it is and a summary; the keys of `counts` are `games`, `seed`,
+    `length` and `jacoby`. Raises what `play_corpus` raises, and UsageError for players and options that do not go with
+    a cube."""
     if luck:
         raise UsageError("expected --cube-model or --luck, which is that of cubeless games, got both")
     found = network_of(warehouse, player)
@@ -173,7 +175,7 @@ def play_with_cube(
 
 def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
     """The network that plays as `network` or `network/NAME`, with the default tables. Raises UsageError for a player
-    that is no network, and MissingTableError."""
+    that is not a network, and MissingTableError."""
     from bgdata.evaluation.networks.named import KIND, find_network
 
     if player.partition("/")[0] != KIND:
@@ -185,7 +187,7 @@ def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
 
 
 def cubeful_summary(found: Mapping[str, float], games: int) -> str:
-    """How games ended, and what player 0 won."""
+    """How the games ended, and the mean result of player 0."""
     if "matches_won_share" in found:
         won = f"{100 * found['matches_won_share']:.1f} +/- {100 * found['standard_error']:.1f} % of matches won"
     else:
@@ -204,11 +206,12 @@ from selfplay_labels_summary where variant = {variant} order by positions desc
 
 
 def rescore_corpus(warehouse: Warehouse, source: str, table: str, form: str, *, combined: bool, force: bool) -> None:
-    """Build the labels of a corpus by the two-sided table of a size such as 6x9 (the largest if empty), and where
-    `combined` by the largest one-sided tables too; print where they are, and what rescoring removed.
+    """Build the labels of a corpus and print where they are, and how much variance rescoring removed. The two-sided
+    table is named by its size, such as 6x9 (the largest if empty); with `combined` the largest one-sided tables are
+    used, too.
 
-    Raises UsageError for names that are none, MissingTableError for a corpus or table that is not there, and
-    CorruptFileError for a damaged corpus.
+    Raises UsageError for a text that is no size, MissingTableError for a missing corpus or table, and CorruptFileError
+    for a damaged corpus.
     """
     from bgdata.steps.scores import table_size
 
@@ -222,7 +225,8 @@ def rescore_corpus(warehouse: Warehouse, source: str, table: str, form: str, *, 
 
 
 def found_corpus(warehouse: Warehouse, source: str) -> SelfPlayParameters:
-    """The parameters of a corpus that is there, whole, and by the recipe of today: what labels name as their input."""
+    """The parameters of a corpus that is there, undamaged, and made by the current recipe, as the labels name their
+    input."""
     kind, variant, *_ = [*source.split("/"), ""]
     if kind != SELFPLAY.name or not variant:
         raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {shown(source)}")
@@ -242,7 +246,7 @@ def found_corpus(warehouse: Warehouse, source: str) -> SelfPlayParameters:
 
 
 def command_for(variant: str) -> str:
-    """The arguments of `bgdata` that make a corpus of this name, as far as the name tells."""
+    """The arguments of `bgdata` that make a corpus of this name, as far as the name tells them."""
     name = NAME.fullmatch(variant)
     if not name:
         return "selfplay"
@@ -252,7 +256,8 @@ def command_for(variant: str) -> str:
 
 
 def one_sided_points(warehouse: Warehouse) -> int:
-    """Points of the largest one-sided table that has a gammon table of the same. Raises MissingTableError."""
+    """The points of the largest one-sided table for which there is a gammon table of the same size. Raises
+    MissingTableError."""
     from bgdata.evaluation.bearoff import sizes
 
     found = sizes(warehouse, "bearoff_one_sided") & sizes(warehouse, "bearoff_gammon")
@@ -265,7 +270,7 @@ def one_sided_points(warehouse: Warehouse) -> int:
 
 
 def described(parameters: LabelParameters, found: Mapping[str, float]) -> Iterator[str]:
-    """The result in lines of text."""
+    """The result as lines of text."""
     race = f" and, combined, bearoff_one_sided/{parameters.one_sided_points}x15" if parameters.one_sided_points else ""
     yield (
         f"{found['positions']:,.0f} positions of {parameters.games:,} games, by bearoff_two_sided/{parameters.points}x"
@@ -285,7 +290,7 @@ def described(parameters: LabelParameters, found: Mapping[str, float]) -> Iterat
 
 
 def by_class(warehouse: Warehouse, labels: Table) -> Iterator[str]:
-    """The same for each class of positions, as a table."""
+    """The variances for each class of positions, as lines of a table."""
     with warehouse.connect() as connection:
         rows = connection.sql(BY_CLASS.format(variant=quoted(labels.folder.parent.name))).fetchall()
     yield f"{'class':<8}{'positions':>11}{'covered':>10}{'rescored':>10}{'before':>9}{'after':>9}{'removed':>9}"

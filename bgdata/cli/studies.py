@@ -27,7 +27,7 @@ from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.datasets.cube_life import DATASET as ATLASES
 from bgdata.datasets.cube_life import LOSSES, CubeLifeParameters
 from bgdata.datasets.cube_studies import DATASET as STUDIES
-from bgdata.datasets.cube_studies import HEDGED, StudyParameters
+from bgdata.datasets.cube_studies import LUCK_ADJUSTED, StudyParameters
 from bgdata.equity.cube_life import CUBES, NoIndex
 from bgdata.store.arrays import Array
 from bgdata.store.executors import open_executor
@@ -52,19 +52,19 @@ if TYPE_CHECKING:
 @format_option
 @click.pass_obj
 def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, player: str, **options: Any) -> None:
-    """Run a STUDY of cube handling, beside its published figures.
+    """Run a STUDY of cube handling, and compare it with published figures.
 
-    They are the table `cube_studies`. STUDY is one of these:
+    The figures are in the table `cube_studies`. STUDY is one of these:
 
     \b
-      statistics  how games end, and the cube, by cube life index
+      statistics  how games end, and how the cube is used, by cube life index
       index       a cube life index against 0.7
       fine-index  the same near 0.7
       jump        the jump model at 5 to 11 % against Janowski at 0.7
-      match       a cube life index by the score against the same as for money, to 3, 5, 7 and 9 points
+      match       cube decisions by the match score against those for money, to 3, 5, 7 and 9 points
 
-    Where sides differ, every sequence of dice is played twice with the sides swapped. Stopped at any moment, the same
-    command goes on with the games that are missing.
+    Where the sides differ, every sequence of dice is played twice, with the sides swapped. A stopped command, run
+    again, plays only the missing games.
 
     \b
       bgdata study index --games 10000
@@ -80,10 +80,11 @@ def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, pla
 @format_option
 @click.pass_obj
 def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | None, form: str) -> None:
-    """Say how alive the cube is in solved bearoffs.
+    """Measure the cube life index in solved bearoffs.
 
-    That is which cube life index makes Janowski's model exact in money play, and what decisions by it lose. The atlas
-    has every pair of layouts of up to 6 checkers; one of another size is built first.
+    That is the cube life index that makes Janowski's model exact in money play. The command also prints what decisions
+    by that model lose. The table `cube_life` has every pair of layouts of up to 6 checkers; for another size, it is
+    built first.
 
     \b
     By length, and the closest takes:
@@ -97,7 +98,7 @@ def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | Non
 
 
 class Series(NamedTuple):
-    """A measure by setting, with standard errors; what was published, NaN where nothing was."""
+    """A measure by setting, with standard errors, and with the published values, NaN where there is none."""
 
     name: str
     settings: Sequence[float]
@@ -106,7 +107,7 @@ class Series(NamedTuple):
     published: Sequence[float]
 
 
-POINTS = ("points_per_game", "points_per_match", *HEDGED)
+POINTS = ("points_per_game", "points_per_match", *LUCK_ADJUSTED)
 GAMES, HEDGED_GAMES = 100_000, 1000  # by default, without and with luck
 WIDTH = 24  # of names
 
@@ -124,9 +125,9 @@ def run_study(
     force: bool,
     form: str,
 ) -> None:
-    """Build the version of a study, and print its figures; draw what its settings are worth to a PNG file. Raises
-    InvalidParameterError, UsageError for a player that is no network, MissingTableError,
-    StorageError, and what executors raise."""
+    """Build the version of a study, print its figures, and draw the value of its settings as a picture. Raises
+    InvalidParameterError, UsageError for a player that is not a network, MissingTableError, StorageError, and what
+    executors raise."""
     found = network_of(warehouse, player)
     count = games if games is not None else HEDGED_GAMES if luck else GAMES
     parameters = StudyParameters(
@@ -163,7 +164,7 @@ def series_of(table: Table) -> dict[tuple[int, str], Series]:
 
 
 def study_rows(series: Mapping[tuple[int, str], Series]) -> Iterator[Row]:
-    """A figure a row: a measure of a setting, with its standard error and what was published."""
+    """One row for each figure: a measure of a setting, with its standard error and the published value."""
     for (length, measure), (_, *columns) in series.items():
         for setting, value, error, published in zip(*columns, strict=True):
             figures = {"setting": setting, "value": value, "standard_error": error, "published": published}
@@ -171,21 +172,22 @@ def study_rows(series: Mapping[tuple[int, str], Series]) -> Iterator[Row]:
 
 
 def title_of(length: int) -> str:
-    """What is played."""
+    """The title for a match length, or for money games."""
     return f"match to {length}" if length else "money"
 
 
 def drawn(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
-    """The measure that a picture shows, and its series by match length: points, luck-adjusted where luck was measured;
-    the cube where a model plays itself."""
+    """The measure that a picture shows, and its series by match length: points, luck-adjusted where luck was measured,
+    or the value of the cube where a model plays itself."""
     measures = {name for _, name in series}
-    wanted = ("mean_cube_value",) if study == "statistics" else (*HEDGED, "points_per_match", "points_per_game")
+    wanted = ("mean_cube_value",) if study == "statistics" else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
     measure = next(name for name in wanted if name in measures)
     return measure.replace("_", " "), [found for (_, name), found in series.items() if name == measure]
 
 
 def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterator[str]:
-    """One match length: a line a measure, a column a setting, and below what was published."""
+    """The figures of one match length: one line for each measure, one column for each setting, and the published values
+    below."""
     measures = sorted((name for found, name in series if found == length), key=lambda name: (name not in POINTS, name))
     settings = series[length, measures[0]].settings
     yield title_of(length).ljust(WIDTH) + "".join(f"{setting:>19g}" for setting in settings)
@@ -199,19 +201,19 @@ def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterat
 
 
 def figure_text(measure: str, value: float, error: float) -> str:
-    """A figure with its standard error, shares in percent."""
+    """A figure with its standard error; shares are in percent."""
     scale = 100 if measure.endswith("_share") else 1
     return f"{number(measure, value)} +/- {scale * error:.{digits(measure)}f}"
 
 
 def number(measure: str, value: float) -> str:
-    """A figure, shares in percent."""
+    """A figure as text; shares are in percent."""
     sign = "+" if measure in POINTS else ""
     return f"{100 * value:.2f}" if measure.endswith("_share") else f"{value:{sign}.{digits(measure)}f}"
 
 
 def digits(measure: str) -> int:
-    """Behind the point."""
+    """How many digits after the point a measure is printed with."""
     return 4 if measure in POINTS else 2
 
 
@@ -219,7 +221,7 @@ COLOURS = (TEAL, RED, BLUE, "#c9a227")
 
 
 def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], path: Path) -> None:
-    """Write all series as one picture: ours as points with twice their standard errors, what was published as
+    """Write all series as one picture: our values as points with bars of two standard errors, published values as
     crosses. Raises StorageError."""
     with new_figure(6.4, 4.2) as figure:
         axes = figure.subplots()
@@ -235,7 +237,7 @@ def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], pa
 
 
 def draw_series(axes: Axes, found: Series, colour: str) -> None:
-    """One measure."""
+    """Draw one series."""
     errors = 2 * np.asarray(found.errors)
     axes.errorbar(found.settings, found.values, errors, fmt="o-", color=colour, capsize=3, label=found.name)
     axes.plot(found.settings, found.published, "x", color=colour, markersize=8)
@@ -249,7 +251,7 @@ REASONS = {
 
 
 def open_atlas(warehouse: Warehouse, points: int, checkers: int) -> Table:
-    """The atlas of a size, built first where it is missing. Raises InvalidParameterError."""
+    """The version of `cube_life` of a size, built if it is missing. Raises InvalidParameterError."""
     parameters = CubeLifeParameters(points, checkers)
     ATLASES.check_parameters(parameters)
     found = warehouse.find(ATLASES, parameters)
@@ -260,7 +262,7 @@ def open_atlas(warehouse: Warehouse, points: int, checkers: int) -> Table:
 
 
 def print_atlas(table: Table, form: str = "table") -> None:
-    """Shares and means of the indexes, and the largest losses with their positions."""
+    """Print shares and means of the indexes, and the largest losses with their positions."""
     from bgdata.bearoff.layouts import all_layouts
 
     figures = table.manifest.statistics
@@ -283,7 +285,7 @@ def print_atlas(table: Table, form: str = "table") -> None:
 
 
 def print_largest(table: Table, place: int, name: str, layouts: Sequence[Sequence[int]]) -> None:
-    """The first position with the largest loss of one kind."""
+    """Print the first position with the largest loss of one kind."""
     losses, chances = table.array("losses")[:, :, place], table.array("chances")
     on_roll, opponent = np.unravel_index(int(np.argmax(losses)), losses.shape)
     exact, one_sided = chances[on_roll, opponent].tolist()
@@ -300,7 +302,7 @@ LIVE_TAKE_POINT, LIVE_CASH_POINT = 0.2, 0.8
 
 
 def draw_cube_life(table: Table, path: Path) -> None:
-    """Draw how often each index occurs by winning chance, for each cube, and below it how far it spreads.
+    """Draw for each cube how often each index occurs by winning chance, and below it the distribution of the index.
 
     Raises StorageError.
     """
@@ -319,7 +321,7 @@ def draw_cube_life(table: Table, path: Path) -> None:
 
 
 def draw_map(axes: Axes, wins: Array, values: Array, title: str) -> None:
-    """Pairs by winning chance and index, darker where there are more, and the mean index of each chance."""
+    """Draw the pairs by winning chance and index, darker where there are more, and the mean index by chance."""
     edges = np.linspace(0.0, 1.0, BINS + 1)
     counts, _, _ = np.histogram2d(wins, values, bins=(edges, edges))
     axes.pcolormesh(edges, edges, counts.T, norm="log", vmin=1, cmap="BuGn")
@@ -335,7 +337,7 @@ def draw_map(axes: Axes, wins: Array, values: Array, title: str) -> None:
 
 
 def draw_counts(axes: Axes, values: Array, share: float) -> None:
-    """How many pairs have which index, and what share has any."""
+    """Draw how many pairs have each index, and the share that have one at all."""
     axes.hist(values, bins=BINS, range=(0.0, 1.0), color=TEAL)
     axes.axvline(float(values.mean()), color=RED, linewidth=1.2)
     axes.set(xlabel=f"index, for {share:.1%} of pairs: {values.mean():.3f} ± {values.std():.3f}", xlim=(0, 1))

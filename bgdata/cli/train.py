@@ -1,4 +1,4 @@
-"""`bgdata train`: networks that learn from their own games or from labels, and pictures of how they did."""
+"""`bgdata train`: networks that learn from their own games or from labels, and pictures of their learning curves."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def train() -> None:
     default="",
     metavar="PLAYER",
     shell_complete=complete_players,
-    help="Networks to start from: network or network/NAME.  [default: new ones]",
+    help="Networks to start from: network or network/NAME.  [default: random weights]",
 )
 @td_options
 @threads_option
@@ -48,11 +48,11 @@ def train() -> None:
 def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, **recipe: Any) -> None:
     """Train the network NAME by self-play.
 
-    NAME is small letters, digits and hyphens. The network learns by temporal differences from games against itself, and
-    plays PubEval as the test; networks to start from have as many hidden units or fewer. Writes network/NAME into the
-    warehouse, first the bearoff tables that it needs. Stopped at any moment, the same command goes on from its last
-    checkpoint, to the same result on any number of threads. Another recipe under the same name is another version, and
-    starts from nothing.
+    NAME is made of small letters, digits and hyphens. The network learns by temporal differences from games against
+    itself, and is tested against PubEval. A network to start from must not have more hidden units. The result is
+    network/NAME in the warehouse; the bearoff tables that it needs are built first. A stopped command, run again,
+    resumes from its last checkpoint; the result is the same on any number of threads. Another recipe under the same
+    name is a new version, and starts from the beginning.
 
     \b
     A try of some seconds, and a player that beats PubEval after some minutes:
@@ -77,14 +77,14 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
 @train.command()
 @click.argument("name", required=False, shell_complete=complete_networks)
 @output_option("NAME.png, or NAME.html")
-@click.option("--page", is_flag=True, help="Write a page that needs nothing else, with recipe, lineage and figures.")
+@click.option("--page", is_flag=True, help="Write a self-contained page with recipe, lineage and figures.")
 @click.pass_obj
 def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool) -> None:
     """Draw the learning curve of a network.
 
-    NAME is that of a network, the one that comes with bgdata without it. Drawn as PNG or SVG, or, with
-    --page or a file that ends in .html, as a page with the curves, the final figures, the recipe, the networks and
-    labels that it is made from, and the command line that makes it again.
+    NAME is the name of a network; the default is the one that comes with bgdata. The picture is PNG or SVG. With
+    --page, or for a file that ends in .html, it is a page with the curves, the final figures, the recipe, the networks
+    and labels that it was made from, and the command line that makes it again.
 
     \b
       bgdata train plot --page
@@ -112,7 +112,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     required=True,
     metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
     shell_complete=complete_tables,
-    help="Positions to learn from; given several times, batches are mixed by the weights.",
+    help="Positions to learn from; several of them are mixed in batches by their weights.",
 )
 @click.option(
     "--start",
@@ -122,7 +122,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     shell_complete=complete_players,
     help="Networks to start from: network or network/NAME.",
 )
-@click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions of benchmarks.")
+@click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold.")
 @sl_options
 @threads_option
 @force_option
@@ -134,22 +134,23 @@ def sl(
 ) -> None:  # fmt: skip
     """Train the network NAME from labels: supervised learning.
 
-    NAME is small letters, digits and hyphens; the network goes on from another one. Labels are versions of the
-    warehouse that hold positions with chances: rollouts, self-play with its outcomes, or training data of gnubg and
-    wildbg once imported. Eight tenths are learned, one tenth is only tested on after every epoch: each network keeps
-    the weights that did best there. Writes a version of supervised_network/NAME, which plays as network/NAME. Stopped
-    at any moment, the same command goes on from its last checkpoint, to the same result on any number of threads. With
-    PyTorch that holds for one version of it and one kind of processor, which the recipe names.
+    NAME is made of small letters, digits and hyphens; training starts from the weights of another network. Labels are
+    tables of the warehouse that hold positions with chances: rollouts, self-play with its outcomes, or imported
+    training data of gnubg and wildbg. Eight tenths of the positions are for training and one tenth is for validation
+    after every epoch; each network keeps the weights that did best there. The result is supervised_network/NAME, which
+    plays as network/NAME. A stopped command, run again, resumes from its last checkpoint; the result is the same on any
+    number of threads. With PyTorch this holds for one version of PyTorch and one kind of processor, which are part of
+    the recipe.
 
     \b
     From the network that comes with bgdata; then a wider one from two kinds of labels, two thirds of the first:
       bgdata train sl better --labels selfplay_labels/network-10000-seed-1-6x9 --epochs 10
       bgdata train sl wide --labels rollout_labels:2 --labels selfplay_labels --hidden 240 --start network/better
-    gnubg's training files, where they are at hand:
+    gnubg's training files, once downloaded:
       bgdata import gnubg_training contact-train-data && bgdata train sl mine --labels gnubg_training
     A large network by PyTorch (pip install bgdata[torch]) on a GPU, with averages of its weights:
       bgdata train sl large --labels rollout_labels --hidden 1024 --trainer torch --device cuda --average-decay 0.999
-    The recipe of 2012, but for batches of 16:
+    The recipe of 2012, except for batches of 16:
       bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
         --schedule cycles --batch-size 16 --epochs 200
     """
@@ -162,7 +163,7 @@ def sl(
 
 
 def result_text(table: Table) -> str:
-    """What was learned, for people."""
+    """The result of training, for people."""
     statistics, curve = table.manifest.statistics, table.array("curve")
     before, after = (
         f"{statistics[f'{start}points_per_game']:+.3f} +/- {statistics[f'{start}standard_error']:.3f}"

@@ -32,18 +32,18 @@ from bgdata.warehouse import Warehouse
     "--sample",
     type=click.IntRange(0),
     metavar="ROWS",
-    help="Rows of each table to recompute.  [default: all where that takes seconds, else what the kind says]",
+    help="Rows of each table to recompute.  [default: all if that takes seconds, else a sample]",
 )
 @seed_option(0)
-@click.option("--repair", is_flag=True, help="Build the versions that fail anew.")
+@click.option("--repair", is_flag=True, help="Build versions that fail again.")
 @format_option
 @click.pass_obj
 def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, repair: bool, form: str) -> None:
     """Prove the warehouse: hashes, values, checks, samples.
 
-    KIND is a kind of dataset, all of them without one. Every version is hashed, its values are compared with its
-    digest, every SQL check is run on all rows, and whole tables or samples of their rows are computed again. Says for
-    each version what was recomputed and what that finds, and what was skipped and why. Exit code 1 if anything fails.
+    KIND is a kind of dataset; the default is all kinds. The files of every version are hashed, its values are compared
+    with its digest, every SQL check is run on all rows, and all rows or a sample of them are computed again. The report
+    says for each version what was recomputed, and what was skipped and why. The exit code is 1 if anything fails.
 
     \b
       bgdata verify
@@ -57,17 +57,20 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
 @click.command()
 @click.argument("kind", required=False, shell_complete=complete_computed)
 @click.option(
-    "--check", is_flag=True, help="Build aside and compare with warehouse.lock; the warehouse is not touched."
+    "--check",
+    is_flag=True,
+    help="Build in another folder and compare with warehouse.lock; the warehouse is not touched.",
 )
-@click.option("--all", "is_all", is_flag=True, help="Compute also what comes with the package, which may take hours.")
+@click.option("--all", "is_all", is_flag=True, help="Also compute what comes with the package, which may take hours.")
 @threads_option
 @format_option
 @click.pass_obj
 def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, form: str) -> None:
-    """Build the default tables again, and compare.
+    """Build the default tables again, and compare them.
 
-    KIND is a kind of dataset, all of them without one. With --check this proves that digests come out the same: exit
-    code 1 if any differs. Of versions that come with the package only the hashes are compared, unless --all is given.
+    KIND is a kind of dataset; the default is all kinds. --check proves that the digests come out the same; the exit
+    code is 1 if any differs. Versions that come with the package are not computed again unless --all is given: only
+    their hashes are compared.
 
     \b
       bgdata rebuild --check
@@ -84,15 +87,16 @@ def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, f
 def lock(warehouse: Warehouse) -> None:
     """Write warehouse.lock from what is built.
 
-    It lists the digest of every default variant, which `bgdata rebuild --check` and `bgdata diff` compare with.
+    The file lists the digest of every default variant, for `bgdata rebuild --check` and `bgdata diff` to compare with.
     """
-    write_lock(warehouse)
+    lock_defaults(warehouse)
 
 
 def verify_warehouse(
     warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
 ) -> bool:
-    """Check every version (of one kind), print what was found, and repair when asked; returns whether all hold."""
+    """Check every version (of one kind), print the findings, and repair if asked; returns whether all versions are
+    right."""
     from bgdata.store.verify import RECOMPUTED, Status, verify, verify_files
 
     tables = list(warehouse.versions(kind))
@@ -134,9 +138,9 @@ def verify_warehouse(
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
-    """Move a broken version aside and build its variant anew; when that fails the broken one is still there to look at.
+    """Move a broken version aside and build its variant again; if that fails, the broken one is kept for inspection.
 
-    Parameters come from the manifest, or, when that is broken, from the default of the same name. Raises
+    The parameters come from the manifest, or, if that is broken, from the default variant of the same name. Raises
     MissingTableError for an imported version, whose files only its owner has.
     """
     from bgdata.store.catalog import is_readable
@@ -211,7 +215,7 @@ def rebuild_and_compare(warehouse: Warehouse, kind: str | None, form: str = "tab
 
 
 def duration(seconds: float) -> str:
-    """Hours, minutes or seconds, whichever reads best."""
+    """A time in hours, minutes or seconds, whichever reads best."""
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
@@ -219,7 +223,8 @@ def duration(seconds: float) -> str:
 
 
 def rebuild_in_place(warehouse: Warehouse, kind: str | None, *, is_all: bool = False) -> None:
-    """Build the default variants (of one kind) anew and publish them; what comes with the package only if `is_all`."""
+    """Build the default variants (of one kind) again and publish them; those that come with the package only if
+    `is_all`."""
     kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
     with progress_bars() as progress:
         for declared in kinds:
@@ -228,7 +233,7 @@ def rebuild_in_place(warehouse: Warehouse, kind: str | None, *, is_all: bool = F
                 warehouse.build(declared.name, parameters, progress=progress, force=force)
 
 
-def write_lock(warehouse: Warehouse) -> None:
+def lock_defaults(warehouse: Warehouse) -> None:
     """Write the lock of the default variants from their current versions. Raises MissingTableError when one is not
     built, and UsageError where another recipe is current."""
     manifests = []

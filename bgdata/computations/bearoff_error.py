@@ -1,4 +1,4 @@
-"""Computes what combining two one-sided distributions gets wrong, pair by pair."""
+"""Computes the error of combining two one-sided distributions, pair by pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws pairs of layouts, and labels them with what the bearoff tables say."""
+"""Draws pairs of layouts, and labels them with chances from bearoff tables."""
 
 from __future__ import annotations
 

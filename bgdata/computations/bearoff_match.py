@@ -93,7 +93,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
 
 
 def started(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> tuple[MatchCube, MatchPairs]:
-    """What the cube can do, and the table before its first step."""
+    """The cube of the match, and the table before its first step."""
     met = met_of(inputs, parameters)
     met.at(parameters.score())  # refuses a score beyond the table, rather than one that the game leads to
     cube = MatchCube(parameters.score(), met.at)

@@ -35,8 +35,8 @@ def equities_of_codes(checkers: int) -> Array:
 def error_bound(points: int, checkers: int) -> float:
     """Largest error of any stored equity: the recursion's rounding, and half a step of a 16-bit code.
 
-    The first part is an upper envelope of what the float32 recursion is off from the same one in float64, measured on
-    every size up to 6x9 that the tests solve: it grows with the length of the game.
+    The first part is an upper envelope of the difference between the float32 recursion and the same one in float64,
+    measured on every size up to 6x9 that the tests solve: it grows with the length of the game.
     """
     recursion = 1e-6 + 1e-8 * points * checkers
     return equity_limit(checkers) * (recursion + is_rounded(points, checkers) / 65535.0)
@@ -94,14 +94,14 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         for batch in np.array_split(pairs[np.argsort(pairs[:, 1], kind="stable")], -(-rows // BATCH_PAIRS)):
             check_pairs(reader, plays, layouts, batch)
         bound = 3 * error_bound(reader.points, reader.checkers)
-        return f"{sampled(rows, recheck.table.manifest.rows)}, if it is off by more than {bound:.2g}"
+        return f"{sampled(rows, recheck.table.manifest.rows)}, if its error is above {bound:.2g}"
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:
-    """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to; raises
-    CheckFailedError naming the worst.
+    """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to; raises CheckFailedError
+    naming the worst.
 
-    What doubling is worth counts an error of the table twice, and the row itself has one more.
+    The value of doubling counts an error of the table twice, and the row itself has another error.
     """
     on_roll, opponent = pairs.T
     rolls = (on_roll[:, None] * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()

@@ -11,8 +11,8 @@ from bgdata.computations.common.columns import class_column, position_columns
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.errors import CheckFailedError
-from bgdata.evaluation.player import open_player
-from bgdata.play.benchmark import Decisions, losses_of, rank_choices, score_of
+from bgdata.evaluation.player import open_named_player
+from bgdata.play.benchmark import RolledOutDecisions, losses_of, rank_choices, score_of
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
 from bgdata.store.table import Table
@@ -26,7 +26,7 @@ class BenchmarkScoresComputation(Computation[ScoreParameters]):
         table = build.inputs["benchmark"]
         decisions = decisions_of(table)
         job.progress.start(f"{self.kind.name}/{self.kind.slug(parameters)}", len(decisions.boards), "decisions")
-        player = open_player(parameters.player, parameters.ply, build.warehouse)
+        player = open_named_player(parameters.player, parameters.ply, build.warehouse)
         chosen = player.choose_plays(decisions.boards, decisions.rolls)
         job.progress.advance(len(chosen))
         ranks = rank_choices(decisions, chosen)
@@ -56,7 +56,7 @@ class BenchmarkScoresComputation(Computation[ScoreParameters]):
     def check_sample(self, recheck: Recheck[ScoreParameters]) -> str:
         table, benchmark = recheck.table, recheck.inputs["benchmark"]
         check_arrays(table, {"classes": np.asarray(benchmark.array("decisions_classes"))})
-        decisions: Decisions = decisions_of(benchmark)
+        decisions: RolledOutDecisions = decisions_of(benchmark)
         ranks = rank_choices(decisions, np.asarray(table.array("chosen")))
         losses = losses_of(decisions, ranks)
         for row in recheck.generator.permutation(len(ranks))[: recheck.rows].tolist():
@@ -68,10 +68,10 @@ class BenchmarkScoresComputation(Computation[ScoreParameters]):
         return sampled(min(recheck.rows, len(ranks)), len(ranks), "decisions")
 
 
-def decisions_of(table: Table) -> Decisions:
+def decisions_of(table: Table) -> RolledOutDecisions:
     """The decisions of a benchmark."""
     plays = table.array("plays_boards")
-    return Decisions(
+    return RolledOutDecisions(
         boards=np.asarray(table.array("decisions_boards")),
         rolls=np.asarray(table.array("decisions_dice")),
         first_plays=np.append(table.array("decisions_first_plays"), len(plays)),

@@ -1,4 +1,4 @@
-"""Judges every claim of the register by what the tables say."""
+"""Judges every claim of the register by the tables."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[A
 
 
 def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -> Iterator[Judged]:
-    """The claims with what we find. Raises MissingTableError for a source that is not there any more."""
+    """The claims with our answers. Raises MissingTableError for a source that is gone."""
     sources = [context.warehouse.open_reference(place) for place in context.parameters.sources]
     tables = {variant_of(table): table for table in [*context.inputs.values(), *sources]}
     with connect_tables(context.warehouse.kinds, tables.values()) as connection:
@@ -101,7 +101,7 @@ def sorted_rows(found: Sequence[Judged]) -> list[Judged]:
 
 
 def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
-    """Every declared array, rows in order of their key."""
+    """Every declared array, with rows in order of their key."""
     rows = [row_of(each) for each in sorted_rows(found)]
     arrays: dict[str, Array] = {}
     for column in TEXTS:
@@ -113,7 +113,7 @@ def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
 
 
 def row_of(judged: Judged) -> dict[str, Any]:
-    """One row; empty texts and NaN for what is null."""
+    """One row; empty texts and NaN stand for null."""
     claim, answer, status, explanation, error, published_error, bound = judged
     value, _ = parse_published(claim.published) or (np.nan, np.nan)
     is_number = answer is not None and not isinstance(answer, str)

@@ -12,7 +12,14 @@ from bgdata.computations.common.columns import text_arrays, text_column
 from bgdata.computations.common.cube_players import folders_of, open_played
 from bgdata.datasets.common.cube_arms import CUBES, ENDINGS, Arm
 from bgdata.datasets.common.cube_players import sides_of
-from bgdata.datasets.cube_studies import HEDGED, MATCH_MEASURES, MONEY_MEASURES, SHARD_GAMES, UNITS, StudyParameters
+from bgdata.datasets.cube_studies import (
+    LUCK_ADJUSTED,
+    MATCH_MEASURES,
+    MONEY_MEASURES,
+    SHARD_GAMES,
+    UNITS,
+    StudyParameters,
+)
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.play.cubeful_series import CubefulResults, cubeful_results
@@ -21,7 +28,7 @@ from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation
 from bgdata.store.shards import Settings, Work, compute_shards
 
-STEPS = 10_000  # of a hedged point: sums are integers
+STEPS = 10_000  # of a luck-adjusted point: sums are integers
 
 
 class CubeStudiesComputation(Computation[StudyParameters]):
@@ -90,7 +97,7 @@ def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Sett
 
 
 def shard_ranges(parameters: StudyParameters) -> list[range]:
-    """Arms one after the other, each in shards: item `arm * games + match`."""
+    """The ranges of shards, arm by arm: item `arm * games + match`."""
     found = []
     for number, arm in enumerate(parameters.arms()):
         size = max(2, SHARD_GAMES // max(1, arm.length) // 2 * 2)
@@ -100,7 +107,7 @@ def shard_ranges(parameters: StudyParameters) -> list[range]:
 
 
 def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """`sums` of the items of one arm, a row a measure. Raises WorkerError where other kernels would play."""
+    """`sums` of the items of one arm, a row a measure. Raises WorkerError if the kernels of the worker differ."""
     games, seed = int(settings["games"]), int(settings["seed"])
     with_luck = bool(settings["with_luck"])
     parameters = StudyParameters(study=str(settings["study"]), games=games, seed=seed, with_luck=with_luck)
@@ -129,7 +136,7 @@ def match_values(found: CubefulResults) -> dict[str, Array]:
     return {
         "games_per_match": np.diff(found.offsets),
         "points_per_match": 2 * won - 1,
-        "hedged_points_per_match": hedged_steps(2 * won - 1, found.lucks, seats),
+        "hedged_points_per_match": luck_adjusted_steps(2 * won - 1, found.lucks, seats),
         "win_share": won,
     }
 
@@ -142,7 +149,7 @@ def game_values(found: CubefulResults, *, is_paired: bool) -> dict[str, Array]:
     results = (2 * won - 1) * points
     return {
         "points_per_game": results,
-        "hedged_points_per_game": hedged_steps(results, found.lucks, seats),
+        "hedged_points_per_game": luck_adjusted_steps(results, found.lucks, seats),
         "win_share": won,
         "mean_cube_value": cubes,
         **{f"{ending}_share": (ways == way).astype(np.int64) for way, ending in enumerate(ENDINGS)},
@@ -150,7 +157,7 @@ def game_values(found: CubefulResults, *, is_paired: bool) -> dict[str, Array]:
     }
 
 
-def hedged_steps(results: Array, lucks: Array, seats: Array) -> Array:
+def luck_adjusted_steps(results: Array, lucks: Array, seats: Array) -> Array:
     """int64[n]: results of players in these seats less their luck, in steps of a point; luck is that of player 0."""
     own_luck = np.where(seats == 0, lucks, -lucks)
     steps: Array = np.rint((results - own_luck) * STEPS).astype(np.int64)
@@ -160,7 +167,7 @@ def hedged_steps(results: Array, lucks: Array, seats: Array) -> Array:
 def measures_of(parameters: StudyParameters, arm: Arm) -> tuple[str, ...]:
     """What is measured in an arm."""
     names = MATCH_MEASURES if arm.length else MONEY_MEASURES
-    return names if parameters.with_luck else tuple(name for name in names if name not in HEDGED)
+    return names if parameters.with_luck else tuple(name for name in names if name not in LUCK_ADJUSTED)
 
 
 def rows_of(parameters: StudyParameters, sums: list[Array]) -> dict[str, Array]:
@@ -169,7 +176,7 @@ def rows_of(parameters: StudyParameters, sums: list[Array]) -> dict[str, Array]:
     for arm, values in zip(parameters.arms(), sums, strict=True):
         count = parameters.games // 2 if arm.is_paired else parameters.games
         for measure, (total, squares) in zip(measures_of(parameters, arm), values.tolist(), strict=True):
-            steps = parameters.games * (STEPS if measure in HEDGED else 1)
+            steps = parameters.games * (STEPS if measure in LUCK_ADJUSTED else 1)
             spread = max(squares - total * total / count, 0.0) * count / (count - 1)
             rows.append((arm, measure, total / steps, spread**0.5 / steps, total, squares))
     return {
@@ -185,7 +192,7 @@ def rows_of(parameters: StudyParameters, sums: list[Array]) -> dict[str, Array]:
 
 
 def published_of(arm: Arm, measure: str) -> float:
-    """What was published of a measure, hedged or not; not a number where nothing was."""
+    """The published value of a measure, luck-adjusted or not; NaN if there is none."""
     return arm.published.get(measure.removeprefix("hedged_"), np.nan)
 
 

@@ -143,9 +143,11 @@ def match_places(parameters: CubefulParameters, games: Array) -> Array:
 
 
 def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Matches begin to end - 1, as a shard holds them. Raises WorkerError where other kernels would play."""
-    brain, rules = open_played(settings)
-    found = cubeful_self_play(brain, sides_of(str(settings["cube"])), rules, end - begin, int(settings["seed"]), begin)
+    """Matches begin to end - 1, as a shard holds them. Raises WorkerError if the kernels of the worker differ."""
+    chooser, rules = open_played(settings)
+    found = cubeful_self_play(
+        chooser, sides_of(str(settings["cube"])), rules, end - begin, int(settings["seed"]), begin
+    )
     turns = found.records.astype(np.int32)
     turns[:, 1] = np.array(_ACTIONS)[turns[:, 1]]
     plays = np.flatnonzero(turns[:, 3])

@@ -17,7 +17,7 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterE
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.lookahead import evaluate_ahead
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation, sampled
@@ -71,7 +71,7 @@ class EngineLabelsComputation(Computation[EngineParameters]):
             engine = open_engine(recheck)
         except (UnknownPlayerError, InvalidParameterError) as error:
             raise CheckSkippedError(
-                f"the positions are those of the source, but nobody can be asked: {error}"
+                f"the positions are those of the source, but the engine cannot be asked: {error}"
             ) from error
         chosen = np.sort(recheck.generator.permutation(len(places.rows))[: min(recheck.rows, 10 * SAMPLE_ROWS)])
         found, expected = table.array("chances")[chosen], asked(engine, recheck.parameters, places.boards[chosen])
@@ -89,7 +89,7 @@ def open_engine(context: Context[EngineParameters]) -> Evaluator:
     parameters = context.parameters
     if parameters.engine == "network":
         return open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
-    engine = open_player(parameters.engine, parameters.ply)
+    engine = open_named_player(parameters.engine, parameters.ply)
     assert isinstance(engine, Evaluator)  # all of PROGRAMS are
     if engine.version != parameters.version:
         raise InvalidParameterError(
@@ -109,7 +109,7 @@ def asked(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Arr
 
 
 def engine_text(parameters: EngineParameters, inputs: Mapping[str, Table]) -> Array:
-    """uint8[n]: name and version of who was asked."""
+    """uint8[n]: name and version of the engine."""
     if parameters.engine == "network":
         return network_text(parameters.choice(), inputs)
     return np.frombuffer(f"{parameters.engine} {parameters.version}".encode(), np.uint8)

@@ -12,7 +12,7 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterE
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser, KernelPlayer
 from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.player import Player, open_player
+from bgdata.evaluation.player import Player, open_named_player
 from bgdata.play.games import Games, play_games
 from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.series import pair_error, result_of
@@ -71,9 +71,9 @@ class GameScoresComputation(Computation[GameParameters]):
         lost = {name: float((games.outcomes <= -least).mean()) for name, least in points.items()}
         found = {"points_per_game": result.points_per_game, "standard_error": result.standard_error, **won, **lost}
         if computed.parameters.luck:
-            hedged = games.outcomes - np.asarray(computed.arrays["lucks"])
-            found["hedged_points_per_game"] = float(hedged.mean())
-            found["hedged_standard_error"] = pair_error(games.numbers, hedged)
+            adjusted = games.outcomes - np.asarray(computed.arrays["lucks"])
+            found["hedged_points_per_game"] = float(adjusted.mean())
+            found["hedged_standard_error"] = pair_error(games.numbers, adjusted)
         return found | {"turns_per_game": result.mean_turns}
 
     def check_sample(self, recheck: Recheck[GameParameters]) -> str:
@@ -113,20 +113,20 @@ def played(
 
 
 def described(outcome: float, turns: float, luck: float) -> str:
-    """A game for people, luck to the last bit."""
+    """A game as text, with luck to the last bit."""
     return f"{outcome} points in {turns} turns" + ("" if np.isnan(luck) else f" with luck of {float(luck)!r}")
 
 
 def open_judge(inputs: Mapping[str, Table]) -> Chooser | None:
-    """The network among the inputs, with its tables, who says what luck is; None where it is not measured."""
+    """The network among the inputs, with its tables, that measures luck; None where luck is not measured."""
     tables = dict(inputs)
     return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).chooser if tables else None
 
 
 def open_players(parameters: GameParameters, warehouse: Versions | None) -> tuple[Player, Player]:
     """The two players. Raises UnknownPlayerError, MissingTableError, and InvalidParameterError for another version."""
-    player = open_player(parameters.player, parameters.ply, warehouse)
-    opponent = open_player(parameters.opponent, parameters.opponent_ply, warehouse)
+    player = open_named_player(parameters.player, parameters.ply, warehouse)
+    opponent = open_named_player(parameters.opponent, parameters.opponent_ply, warehouse)
     for name, wanted, found in (
         (parameters.player, parameters.version, player.version),
         (parameters.opponent, parameters.opponent_version, opponent.version),

@@ -66,7 +66,7 @@ class GnubgBenchmarkComputation(FileImportComputation):
         return benchmark.quarantine("plays", ~legal, "expected plays that are legal for the roll")
 
     def has_rows(self, intake: Any) -> bool:
-        """Settings and seeds alone say nothing."""
+        """Whether a file gave rows other than settings and seeds."""
         return any(len(getattr(intake, name)) for name in TABLES if name != "seeds")
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
@@ -105,25 +105,25 @@ class GnubgBenchmarkComputation(FileImportComputation):
 
 
 def decision_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """benchmark_decisions."""
+    """The rows of the table `benchmark_decisions`."""
     rows = Rows(arrays, "decisions")
     return rows.batches(decision_columns(rows, nullable(rows["seeds"], rows["seeds"] == NO_SEED)))
 
 
 def play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """benchmark_plays."""
+    """The rows of the table `benchmark_plays`."""
     rows = Rows(arrays, "plays")
     return rows.batches(play_columns(rows))
 
 
 def rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """benchmark_rollouts."""
+    """The rows of the table `benchmark_rollouts`."""
     rows = Rows(arrays, "rollouts")
     return rows.batches(rollout_columns(rows))
 
 
 def evaluation_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """benchmark_positions."""
+    """The rows of the table `benchmark_positions`."""
     rows = Rows(arrays, "evaluations")
     return rows.batches(
         {"line": rows["lines"].astype(np.int32), "kind": rows["kinds"].astype(str)},
@@ -134,7 +134,7 @@ def evaluation_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def cube_rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """benchmark_cube_rollouts."""
+    """The rows of the table `benchmark_cube_rollouts`."""
     rows = Rows(arrays, "cube_rollouts")
     percents = {name: np.ascontiguousarray(rows["mwc_percents"][:, n]) for n, name in enumerate(PERCENTS)}
     return rows.batches(
@@ -146,7 +146,7 @@ def cube_rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def best_play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """benchmark_best_plays."""
+    """The rows of the table `benchmark_best_plays`."""
     rows = Rows(arrays, "best_plays")
     return rows.batches(
         {"line": rows["lines"].astype(np.int32)},
@@ -158,7 +158,7 @@ def best_play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def text_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """benchmark_texts."""
+    """The rows of the table `benchmark_texts`."""
     lines = np.concatenate([arrays[f"{name}_lines"] for name in TEXTS])
     texts = pa.concat_arrays([text_column(arrays, name) for name in TEXTS])
     order = np.argsort(lines, kind="stable")
@@ -168,8 +168,9 @@ def text_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 def benchmark_of(arrays: Mapping[str, Array]) -> Benchmark:
     """The tables of the reader again, to be written as a file."""
     types = {
-        "seeds": tables.Seeds, "decisions": tables.Decisions, "plays": tables.Plays, "rollouts": tables.Rollouts,
-        "evaluations": tables.Evaluations, "cube_rollouts": tables.CubeRollouts, "best_plays": tables.BestPlays,
+        "seeds": tables.Seeds, "decisions": tables.BenchmarkDecisions, "plays": tables.BenchmarkPlays,
+        "rollouts": tables.Rollouts, "evaluations": tables.BenchmarkEvaluations,
+        "cube_rollouts": tables.CubeRollouts, "best_plays": tables.BestPlays,
     }  # fmt: skip
     found: dict[str, Any] = {
         name: type_(**{entry.name: np.asarray(arrays[f"{name}_{entry.name}"]) for entry in fields(type_)})

@@ -1,4 +1,4 @@
-"""Looks some plies ahead from each position, with a network or the tables."""
+"""Evaluates each position at 1-ply, by a network and its tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
 
-STEP = 4096  # positions looked into at a time, between which a killed run goes on
+STEP = 4096  # positions evaluated at a time: a killed run resumes between them
 LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.Source`
 
 
@@ -104,7 +104,7 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
 
 
 def looked_into(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
-    """Chances a roll ahead and at a glance, and the places of their sources in LABEL_SOURCES, of any boards."""
+    """Chances at 1-ply and at 0-ply of any boards, and the places of their sources in LABEL_SOURCES."""
     found = roll_means(player.networks, player.tables, boards)
     sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)
     return {"chances": found.chances, "static_chances": found.static_chances, "sources": sources}

@@ -1,4 +1,4 @@
-"""Replays recorded matches, and sets aside what no rule allows."""
+"""Replays recorded matches, and sets aside games that break a rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bgdata.datasets.common.games import ACTIONS
 from bgdata.datasets.common.imports import QUARANTINE, ImportParameters
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.mat import parse_mat
-from bgdata.formats.matches import CheckerMove, Game, Match, MatchFile, Turn, TurnKind
+from bgdata.formats.matches import Game, Match, MatchFile, RecordedMove, Turn, TurnKind
 from bgdata.formats.replay import ReplayedFile, ReplayedTurn, replay_file
 from bgdata.formats.sgf import parse_sgf
 from bgdata.game.board_kernels import position_classes
@@ -52,7 +52,7 @@ class Collected:
     plays: list[str] = field(default_factory=list)
 
     def add(self, number: int, match: Match, game: Game, replayed: list[ReplayedTurn]) -> None:
-        """One game."""
+        """Append the rows of one game."""
         for entry in replayed:
             die1, die2 = entry.turn.dice or (0, 0)
             action, owner = ACTIONS.index(entry.turn.kind), OWNERS.index(entry.cube.owner)
@@ -136,7 +136,7 @@ def parse_matches(name: str, content: bytes) -> MatchFile:
 
 
 def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The table `turns`."""
+    """The rows of the table `turns`."""
     games, turns = turn_places(arrays["first_turns"], slice(0, len(arrays["turns"])))
     records, boards, classes = (np.asarray(arrays[name]) for name in ("turns", "turn_boards", "turn_classes"))
     rows = TurnRows(games, turns, records, boards, classes, text_column(arrays, "plays"))
@@ -169,7 +169,7 @@ def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:
         player, action, _, die1, die2, cube, _ = row
         kind = TurnKind(ACTIONS[action])
         offered = cube * OFFERED[kind] if kind in OFFERED else None
-        written = [CheckerMove(a, b, None if hits < 0 else bool(hits)) for a, b, hits in moves if a >= 0]
+        written = [RecordedMove(a, b, None if hits < 0 else bool(hits)) for a, b, hits in moves if a >= 0]
         found.append(Turn(player, kind, (die1, die2) if die1 else None, tuple(written), offered))
     return tuple(found)
 

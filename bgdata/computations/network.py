@@ -39,7 +39,7 @@ class NetworkComputation(Computation[NetworkParameters]):
     def compute(self, build: Build[NetworkParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
         networks = networks_to_start(build) if parameters.start else None
-        trainer, tally = Trainer(parameters, teaching_tables(inputs), networks), Tally(np.zeros(4, np.int64))
+        trainer, tally = Trainer(parameters, training_tables(inputs), networks), Tally(np.zeros(4, np.int64))
         sample = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED)
         curve = np.zeros((parameters.rows, len(COLUMNS)))
         state: dict[str, Array] = {**weights_of(trainer), "curve": curve, "tally": tally.counts}
@@ -81,7 +81,7 @@ class NetworkComputation(Computation[NetworkParameters]):
                 f"expected a bearoff_error of {found} in the last row of {table.name}, found {bearoff_error}"
             )
         count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
-        result = result_against_pubeval(networks, teaching_tables(recheck.inputs), count)
+        result = result_against_pubeval(networks, training_tables(recheck.inputs), count)
         margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
         if not abs(result.points_per_game - points) <= margin:
             raise CheckFailedError(
@@ -91,29 +91,29 @@ class NetworkComputation(Computation[NetworkParameters]):
         return f"{count:,} of {parameters.test_games:,} test games, and the error on bearoffs; it was not trained again"
 
 
-def teaching_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
-    """The tables that positions are played and taught by. The two-sided one only tests: the race network, and what
-    the one-sided ones teach it, are measured against exact equities."""
+def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
+    """The tables that play positions and give their targets. The two-sided table is not among them: it tests the race
+    network against exact equities."""
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
 
 
 def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
-    """The networks that learning goes on from. Raises MissingTableError, CorruptFileError, and InvalidParameterError
-    for those of other inputs, or with more hidden units."""
+    """The networks that training starts from. Raises MissingTableError, CorruptFileError, and InvalidParameterError for
+    those of other inputs, or with more hidden units."""
     parameters = build.parameters
     assert parameters.start
     networks = open_networks(opened(parameters.start, build.inputs.get("start"), build.warehouse))
     if input_sets_of(networks) != parameters.input_sets():
-        labels = ", ".join(encoder.label for encoder in input_sets_of(networks))
+        labels = ", ".join(input_set.label for input_set in input_sets_of(networks))
         raise InvalidParameterError(
             f"expected a recipe with the inputs {labels} (race, crashed, contact) of {parameters.start}, got "
-            f"{', '.join(encoder.label for encoder in parameters.input_sets())}"
+            f"{', '.join(input_set.label for input_set in parameters.input_sets())}"
         )
     return started_networks(networks, parameters.layers(), parameters.seed)
 
 
 def weights_of(trainer: Trainer) -> dict[str, Array]:
-    """What a checkpoint saves of the networks."""
+    """The arrays of the networks that checkpoints save."""
     return {"weights": trainer.networks.weights, "biases": trainer.networks.biases}
 
 

@@ -34,7 +34,7 @@ class Rows(NamedTuple):
     boards: Array  # int8[n, 26] after the play, of the opponent, who is on roll
     turns: Array  # int64[n] place of the turn among those given
     ranks: Array  # uint8[n] from 1, the best
-    losses: Array  # float32[n] points at a glance
+    losses: Array  # float32[n] points at 0-ply
 
 
 class PlaySampleComputation(Computation[PlaySampleParameters]):
@@ -42,7 +42,7 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
 
     def compute(self, build: Build[PlaySampleParameters]) -> None:
         parameters, job = build.parameters, build.job
-        corpus, brain = build.inputs["games"], open_roller(build).chooser
+        corpus, chooser = build.inputs["games"], open_roller(build).chooser
         boards, dice = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("dice"))
         classes = np.asarray(corpus.array("turn_classes"))
         rows = chosen_rows(boards, classes, parameters.most)
@@ -51,7 +51,7 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
         parts = []
         for start in range(0, len(rows), STEP):
             part = rows[start : start + STEP]
-            found = plays_of(brain, boards[part], dice[part], parameters.window())
+            found = plays_of(chooser, boards[part], dice[part], parameters.window())
             parts.append(found._replace(turns=part[found.turns]))
             job.progress.advance(len(part))
         found = Rows(*map(np.concatenate, zip(*parts, strict=True)))
@@ -87,7 +87,7 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
     def check_sample(self, recheck: Recheck[PlaySampleParameters]) -> str:
         """Rank the plays of some turns again."""
         table = recheck.table
-        corpus, brain = recheck.inputs["games"], open_roller(recheck).chooser
+        corpus, chooser = recheck.inputs["games"], open_roller(recheck).chooser
         first_turns = np.asarray(corpus.array("first_turns"))
         begins = np.flatnonzero(np.asarray(table.array("ranks")) == 1)
         ends = np.append(begins[1:], len(table.array("ranks")))
@@ -96,7 +96,7 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
         first = begins[chosen]
         places = first_turns[np.asarray(table.array("games"))[first]] + np.asarray(table.array("turns"))[first]
         boards, dice = np.asarray(corpus.array("turn_boards"))[places], np.asarray(corpus.array("dice"))[places]
-        expected = plays_of(brain, boards, dice, recheck.parameters.window())
+        expected = plays_of(chooser, boards, dice, recheck.parameters.window())
         turns = {name: np.asarray(table.array(name))[first][expected.turns] for name in ("games", "turns")}
         for name, values in {**expected._asdict(), **turns}.items():
             found = np.asarray(table.array(name))[here]
@@ -108,11 +108,11 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
         return sampled(len(chosen), len(begins), "turns")
 
 
-def plays_of(brain: Chooser, boards: Array, dice: Array, window: Window) -> Rows:
-    """The best plays of int8[n, 26] boards with int8[n, 2] dice, as a network sees them at a glance."""
+def plays_of(chooser: Chooser, boards: Array, dice: Array, window: Window) -> Rows:
+    """The best plays of int8[n, 26] boards with int8[n, 2] dice, by a network at 0-ply."""
     offsets, after_play = batch_plays(np.ascontiguousarray(boards), np.ascontiguousarray(dice))
     after = flip_boards(after_play)
-    losses = static_losses(brain, after, offsets)
+    losses = static_losses(chooser, after, offsets)
     kept = within_window(losses, offsets, window)
     turns = np.searchsorted(offsets, kept, side="right") - 1
     order = np.lexsort((losses[kept], turns))  # stable: of equals the first

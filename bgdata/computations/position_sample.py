@@ -88,8 +88,8 @@ def file_classes(classes: Array) -> Array:
 def chosen_rows(boards: Array, classes: Array, most: int) -> Array:
     """int64[n]: ascending rows of int8[rows, 26] boards, each the first of its position, at most `most` of each class.
 
-    Of more positions those with the lowest hash are taken: a larger corpus keeps what is chosen from a smaller one,
-    or finds lower ones.
+    If there are more, those with the lowest hashes are taken, so a larger corpus keeps the choice from a smaller one,
+    or finds lower hashes.
     """
     _, first = np.unique(board_hashes(boards), return_index=True)
     found = file_classes(classes[first])

@@ -13,7 +13,7 @@ from bgdata.datasets.referee_scores import RefereeParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.bearoff import map_tables, size_of
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.play.referee import Decisions, Verdicts, exact_decisions, verdicts
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -28,7 +28,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
 
     def compute(self, build: Build[RefereeParameters]) -> None:
         parameters, job = build.parameters, build.job
-        player = open_player(parameters.player, parameters.ply, build.warehouse, tables=parameters.tables)
+        player = open_named_player(parameters.player, parameters.ply, build.warehouse, tables=parameters.tables)
         if player.version != parameters.version:
             raise InvalidParameterError(
                 f"expected version {player.version} of {parameters.player}, as it plays here, got {parameters.version}"
@@ -97,7 +97,7 @@ def tables_of(two_sided: Table) -> BearoffArrays:
 
 
 def tolerance(points: int, checkers: int) -> float:
-    """By how much the loss can be off: two equities are."""
+    """The error bound of a loss: that of two equities."""
     return 2 * error_bound(points, checkers)
 
 

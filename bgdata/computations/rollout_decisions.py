@@ -42,8 +42,8 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
 
     def compute(self, build: Build[DecisionParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
-        brain = open_roller(build).chooser
-        sample = sample_of(parameters, inputs["games"], brain)
+        chooser = open_roller(build).chooser
+        sample = sample_of(parameters, inputs["games"], chooser)
         n, most = parameters.decisions, parameters.most_plays
         state: dict[str, Array] = {name: np.zeros((n, most), dtype) for name, dtype in PLAY_DTYPES.items()}
         state["boards"] = np.zeros((n, most, 26), np.int8)
@@ -51,7 +51,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         counts = np.zeros((n, 2), np.int64)  # plays rolled out, and all
         label = f"{self.kind.name}/{self.kind.slug(parameters)}"
         for row in job.steps(label, "decisions", range(n), [1] * n, {**state, "counts": counts}):
-            found, n_legal_plays = rolled_out(parameters, brain, sample, row)
+            found, n_legal_plays = rolled_out(parameters, chooser, sample, row)
             counts[row] = len(found["trials"]), n_legal_plays
             for name, values in found.items():
                 state[name][row, : counts[row, 0]] = values
@@ -102,18 +102,18 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         games = {row: int(arrays["plays_trials"][first[row]] * counts[row, 0]) for row in chosen}
         rows = sorted(chosen, key=lambda row: games[row])
         count = max(1, sum(total <= REPLAYED_GAMES for total in accumulate(games[row] for row in rows)))
-        brain = open_roller(recheck).chooser
+        chooser = open_roller(recheck).chooser
         for row in rows[:count]:
-            check_decision(recheck, brain, row)
+            check_decision(recheck, chooser, row)
         return f"{count} of {len(boards)} decisions rolled out again, and {len(chosen)} found in the corpus"
 
 
-def check_decision(recheck: Recheck[DecisionParameters], brain: Chooser, row: int) -> None:
+def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: int) -> None:
     """Raise CheckFailedError unless a decision comes out the same when it is rolled out again."""
     table, arrays = recheck.table, recheck.table.arrays()
     sample = Turns(*(np.asarray(arrays[f"decisions_{name}"]) for name in Turns._fields))
     first, count = int(arrays["decisions_first_plays"][row]), int(arrays["decisions_n_plays"][row])
-    plays, n_legal_plays = rolled_out(recheck.parameters, brain, sample, row)
+    plays, n_legal_plays = rolled_out(recheck.parameters, chooser, sample, row)
     if n_legal_plays != arrays["decisions_n_legal_plays"][row]:
         raise CheckFailedError(f"expected {n_legal_plays} legal plays in decision {row} of {table.name}, found others")
     for name, values in plays.items():
@@ -124,10 +124,10 @@ def check_decision(recheck: Recheck[DecisionParameters], brain: Chooser, row: in
             )
 
 
-def sample_of(parameters: DecisionParameters, corpus: Table, brain: Chooser) -> Turns:
+def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> Turns:
     """The decisions. Raises InvalidParameterError for a corpus that has too few."""
     wanted, count = PositionClass[parameters.position_class.upper()], parameters.decisions
-    found = sampled_turns(corpus, wanted, count, parameters.sample_seed, brain, parameters.window())
+    found = sampled_turns(corpus, wanted, count, parameters.sample_seed, chooser, parameters.window())
     if len(found.seeds) < count:
         raise InvalidParameterError(
             f"expected {count:,} decisions of the class {parameters.position_class} with a play that loses up to "
@@ -136,12 +136,14 @@ def sample_of(parameters: DecisionParameters, corpus: Table, brain: Chooser) -> 
     return found
 
 
-def rolled_out(parameters: DecisionParameters, brain: Chooser, sample: Turns, row: int) -> tuple[dict[str, Array], int]:
-    """(what arrays hold of the plays of a decision, the number of its legal plays); depends on this decision alone."""
+def rolled_out(
+    parameters: DecisionParameters, chooser: Chooser, sample: Turns, row: int
+) -> tuple[dict[str, Array], int]:
+    """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""
     high, low = sample.dice[row].tolist()
     limits, window = parameters.limits(), parameters.window()
     found = roll_out_decision(
-        sample.boards[row], (high, low), brain, int(sample.seeds[row]), parameters.how(), window, limits
+        sample.boards[row], (high, low), chooser, int(sample.seeds[row]), parameters.how(), window, limits
     )
     equities = np.round(found.result.equities, DECIMALS)
     chances = flipped_chances(found.result.legal_chances().astype(np.float64))

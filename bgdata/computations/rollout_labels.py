@@ -35,7 +35,7 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
     def compute(self, build: Build[LabelParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
         boards = np.ascontiguousarray(inputs["source"].array("boards"))
-        brain = open_roller(build).chooser
+        chooser = open_roller(build).chooser
         n = len(boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
@@ -46,7 +46,7 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
         starts = range(0, n, STEP)
         sizes = [min(STEP, n - start) for start in starts]
         for start in job.steps(f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", starts, sizes, state):
-            for name, values in rolled_out(parameters, brain, boards, start, STEP).items():
+            for name, values in rolled_out(parameters, chooser, boards, start, STEP).items():
                 state[name][start : start + STEP] = values
         for name, values in {**source_arrays(boards), "network": network_text(parameters, inputs), **state}.items():
             job.save(name, values)
@@ -91,11 +91,11 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
     def check_sample(self, recheck: Recheck[LabelParameters]) -> str:
         """Roll some positions out again."""
         table = recheck.table
-        brain = open_roller(recheck).chooser
+        chooser = open_roller(recheck).chooser
         boards = np.ascontiguousarray(recheck.inputs["source"].array("boards"))
         check_arrays(table, source_arrays(boards) | {"network": network_text(recheck.parameters, recheck.inputs)})
         for row in recheck.generator.permutation(len(boards))[: min(recheck.rows, SAMPLE_ROWS)].tolist():
-            for name, values in rolled_out(recheck.parameters, brain, boards, row, 1).items():
+            for name, values in rolled_out(recheck.parameters, chooser, boards, row, 1).items():
                 found = table.array(name)[row]
                 if not np.array_equal(values[0], found):
                     raise CheckFailedError(
@@ -109,12 +109,12 @@ def source_arrays(boards: Array) -> dict[str, Array]:
     return {"boards": boards, "classes": position_classes(boards).astype(np.uint8)}
 
 
-def rolled_out(parameters: RolloutParameters, brain: Any, boards: Array, start: int, count: int) -> dict[str, Array]:
+def rolled_out(parameters: RolloutParameters, chooser: Any, boards: Array, start: int, count: int) -> dict[str, Array]:
     """The arrays of some rows, which depend on these rows alone."""
     limits, rows = parameters.limits(), slice(start, min(start + count, len(boards)))
     result = roll_out(
         boards[rows],
-        brain,
+        chooser,
         limits.trials,
         parameters.seed,
         parameters.how(),

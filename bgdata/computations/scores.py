@@ -1,4 +1,4 @@
-"""Collects what other versions say about a player."""
+"""Collects the figures about a player from other versions."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ScoresComputation(Computation[ScoresParameters]):
 
 
 def rows_of(context: Context[ScoresParameters]) -> list[Measure]:
-    """The measures of all sources, in order. Raises InvalidParameterError for one of somebody else and for two of the
+    """The measures of all sources, in order. Raises InvalidParameterError for one of another player and for two of the
     same, and MissingTableError for a version that is not there."""
     found: dict[tuple[str, str], Measure] = {}
     parameters = context.parameters
@@ -93,7 +93,7 @@ def rows_of(context: Context[ScoresParameters]) -> list[Measure]:
 
 
 def arrays_of(rows: list[Measure]) -> dict[str, Array]:
-    """Every declared array."""
+    """Every declared array, from the rows."""
     columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True))
     measures, against, figures, errors, sizes, sources = columns
     texts = measures, against, tuple(UNITS[measure] for measure in measures), sources

@@ -126,7 +126,7 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
 
 @dataclass(frozen=True)
 class Seat:
-    """A player, and where workers find it."""
+    """A player, and the folders from which workers open it."""
 
     title: str  # name and version, for people
     version: str
@@ -171,7 +171,8 @@ def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
 
 
 def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Games begin to end - 1 of a `Seat`, as a shard holds them. Raises WorkerError where other kernels would play."""
+    """Games begin to end - 1 of a `Seat`, as a shard holds them. Raises WorkerError if the kernels of the worker
+    differ."""
     if kernel_fingerprint() != settings["kernels"]:
         raise WorkerError(
             f"expected a worker with the kernels {settings['kernels']}, found {kernel_fingerprint()}; "

@@ -1,4 +1,4 @@
-"""Labels positions of self-play by how the game ended, or by what tables know."""
+"""Labels positions of self-play with the outcomes of games, rescored by exact tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgdata.errors import CheckFailedError, CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.play.luck.labels import luck_adjusted_equities
-from bgdata.play.rescoring import GameOutcomes, Labels, truth_labels, truth_report
+from bgdata.play.rescoring import GameOutcomes, Labels, rescored_labels, rescoring_report
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -57,7 +57,7 @@ class SelfPlayLabelsComputation(Computation[LabelParameters]):
         parameters, arrays = computed.parameters, computed.arrays
         chances, turns_later = np.asarray(arrays["chances"]), np.asarray(arrays["turns_later"])
         solved = np.where(turns_later < 0, -1, np.arange(len(turns_later)) + turns_later)
-        report = truth_report(Labels(outcome_chances(np.asarray(arrays["outcomes"])), chances, solved))
+        report = rescoring_report(Labels(outcome_chances(np.asarray(arrays["outcomes"])), chances, solved))
         found = {name: float(value) for name, value in report._asdict().items() if value == value}
         found["removed_share"] = 1 - report.variance_after / report.variance_before if report.variance_before else 0.0
         hedged = np.asarray(arrays["hedged_equities"]).astype(np.float64)
@@ -93,7 +93,7 @@ def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Ar
     rows = first_turns[numbers] + turns
     boards = np.ascontiguousarray(corpus.array("turn_boards")[rows])
     outcomes = GameOutcomes(corpus.array("outcomes")[games], corpus.array("begins")[games], offsets)
-    labels = truth_labels(bearoff.arrays, outcomes, boards, combined="one_sided" in tables)
+    labels = rescored_labels(bearoff.arrays, outcomes, boards, combined="one_sided" in tables)
     is_solved = labels.solved >= 0
     return {
         "boards": boards,
@@ -120,7 +120,7 @@ def check_corpus(corpus: Table) -> None:
 
 
 def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array:
-    """int8[n]: who answers for the solved board of each row, anything where there is none."""
+    """int8[n]: the source of the chances of the solved board of each row; undefined where there is none."""
     covered = np.flatnonzero(solved == np.arange(len(solved)))
     sources = np.zeros(len(boards), np.int8)
     sources[covered] = bearoff.evaluate_many(boards[covered]).sources

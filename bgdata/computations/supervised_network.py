@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.networks import opened
-from bgdata.computations.network import DEVIATIONS, LEAST_GAMES, teaching_tables
+from bgdata.computations.network import DEVIATIONS, LEAST_GAMES, training_tables
 from bgdata.datasets.supervised_network import CLASSES, SupervisedParameters, best_epoch, described, label_role
 from bgdata.errors import CheckFailedError
 from bgdata.evaluation.networks.inference import Networks
@@ -29,19 +29,19 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
     def compute(self, build: Build[SupervisedParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
         start = open_networks(opened(parameters.start, inputs.get("start"), build.warehouse))
-        teacher = open_teacher(build, start)
-        for note in teacher.notes():
+        run = open_run(build, start)
+        for note in run.notes():
             job.progress.note(note)
         curve = np.zeros((parameters.epochs + 1, len(CLASSES), len(self.kind.columns) - 2))
-        state: dict[str, Array] = {**teacher.state(), "curve": curve}
-        sizes = [0, *[teacher.positions] * parameters.epochs]
+        state: dict[str, Array] = {**run.state(), "curve": curve}
+        sizes = [0, *[run.positions] * parameters.epochs]
         for epoch in job.steps(
             f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", range(len(sizes)), sizes, state
         ):
-            curve[epoch] = teacher.curve_rows(epoch)
+            curve[epoch] = run.curve_rows(epoch)
             job.progress.note(described(epoch, curve))
-        networks = rounded_networks(teacher.best)
-        tables, games = teaching_tables(inputs), parameters.test_games
+        networks = rounded_networks(run.best)
+        tables, games = training_tables(inputs), parameters.test_games
         results = [result_against_pubeval(each, tables, games) for each in (start, networks)]
         for name, values in networks._asdict().items():
             job.save(name, values)
@@ -82,7 +82,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
         start = opened(parameters.start, recheck.inputs.get("start"), recheck.warehouse)
         for each, (points, error) in zip((start, table), table.array("tests").tolist(), strict=True):
-            result = result_against_pubeval(open_networks(each), teaching_tables(recheck.inputs), count)
+            result = result_against_pubeval(open_networks(each), training_tables(recheck.inputs), count)
             margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
             if not abs(result.points_per_game - points) <= margin:
                 raise CheckFailedError(
@@ -97,9 +97,9 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         return f"{count:,} of {parameters.test_games:,} test games; it was not trained again"
 
 
-def open_teacher(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
-    """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and the rest
-    as opening a feed does."""
+def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
+    """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and what
+    opening a feed raises."""
     parameters, warehouse = build.parameters, build.warehouse
     check_features(start, " ".join(parameters.features))
     sources = {}

@@ -1,4 +1,4 @@
-"""Saving the gammon: in how many rolls a player with all 15 checkers left bears off the first one."""
+"""Saving the gammon: how many rolls a side with all 15 checkers needs to bear off the first one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bearoffs with the chances that tables know: what a race network learns from without noise."""
+"""Bearoffs with chances from tables: labels without noise for a race network."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ MOST_PAIRS = 1 << 28
 @dataclass(frozen=True)
 class BearoffParameters(Parameters):
     """How many pairs are taken from the one-sided table of `points`, 0 for each of its layouts once on roll, and how
-    many more from the two-sided table of `table_points` and `table_checkers`, 0 for none. `seed` decides who meets
-    whom."""
+    many more from the two-sided table of `table_points` and `table_checkers`, 0 for none. `seed` decides the pairs."""
 
     points: int = 10
     table_points: int = 6
@@ -36,14 +35,14 @@ class BearoffParameters(Parameters):
     seed: int = 1
 
     def two_sided_parameters(self) -> TwoSidedParameters | None:
-        """The two-sided table."""
+        """The parameters of the two-sided table."""
         if not self.table_points and not self.table_checkers:
             return None
         return TwoSidedParameters(self.table_points, self.table_checkers)
 
 
 class BearoffLabels(Dataset[BearoffParameters]):
-    """One row a pair: first those from the one-sided table, by the layouts' indexes, then the others."""
+    """One row for each pair: first those from the one-sided table, by the layouts' indexes, then the others."""
 
     name = "bearoff_labels"
     revision = 1

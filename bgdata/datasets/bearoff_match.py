@@ -32,10 +32,10 @@ DEFAULT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.defaults[0])
 @dataclass(frozen=True)
 class MatchBearoffParameters(Parameters):
     """Both sides have up to `checkers` on points 1 to `points`; the player on roll needs `away` points, and
-    `is_crawford` tells the Crawford game.
+    `is_crawford` is true for the Crawford game.
 
-    `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, match_equity/MET where
-    not given, and `met_recipe` what `_sources.variant_input` needs to know of that.
+    `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, match_equity/MET by
+    default, and `met_recipe` its parameters for `common.sources.variant_input`.
     """
 
     points: int = 6
@@ -49,7 +49,7 @@ class MatchBearoffParameters(Parameters):
     met_recipe: Given = NONE_GIVEN
 
     def score(self) -> MatchScore:
-        """The score. Raises InvalidScoreError."""
+        """The match score. Raises InvalidScoreError."""
         return MatchScore(self.away, self.opponent_away, self.is_crawford)
 
     def source(self) -> VersionRef:
@@ -72,7 +72,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         Column("opponent_index", "INTEGER", "", "Position index of the opponent"),
         Column("away", "INTEGER", "points", "Points that the player on roll still needs to win the match"),
         Column("opponent_away", "INTEGER", "points", "Points that the opponent still needs"),
-        Column("is_crawford", "BOOLEAN", "", "Whether this is the Crawford game, in which nobody may double"),
+        Column("is_crawford", "BOOLEAN", "", "Whether this is the Crawford game, in which neither side may double"),
         Column("cube_value", "INTEGER", "", "Value of the cube"),
         Column("met", "VARCHAR", "", "Name of the match equity table"),
         Column("cubeless_mwc", "FLOAT", "chance", "MWC if the cube is never turned again"),
@@ -126,7 +126,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         self.inputs(parameters)
 
     def completed(self, parameters: MatchBearoffParameters, warehouse: Versions) -> MatchBearoffParameters:
-        """With the variant that has the match equity table. Raises MissingTableError."""
+        """The parameters with the variant that holds the match equity table. Raises MissingTableError."""
         known = [MATCH_EQUITY.slug(each) for each in (*MATCH_EQUITY.defaults, MATCH_EQUITY.smallest)]
         if parameters.met_source or parameters.met in known:
             return parameters

@@ -1,4 +1,4 @@
-"""One-sided bearoff: in how many rolls a player alone is off."""
+"""One-sided bearoff: how many rolls one side alone needs to bear off."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class TwoSidedParameters(Parameters):
 
 
 def is_rounded(points: int, checkers: int) -> bool:
-    """Whether equities are stored as 16-bit codes rather than as they were solved."""
+    """Whether equities are stored as 16-bit codes rather than as solved, in float32."""
     return layout_count(points, checkers) ** 2 > UNROUNDED_PAIRS
 
 

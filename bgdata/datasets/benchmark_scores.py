@@ -24,9 +24,9 @@ CONTACT = VersionRef(IMPORTED.name, "contact")
 
 @dataclass(frozen=True)
 class ScoreParameters(Parameters):
-    """Who plays, how far it looks ahead, and on which benchmark.
+    """A player, its ply, and the benchmark that it is scored on.
 
-    `version` is that of the player as it says it.
+    `version` is the version that the player reports.
     """
 
     player: str = "pubeval"
@@ -36,12 +36,12 @@ class ScoreParameters(Parameters):
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, version: str) -> Self:
-        """A player, as it says its version, on a version of a benchmark."""
+        """The parameters for a player, with the version that it reports, and a version of a benchmark."""
         return cls(player, ply, VersionRef.parse(table.name), version)
 
 
 class BenchmarkScores(Dataset[ScoreParameters]):
-    """Rows follow benchmark_decisions."""
+    """One row for each decision, in the order of `benchmark_decisions`."""
 
     name = "benchmark_scores"
     revision = 2

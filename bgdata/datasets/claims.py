@@ -77,9 +77,8 @@ ROW_BYTES = 1000  # of a claim, its explanation and its query, twice
 
 @dataclass(frozen=True)
 class ClaimsParameters(Parameters):
-    """Which parts of the register, all without; which state of the definitions; and versions that a warehouse may
-    have or not (`KIND/VARIANT/VERSION` with a space between, in order), which some claims want. Those that come by
-    default are inputs, and none of these."""
+    """The parts of the register (all if empty), the digest of the definitions, and optional versions that some claims
+    use (`KIND/VARIANT/VERSION`, in order). Default variants are inputs instead."""
 
     parts: tuple[str, ...] = ()
     definitions: str = definitions_digest()
@@ -100,7 +99,7 @@ class ClaimsParameters(Parameters):
 
 
 class Claims(Dataset[ClaimsParameters]):
-    """One row a claim."""
+    """One row for each claim."""
 
     name = "claims"
     revision = 2
@@ -136,7 +135,7 @@ class Claims(Dataset[ClaimsParameters]):
         self.inputs(parameters)
 
     def completed(self, parameters: ClaimsParameters, warehouse: Versions) -> ClaimsParameters:
-        """With the current versions of everything that claims want and the warehouse has."""
+        """The parameters with the current versions of everything that claims can use and the warehouse has."""
         if parameters.sources:
             return parameters
         inputs = {f"{kind}/{warehouse.kinds[kind].slug(each)}" for kind, each in self.inputs(parameters).values()}
@@ -182,7 +181,7 @@ def variant_of(table: Table) -> str:
 
 
 def can_be_read(warehouse: Versions, table: Table) -> bool:
-    """Whether a version is whole, and one of a recipe that is known here."""
+    """Whether a version is undamaged, and of a recipe that is known here."""
     try:
         warehouse.kinds[table.manifest.dataset].parameters.from_manifest(table.manifest.parameters)
     except (BgdataError, KeyError):

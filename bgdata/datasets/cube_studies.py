@@ -1,4 +1,4 @@
-"""Studies of cube handling: how games with the cube go by model and setting, beside what was published."""
+"""Studies of cube handling: results of games with the cube by model and setting, beside the published ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MONEY_MEASURES = tuple(
         )
     )
 )
-HEDGED = ("hedged_points_per_game", "hedged_points_per_match")  # with the luck subtracted
+LUCK_ADJUSTED = ("hedged_points_per_game", "hedged_points_per_match")  # with the luck subtracted
 UNITS = {
     "points_per_game": "points",
     "points_per_match": "points",
@@ -41,8 +41,8 @@ UNITS = {
 
 @dataclass(frozen=True)
 class StudyParameters(CubePlayerParameters):
-    """Which study, how many games (or matches) each arm has, the seed of their dice, the same for all arms, and
-    whether luck is measured and subtracted as well."""
+    """The study, the number of games (or matches) of each arm, the seed of their dice (the same for all arms), and
+    whether luck is measured and subtracted."""
 
     study: str = "statistics"
     games: int = 100_000
@@ -50,17 +50,17 @@ class StudyParameters(CubePlayerParameters):
     with_luck: bool = False
 
     def arms(self) -> tuple[Arm, ...]:
-        """Its series. Raises InvalidParameterError."""
+        """The arms of the study: its series of games. Raises InvalidParameterError."""
         return arms_of(self.study)
 
 
 def published_studies() -> dict[StudyParameters, Path]:
-    """Folders of the studies that come with the package, by recipe; one whose manifest is damaged is none."""
+    """Folders of the studies that come with the package, by recipe; those with a damaged manifest are left out."""
     return published_versions(PUBLISHED, StudyParameters)
 
 
 class CubeStudies(Dataset[StudyParameters]):
-    """One row a measure of an arm."""
+    """One row for each measure of an arm."""
 
     name = "cube_studies"
     revision = 1
@@ -94,7 +94,7 @@ class CubeStudies(Dataset[StudyParameters]):
             "sums",
             "int64",
             "row, (sum, sum of squares)",
-            "Over pairs, or games where they are no pairs; hedged points by STEPS",
+            "Over pairs, or games where they are no pairs; luck-adjusted points by STEPS",
         ),
     )
     parameters = StudyParameters

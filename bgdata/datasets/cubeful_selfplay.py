@@ -16,9 +16,8 @@ from bgdata.store.parameters import Parameters
 
 @dataclass(frozen=True)
 class CubefulParameters(CubePlayerParameters):
-    """How both sides handle the cube, in words (see `_cube_players.side_of`): one for both, or those of player 0 and
-    player 1. Which games of which seed: money games where `length` is 0, with the Jacoby rule or without, else
-    matches."""
+    """The cube models as text (see `common.cube_players.side_of`): one for both sides, or those of player 0 and player
+    1. The games of a seed are money games if `length` is 0, with or without the Jacoby rule, else matches."""
 
     cube: str = "0.7"
     games: int = 10_000
@@ -28,7 +27,7 @@ class CubefulParameters(CubePlayerParameters):
 
 
 class CubefulSelfPlay(Dataset[CubefulParameters]):
-    """One row a game, and one a turn or cube action."""
+    """One row for each game, and one for each turn or cube action."""
 
     name = "cubeful_selfplay"
     revision = 2  # 2: Parquet holds all columns, those too that are not known

@@ -1,4 +1,4 @@
-"""Positions with the chances that another evaluator gives them: an installed program, or a network that looks far."""
+"""Positions with the chances of another evaluator: an installed program, or a network at a higher ply."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ MOST_PLY = 4
 
 @dataclass(frozen=True)
 class EngineParameters(Parameters):
-    """Whose positions; the program with the version that it says of itself, and how far it looks (0 is static); or
-    `network`, which and with which bearoff tables, as in `_rollouts.NetworkChoice`.
+    """The source of the positions, and the engine: a program with the version that it reports and its ply (0 is
+    static), or `network` with its bearoff tables, as in `common.rollouts.NetworkChoice`.
 
-    `source_recipe` is what `_sources.source_input` needs to know of the source.
+    `source_recipe` has the parameters of the source for `common.sources.source_input`.
     """
 
     source: VersionRef = UNNAMED
@@ -46,7 +46,7 @@ class EngineParameters(Parameters):
     source_recipe: Given = NONE_GIVEN
 
     def choice(self) -> NetworkChoice:
-        """The network and its tables; that of the package where none is named."""
+        """The network and its tables; by default the one of the package."""
         return NetworkChoice(
             network=self.network or DEFAULT_NETWORK,
             network_version=self.network_version,
@@ -56,7 +56,7 @@ class EngineParameters(Parameters):
 
 
 class EngineLabels(Dataset[EngineParameters]):
-    """One row a position, in the order of the source."""
+    """One row for each position, in the order of the source."""
 
     name = "engine_labels"
     revision = 1
@@ -69,7 +69,7 @@ class EngineLabels(Dataset[EngineParameters]):
         *CHANCE_COLUMNS,
         Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
         Column("engine", "VARCHAR", "", "Program or network, and its version"),
-        Column("ply", "INTEGER", "", "How many rolls it looked ahead, 0: at a glance"),
+        Column("ply", "INTEGER", "", "How many rolls it looked ahead; 0 is the static evaluation"),
         SPLIT_COLUMN,
     )
     key = ("row",)

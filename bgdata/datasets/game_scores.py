@@ -18,8 +18,9 @@ FEWEST = 4  # games: a standard error needs two pairs
 
 @dataclass(frozen=True)
 class GameParameters(Parameters):
-    """Who plays whom, how far each looks ahead, the versions as they say them, which games of which seed, and whether
-    every roll's luck is measured, by the network of the package: 20 times as long where kernels play."""
+    """The two players with their plies and the versions that they report, the number and the seed of the games, and
+    whether the luck of every roll is measured by the network of the package, which takes 20 times as long for kernel
+    players."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -33,7 +34,7 @@ class GameParameters(Parameters):
 
 
 class GameScores(Dataset[GameParameters]):
-    """One row a game."""
+    """One row for each game."""
 
     name = "game_scores"
     revision = 1

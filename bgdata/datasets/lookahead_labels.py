@@ -1,4 +1,4 @@
-"""Positions with the chances that a network sees when it looks ahead: cheap labels, better than its own at a glance."""
+"""Positions with the chances of a network at 1-ply: cheap labels, better than its own at 0-ply."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef, number_text
 
 @dataclass(frozen=True)
 class LookaheadParameters(NetworkChoice):
-    """Whose positions, and which network looks at them.
+    """The source of the positions, and the network that evaluates them.
 
-    `source_recipe` is what `_sources.source_input` needs to know of the source. Positions whose equity changes by less
-    than `least_change` points, a number as text, are left out; empty keeps all.
+    `source_recipe` has the parameters of the source for `common.sources.source_input`. Positions whose equity changes
+    by less than `least_change` points, a number as text, are left out; empty keeps all.
     """
 
     source: VersionRef = UNNAMED
@@ -38,17 +38,17 @@ class LookaheadParameters(NetworkChoice):
 
 
 class LookaheadLabels(Dataset[LookaheadParameters]):
-    """One row a position, in the order of the source."""
+    """One row for each position, in the order of the source."""
 
     name = "lookahead_labels"
     revision = 1
-    summary = "Positions that a network looked into one roll ahead: five chances, and how far they are from its first."
+    summary = "Positions with the chances of a network at 1-ply, and how far they are from those at 0-ply."
     source = "Computed: the mean over the 21 rolls of the chances after the best play of each"
     columns = (
         *PLACE_COLUMNS,
         *CHANCE_COLUMNS,
         Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
-        Column("static_equity", "FLOAT", "points", "What the network says at a glance"),
+        Column("static_equity", "FLOAT", "points", "Equity by the network at 0-ply"),
         Column("change", "FLOAT", "points", "cubeless_equity less static_equity: what looking ahead was worth"),
         Column("label_source", "VARCHAR", "", "Who says so: lookahead, exact or combined (tables), or outcome"),
         Column("network", "VARCHAR", "", "Network that played both sides, and its version"),
@@ -58,7 +58,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
     arrays = (
         *PLACE_ARRAYS,
         CHANCES_ARRAY,
-        FlatArray("static_chances", "float32", "row, chance", "Cumulative chances at a glance"),
+        FlatArray("static_chances", "float32", "row, chance", "Cumulative chances at 0-ply"),
         FlatArray("changes", "float32", "row", "Cubeless equity of `chances` less that of `static_chances`"),
         FlatArray("sources", "uint8", "row", "Outcome, exact, combined or lookahead: 0, 1, 2 or 3"),
         SPLITS_ARRAY,

@@ -1,4 +1,4 @@
-"""Match equity tables that are built here: from a network's opening, or from a post-Crawford row that is given."""
+"""Match equity tables that are built here: from the opening play of a network, or from a given post-Crawford row."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ FIRST_DOUBLES = TableShape(
 
 @dataclass(frozen=True)
 class MatchEquityParameters(NetworkChoice):
-    """Where the post-Crawford row comes from, how many games end in a gammon, how live the cube is, and how many points
-    to go the table has.
+    """The source of the post-Crawford row, the share of games that end in a gammon, the cube life index, and the number
+    of points to go.
 
-    The row is that of a network, looking `ply` rolls ahead; or else it is given, as mwc of the trailer from 1-away on.
-    Without a gammon rate that of the network's opening counts.
+    The row comes from a network at `ply`, or is given, as mwc of the trailer from 1-away on. The default gammon rate is
+    that of the network's opening.
     """
 
     ply: int = 1
@@ -83,7 +83,7 @@ PUBLISHED = MatchEquityParameters(row=PUBLISHED_ROW, gammon_rate=PUBLISHED_RATE,
 
 
 class MatchEquityTables(Dataset[MatchEquityParameters]):
-    """One row a score, for both kinds of games that a score with 1-away can have."""
+    """One row for each score, and two where a score with a 1-away side can be a Crawford or a post-Crawford game."""
 
     name = "match_equity"
     revision = 2

@@ -1,4 +1,4 @@
-"""Other people's match equity tables, from the XML files that gnubg reads."""
+"""Match equity tables of others, from the XML files that gnubg reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bgdata.store.declaration import TableShape
 
 
 class MetXml(FileImport):
-    """Tables in order of the files' names, by which they are called."""
+    """Tables in the order of the names of their files, which are also their names."""
 
     name = "met_xml"
     revision = 2
@@ -42,7 +42,7 @@ class MetXml(FileImport):
 
 
 def met_name(file: str) -> str:
-    """What a table is called: as its file is."""
+    """The name of a table, from that of its file."""
     return name_of_file(file) or "unnamed"
 
 

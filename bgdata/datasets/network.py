@@ -19,15 +19,15 @@ from bgdata.store.published import published_versions
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
 POINTS = 6  # of the bearoff tables that teach and test
-MOST_INPUTS = 256  # of any encoder, or somewhat fewer: for estimates
+MOST_INPUTS = 256  # of any input set, or somewhat fewer: for estimates
 
 
 @dataclass(frozen=True)
 class NetworkParameters(TemporalDifferenceRecipe, Parameters):
-    """A recipe of temporal-difference learning, and how often its result is scored: a row of the learning curve every
-    `row_games`, from `test_games` games against PubEval.
+    """A recipe of temporal-difference learning, and of its tests: a row of the learning curve every `row_games` games,
+    from `test_games` games against PubEval.
 
-    `start` is a version of a network, or the variant of one that comes with bgdata; none for new networks.
+    `start` is a version of a network, or the variant of one that comes with bgdata; empty for new networks.
     """
 
     name: str = "td"
@@ -37,22 +37,22 @@ class NetworkParameters(TemporalDifferenceRecipe, Parameters):
 
     @property
     def rounds_per_row(self) -> int:
-        """Rounds of the recipe between two rows."""
+        """Number of rounds of the recipe between two rows."""
         return self.row_games // self.round_games
 
     @property
     def rows(self) -> int:
-        """Rows of the learning curve; the last one may follow fewer rounds than the others."""
+        """Number of rows of the learning curve; the last one may follow fewer rounds than the others."""
         return -(-self.rounds // self.rounds_per_row)
 
 
 def published_networks() -> dict[NetworkParameters, Path]:
-    """Folders of the networks that come with the package, by recipe; one whose manifest is damaged is none."""
+    """Folders of the networks that come with the package, by recipe; those with a damaged manifest are left out."""
     return published_versions(SHIPPED, NetworkParameters)
 
 
 class Network(Dataset[NetworkParameters]):
-    """One row a point of the learning curve."""
+    """One row for each point of the learning curve."""
 
     name = "network"
     revision = 1
@@ -75,7 +75,7 @@ class Network(Dataset[NetworkParameters]):
             "shapes",
             "int64",
             "race, crashed, contact; column",
-            "Encoder, inputs, first weight, first bias, layers, units of each layer",
+            "Input set, inputs, first weight, first bias, layers, units of each layer",
         ),
         FlatArray(
             "weights",
@@ -135,12 +135,12 @@ class Network(Dataset[NetworkParameters]):
 
 
 def described(row: list[float]) -> str:
-    """A row of the learning curve for people."""
+    """A row of the learning curve as a line of text."""
     games, _, turns, gammons, backgammons, points, error, bearoff = row
     return (
         f"{games:,.0f} games: {points:+.3f} +/- {error:.3f} points per game against PubEval; self-play "
         f"{turns:.1f} rolls, {100 * gammons:.1f} % gammons, {100 * backgammons:.1f} % backgammons; "
-        f"bearoff off by {bearoff:.4f}"
+        f"mean bearoff error {bearoff:.4f}"
     )
 
 

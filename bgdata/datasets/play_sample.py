@@ -1,4 +1,4 @@
-"""Positions after the best plays of turns of self-play: what a player must tell apart to choose well."""
+"""Positions after the best plays of turns of self-play: the positions that a player must tell apart to choose well."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ CLASSES = ("contact", "crashed", "race")  # bearoffs are races here
 
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
-    """A corpus, of which classes how many turns each are taken from it at most, how many of the best plays of each, how
-    many points they may lose at 0-ply, and which network says so."""
+    """A corpus, the classes of positions, the maximum number of turns of each class, the number of best plays of each
+    turn, the points that they may lose at 0-ply, and the network that evaluates them."""
 
     classes: tuple[str, ...] = CLASSES
     most: int = 2000
@@ -53,7 +53,7 @@ class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
 
 
 class PlaySample(Dataset[PlaySampleParameters]):
-    """One row a play, the best first, in the order of the games."""
+    """One row for each play, best first, in the order of the games."""
 
     name = "play_sample"
     revision = 2
@@ -62,10 +62,10 @@ class PlaySample(Dataset[PlaySampleParameters]):
     columns = (
         Column("game", "INTEGER", "", "Number of the first game of the corpus that has the position before the turn"),
         Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
-        Column("rank", "SMALLINT", "", "Rank of the play, 1 for the best, as the network sees it at a glance"),
+        Column("rank", "SMALLINT", "", "Rank of the play by the network at 0-ply, 1 for the best"),
         *POSITION_COLUMNS,
         CLASS_COLUMN,
-        Column("loss", "DOUBLE", "points", "What the play loses against the best at a glance"),
+        Column("loss", "DOUBLE", "points", "Loss of the play against the best at 0-ply"),
         Column("split", "VARCHAR", "", "train, validation or test: the same for all positions of a game"),
     )
     key = ("game", "turn", "rank")
@@ -75,7 +75,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         FlatArray("games", "int32", "row", "Number of the game"),
         FlatArray("turns", "int32", "row", "Number of the turn in it"),
         FlatArray("ranks", "uint8", "row", "Rank of the play, from 1"),
-        FlatArray("losses", "float32", "row", "Points that the play loses at a glance"),
+        FlatArray("losses", "float32", "row", "Loss of the play at 0-ply in points"),
         FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2"),
     )
     parameters = PlaySampleParameters

@@ -1,4 +1,4 @@
-"""Distinct positions of self-play, so many of each class: what is worth a label, split by game."""
+"""Distinct positions of self-play, a number of each class, for labelling; split by game."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bgdata.store.parameters import Parameters
 
 @dataclass(frozen=True)
 class SampleParameters(SelfPlayParameters):
-    """A corpus, and how many positions of each class are taken from it at most."""
+    """A corpus, and the maximum number of positions of each class."""
 
     most: int = 2000
 
 
 class PositionSample(Dataset[SampleParameters]):
-    """One row a position, in the order of the games."""
+    """One row for each position, in the order of the games."""
 
     name = "position_sample"
     revision = 1

@@ -1,4 +1,4 @@
-"""Lists of positions without anything said about them."""
+"""Lists of positions without labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Positions(PositionImport):
 
     name = "positions"
     revision = 1
-    summary = "Lists of positions: what somebody found worth collecting, such as a benchmark's positions."
+    summary = "Lists of positions, such as those of a benchmark."
     source = "Imported from lists of Position IDs, one a line or in the first column of a CSV file"
     licence = "as of the list"
     columns = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN)

@@ -1,4 +1,4 @@
-"""Luck that somebody published roll by roll: the figures as printed, so that their sums are questions in SQL."""
+"""Published luck, roll by roll: the figures as printed, so that SQL can add them up."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FIGURES = ("average", "evaluation", "printed_luck")
 
 @dataclass(frozen=True)
 class LuckParameters(Parameters):
-    """Which match: there is one."""
+    """The match; there is only one."""
 
     match: str = MATCH
 
 
 class PublishedLuck(Dataset[LuckParameters]):
-    """One row a roll of the match, in order of play."""
+    """One row for each roll of the match, in order of play."""
 
     name = "published_luck"
     revision = 1

@@ -18,8 +18,8 @@ FEWEST, MOST = 2, 1 << 24  # decisions: a standard error needs two
 
 @dataclass(frozen=True)
 class RefereeParameters(Parameters):
-    """Who plays, how far it looks ahead, its version as it says it; whether a network has its bearoff tables; the table
-    that judges; how many decisions of which seed."""
+    """The player, its ply and the version that it reports; whether a network has its bearoff tables; the size of the
+    table that judges; the number and the seed of the decisions."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -32,7 +32,7 @@ class RefereeParameters(Parameters):
 
 
 class RefereeScores(Dataset[RefereeParameters]):
-    """Rows follow `play.referee.exact_decisions`."""
+    """One row for each decision, in the order of `play.referee.exact_decisions`."""
 
     name = "referee_scores"
     revision = 1

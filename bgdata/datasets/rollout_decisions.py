@@ -1,4 +1,4 @@
-"""Benchmarks made here: decisions from self-play, and what each of their better plays is worth by rollouts."""
+"""Benchmarks made here: decisions from self-play, and rollouts of their better plays."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ CLASSES = ("contact", "crashed", "race")
 
 @dataclass(frozen=True)
 class DecisionParameters(SelfPlayParameters, RollerParameters):
-    """A corpus, how many decisions of which class are taken from it, which of their plays are rolled out, and how.
+    """A corpus, the class and the number of the decisions, the plays that are rolled out, and the settings of the
+    rollouts.
 
-    `sample_seed` chooses the decisions, and with each of them the dice of its rollouts; `within` is in points.
+    `sample_seed` decides the decisions and the dice of their rollouts; `within` is in points.
     """
 
     until: float | None = 0.005
@@ -49,12 +50,12 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
 
 
 def published_decisions() -> dict[DecisionParameters, Path]:
-    """Folders of the sets that come with the package, by recipe; one whose manifest is damaged is none."""
+    """Folders of the sets that come with the package, by recipe; those with a damaged manifest are left out."""
     return published_versions(PUBLISHED, DecisionParameters)
 
 
 class RolloutDecisions(Dataset[DecisionParameters]):
-    """One row a decision, by a hash: a larger set of the same corpus begins with a smaller one."""
+    """One row for each decision, ordered by a hash: a larger set of the same corpus begins with a smaller one."""
 
     name = "rollout_decisions"
     revision = 1

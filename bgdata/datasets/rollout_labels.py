@@ -1,4 +1,4 @@
-"""Positions with the chances that rollouts gave them: labels with error bars."""
+"""Positions with chances by rollouts: labels with standard errors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from bgdata.store.parameters import VersionRef
 
 @dataclass(frozen=True)
 class LabelParameters(RolloutParameters):
-    """Which positions are rolled out, by whom, and how."""
+    """The positions that are rolled out, and the settings of the rollouts."""
 
 
 class RolloutLabels(Dataset[LabelParameters]):
-    """One row a position of the source."""
+    """One row for each position of the source."""
 
     name = "rollout_labels"
     revision = 1

@@ -25,8 +25,8 @@ SMALLEST = (
 
 @dataclass(frozen=True)
 class ScoresParameters(Parameters):
-    """Who, how far it looks ahead, its version as it says it, and the versions that its figures are from,
-    in order of name; one without a version is the smallest variant of its kind, built first."""
+    """A player, its ply and the version that it reports, and the versions that its figures are from, in order of name;
+    one without a version is the smallest variant of its kind, built first."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -34,7 +34,7 @@ class ScoresParameters(Parameters):
     sources: tuple[VersionRef, ...] = SMALLEST
 
     def check_sources(self) -> None:
-        """Raise InvalidParameterError for what cannot be one, and for another order."""
+        """Raise InvalidParameterError for a name that cannot be a source, and for another order."""
         for place in self.sources:
             if place.kind not in READERS:
                 raise InvalidParameterError(
@@ -45,19 +45,17 @@ class ScoresParameters(Parameters):
 
 
 class Scores(Dataset[ScoresParameters]):
-    """One row a measure."""
+    """One row for each measure."""
 
     name = "scores"
     revision = 1
-    summary = (
-        "How good players are: results of games, hedged ones, gammons, error rates, bearoffs; with standard errors."
-    )
+    summary = "How good players are: game results, raw and luck-adjusted, gammons, error rates, bearoffs; with errors."
     source = "Computed: figures of other versions here, which say how they were found"
     columns = (
         Column("measure", "VARCHAR", "", "What was measured: " + ", ".join(UNITS)),
         Column("against", "VARCHAR", "", "Opponent with its plies, set of decisions, or table that judges"),
         Column("player_name", "VARCHAR", "", "Player"),
-        Column("ply", "INTEGER", "", "How many rolls it looked ahead, 0: at a glance"),
+        Column("ply", "INTEGER", "", "How many rolls it looked ahead; 0 is the static evaluation"),
         Column("player_version", "VARCHAR", "", "Version of the player as it says it"),
         Column("value", "DOUBLE", "as unit says", "Mean of the sample"),
         Column("value_error", "DOUBLE", "as unit says", "Standard error of value"),

@@ -1,4 +1,4 @@
-"""Games of one player against itself: every position, roll and play, what it was worth, and how lucky the roll was."""
+"""Games of one player against itself: every position, roll and play, with its evaluation and the luck of the roll."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ TABLES = {  # what the network of the package plays bearoffs by, wherever it pla
 
 @dataclass(frozen=True)
 class SelfPlayParameters(Parameters):
-    """Who plays itself, the version as it says it (none for `network`: the recipe follows that network), which games
-    of which seed, and whether every roll's luck is measured, which takes ten times as long: by the player itself, or
-    by the network of the package where it has none."""
+    """The player, the version that it reports (empty for `network`: the recipe depends on that network), the number and
+    the seed of the games, and whether the luck of every roll is measured, which takes ten times as long. It is measured
+    by the player itself, or, if that has no networks, by the network of the package."""
 
     player: str = "network"
     version: str = ""
@@ -42,7 +42,7 @@ class SelfPlayParameters(Parameters):
 
 
 class SelfPlay(Dataset[SelfPlayParameters]):
-    """One row a game, and one a turn."""
+    """One row for each game, and one for each turn."""
 
     name = "selfplay"
     revision = 1
@@ -61,7 +61,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
             "turn_moves", "int8", "turn, 4 checker moves, (from, to, hits)", "Points, 25 the bar, 0 off; -1: no move"
         ),
         FlatArray("dice", "int8", "turn, 2", "Dice; in the first turn the first is that of player 0"),
-        FlatArray("equities", "float32", "turn", "Cubeless equity before the roll, NaN where nobody says"),
+        FlatArray("equities", "float32", "turn", "Cubeless equity before the roll, NaN where it was not evaluated"),
         FlatArray("lucks", "float32", "turn", "Luck of the roll for the player on roll, NaN where not measured"),
     )
     parameters = SelfPlayParameters

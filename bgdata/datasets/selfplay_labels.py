@@ -1,4 +1,4 @@
-"""Positions of self-play with what a player can learn from them: how the game ended, or better what tables know."""
+"""Positions of self-play with labels: the outcome of the game, or rescored by exact tables."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from bgdata.store.parameters import Parameters
 
 @dataclass(frozen=True)
 class LabelParameters(SelfPlayParameters):
-    """A corpus, the size of the two-sided table, and the points of the one-sided and gammon tables whose combination
-    counts beside it: 0 for exact chances alone."""
+    """A corpus, the size of the two-sided table, and the points of the one-sided and gammon tables that are combined
+    beyond it; 0 for exact chances alone."""
 
     points: int = 6
     checkers: int = 9
@@ -29,7 +29,7 @@ class LabelParameters(SelfPlayParameters):
 
 
 class SelfPlayLabels(Dataset[LabelParameters]):
-    """One row a turn, in the order of the games; see `play.truth`."""
+    """One row for each turn, in the order of the games; see `play.rescoring`."""
 
     name = "selfplay_labels"
     revision = 1

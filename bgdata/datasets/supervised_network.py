@@ -1,4 +1,4 @@
-"""Networks of a player that learned from labelled positions, and how they did."""
+"""Networks trained on labelled positions, and their learning curves."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ START = VersionRef("network", DEFAULT_NETWORK)
 
 @dataclass(frozen=True)
 class WeightedLabels:
-    """A source of labels, of one version or several, and how often its rows are learned from: as `VERSION+VERSION:3`.
-    A version that is not named is that of a default variant, built first."""
+    """A source of labels, of one version or several, and its weight in the batches, as in `VERSION+VERSION:3`. Without
+    a version it is the default variant, built first."""
 
     versions: tuple[VersionRef, ...]
     weight: float = 1.0
@@ -42,12 +42,12 @@ class WeightedLabels:
 
     @property
     def name(self) -> str:
-        """The versions, + between."""
+        """The names of the versions, joined by `+`."""
         return "+".join(map(str, self.versions))
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """From `KIND/VARIANT/VERSION:WEIGHT`. Raises InvalidParameterError."""
+        """The labels of a text `KIND/VARIANT/VERSION:WEIGHT`. Raises InvalidParameterError."""
         names, _, weight = text.partition(":")
         try:
             return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
@@ -57,10 +57,10 @@ class WeightedLabels:
 
 @dataclass(frozen=True)
 class SupervisedParameters(SupervisedRecipe, Parameters):
-    """A recipe of supervised learning, from which networks and labels on.
+    """A recipe of supervised learning, with the networks to start from and the labels.
 
     `start` is a version of a network, or the variant of one that comes with bgdata. `guard` are versions of benchmarks
-    whose positions are left out. `features` are the inputs of the networks with their revisions, none for the present
+    whose positions are left out. `features` are the inputs of the networks with their revisions, empty for the present
     ones.
     """
 
@@ -73,12 +73,12 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
 
 
 def published_supervised_networks() -> dict[SupervisedParameters, Path]:
-    """Folders of the networks that come with the package, by recipe; one whose manifest is damaged is none."""
+    """Folders of the networks that come with the package, by recipe; those with a damaged manifest are left out."""
     return published_versions(SHIPPED, SupervisedParameters)
 
 
 class SupervisedNetwork(Dataset[SupervisedParameters]):
-    """One row an epoch and network."""
+    """One row for each epoch and network."""
 
     name = "supervised_network"
     revision = 1
@@ -165,7 +165,7 @@ def best_epoch(curve: Array, which: int) -> int | None:
 
 
 def described(epoch: int, curve: Array) -> str:
-    """An epoch for people."""
+    """An epoch as a line of text."""
     parts = []
     for which in reversed(range(len(CLASSES))):
         _, _, train, validation, _, squared, is_best = curve[epoch, which].tolist()
@@ -173,7 +173,7 @@ def described(epoch: int, curve: Array) -> str:
             change = f" ({100 * (validation / curve[0, which, 3] - 1):+.2f} %)" if epoch else ""
             parts.append(
                 f"{CLASSES[which]} {validation:.5f}{change}{' *' if is_best else ''}, "
-                f"learned {train:.5f}, equity off by {squared**0.5:.4f}"
+                f"learned {train:.5f}, RMSE of equity {squared**0.5:.4f}"
             )
     return f"epoch {epoch}, rate {curve[epoch, :, 0].max():.2g}: " + "; ".join(parts)
 

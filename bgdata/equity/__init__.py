@@ -1,1 +1,1 @@
-"""What a chance is worth: match equity tables (with NumPy alone) and models of the cube, for kernels too."""
+"""Match equity tables (which need NumPy alone) and models of the cube, also for kernels."""

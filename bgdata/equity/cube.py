@@ -1,12 +1,12 @@
-"""The front door to cube decisions: chances and stakes in, equities of every way to go on and the best action out.
+"""Cube decisions: from chances and stakes to the equity of every action, and the best action.
 
 >>> from bgdata.game.match import Cube, CubeOwner, Money, Stakes
 >>> decision = decide_cube((0.7, 0.2, 0.0, 0.1, 0.0), Stakes(Money(is_jacoby=False)))
 >>> decision.action, round(decision.double_gain, 3), round(decision.take_gain, 3)
 (<Action.DOUBLE_TAKE: 1>, 0.049, 0.167)
 
-Equities are those of the player on roll, before the roll: points per unit cube in money play, mwc in a match. A table
-that knows them exactly says so (`ExactCube`); elsewhere a model does, from five chances.
+Equities are those of the player on roll, before the roll: points per unit cube in money play, mwc in a match. They come
+from an exact table where there is one (`ExactCube`), elsewhere from a model and five chances.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ TIE = 1e-9  # equities that are no further apart are equal
 
 
 class Unit(StrEnum):
-    """What equities are in."""
+    """The unit of the equities of a decision."""
 
     POINTS = "points per unit cube"
     MWC = "mwc"
 
 
 class Method(StrEnum):
-    """Who says what the cube is worth."""
+    """What the equities of a decision were computed by."""
 
     EXACT = "exact"
     JANOWSKI = "janowski"
@@ -61,10 +61,11 @@ class Method(StrEnum):
 
 @dataclass(frozen=True)
 class CubeRules:
-    """How cubes are valued where no table knows: the model, and in matches the match equity table.
+    """How the cube is valued where no exact table is used: the model, and for matches the match equity table.
 
-    `has_beavers`: the taker may double at once and keep the cube, in money play. `as_money`: a match is valued like
-    money play, for comparison; only its rules hold. `by_model`: the model decides even where a table knows.
+    `has_beavers`: the taker may double at once and keep the cube (money play only). `as_money`: a match is decided as
+    if it were money play, for comparison; only the rules of the match hold. `by_model`: use the model even where an
+    exact table covers the position.
     """
 
     strategy: Strategy = DEFAULT_STRATEGY
@@ -78,22 +79,26 @@ DEFAULT_RULES = CubeRules()
 
 
 class ExactCube(Protocol):
-    """Tables that know cube decisions exactly: money play at any cube, or a match at some scores and cubes."""
+    """Tables with exact cube decisions: for money play at any cube, or for a match at some scores and cubes."""
 
     @property
     def accuracy(self) -> str:
-        """How far its equities can be off, in words."""
+        """The error bound of the equities, in words."""
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """Points per unit cube in money play, mwc by `met` in a match, of the player on roll before the roll; doubles
-        NOT_ALLOWED where they are. `double_beaver` is that of `double_take`. None where it does not cover them."""
+        """Equities of the player on roll before the roll: points per unit cube in money play, mwc by `met` in a match.
+        None if the tables do not cover the position and stakes.
+
+        Doubling is NOT_ALLOWED where the rules forbid it; without beavers, `double_beaver` equals `double_take`.
+        """
 
 
 @dataclass(frozen=True)
 class CubeDecision:
-    """A cube decision of the player on roll; equities are its, in `unit`, before the roll.
+    """A cube decision of the player on roll; equities are for this player, in `unit`, before the roll.
 
-    Those of doubling are None where it may not double, or could win nothing by it: then `why_not` says why.
+    The equities of doubling are None where the player may not double or could gain nothing; `why_not` then gives the
+    reason.
     """
 
     no_double: float
@@ -109,34 +114,34 @@ class CubeDecision:
 
     @property
     def action(self) -> Action:
-        """The best action; of equal ones that of players who double, and pass, when indifferent."""
+        """The best action. Of equally good actions it is the one with a double, and with a pass."""
         return self.best[0]
 
     @property
     def may_double(self) -> bool:
-        """Whether there is a decision."""
+        """Whether the player on roll may double."""
         return self.double_take is not None
 
     @property
     def equity(self) -> float:
-        """What the position is worth when both sides do what is best."""
+        """The equity if both sides choose their best actions."""
         return best_equity(self.equities)
 
     @property
     def double_gain(self) -> float:
-        """What doubling gains, below 0 what it costs, if the opponent answers it best; 0 without a decision."""
+        """What doubling gains (negative: costs) if the opponent answers it best; 0 if the player may not double."""
         return best_answer(self.equities) - self.no_double if self.may_double else 0.0
 
     @property
     def take_gain(self) -> float:
-        """What the opponent gains by not passing, below 0 what that costs it; 0 without a decision."""
+        """What the opponent gains (negative: loses) by taking rather than passing; 0 if the player may not double."""
         if self.double_pass is None:
             return 0.0
         return self.double_pass - min(self.equities.double_take, self.equities.double_beaver)
 
     @property
     def equities(self) -> CubeEquities:
-        """As kernels have them."""
+        """The equities in the form that kernels use."""
         if self.double_take is None or self.double_pass is None:
             return CubeEquities(self.no_double, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
         beaver = self.double_take if self.double_beaver is None else self.double_beaver
@@ -152,9 +157,9 @@ def decide_cube(
 ) -> CubeDecision:
     """The cube decision of the player on roll from its five cumulative chances before the roll.
 
-    `exact` equities take the place of the model's, and `accuracy` of its description. Raises InvalidParameterError for
-    chances out of order, rules that do not fit the stakes, or a match without a table; InvalidScoreError for a score
-    that the table does not have.
+    `exact` equities replace those of the model, and `accuracy` its description. Raises InvalidParameterError for
+    chances out of order, rules that do not fit the stakes, or a match without a match equity table, and
+    InvalidScoreError for a score that the table does not have.
     """
     row = check_chances(np.array([chances], np.float64))[0]
     check_rules(stakes, rules)
@@ -184,8 +189,8 @@ _NO_DOUBLES = {"double_take": NOT_ALLOWED, "double_beaver": NOT_ALLOWED, "double
 
 
 def money_model(chances: np.ndarray, stakes: Stakes, rules: CubeRules) -> tuple[CubeEquities, Points]:
-    """Equities and decision points in money play by the model. For an opponent's cube the points are those of a
-    centered one, of which only the take point is of use."""
+    """Equities and decision points in money play by the model. If the opponent owns the cube, the points are those of a
+    centered cube, and only the take point is meaningful."""
     is_jacoby = isinstance(stakes.score, Money) and stakes.score.is_jacoby
     owner = check_money(rules.strategy, stakes.cube.owner, is_jacoby=is_jacoby)
     found = money_equities(rules.strategy, chances, owner, is_jacoby, rules.has_beavers)
@@ -210,7 +215,7 @@ def match_model(chances: np.ndarray, stakes: Stakes, rules: CubeRules) -> tuple[
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:
-    """Raise InvalidParameterError for a match without a table, or rules that are those of money play."""
+    """Raise InvalidParameterError for a match without a match equity table, or for money rules in a match."""
     if isinstance(stakes.score, Money):
         return
     if rules.has_beavers:
@@ -224,7 +229,7 @@ def check_rules(stakes: Stakes, rules: CubeRules) -> None:
 
 
 def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
-    """Why the player on roll has no cube decision, in words; nothing if it has one."""
+    """In words, why the player on roll has no cube decision; empty if it has one."""
     if stakes.is_crawford:
         return "nobody doubles in the crawford game"
     if stakes.cube.owner == CubeOwner.OPPONENT:
@@ -236,7 +241,7 @@ def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
 
 
 def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
-    """Every best action, those first that players take who double, and pass, when indifferent."""
+    """Every best action; of equally good ones those with a double, and with a pass, come first."""
     answer, passed = best_answer(equities), equities.double_pass
     found = [Action(best_action(equities))]
     if answer == NOT_ALLOWED:
@@ -253,7 +258,7 @@ def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
 
 
 def describe_model(rules: CubeRules) -> str:
-    """The model in words."""
+    """The model and its settings in words."""
     strategy = rules.strategy
     if strategy.model == JUMP:
         return f"jump model, volatility {strategy.volatility:g}"

@@ -1,7 +1,8 @@
-"""The cube life index that makes Janowski's model exact, and what decisions by the model lose, where gammons cannot be.
+"""The cube life index that makes Janowski's model exact, and what decisions by the model lose, in positions without
+gammons.
 
-The model is `index` x live + (1 - index) x dead (see `janowski`), equities of the player on roll who does not double
-now, from the chance of winning without a cube; so the index that makes it exact is (exact - dead) / (live - dead).
+The model is `index` x live + (1 - index) x dead (see `janowski`), equities of the player on roll if it does not double
+now, from its cubeless winning chance. So the index that makes it exact is (exact - dead) / (live - dead).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Values = NDArray[np.float64]
 
 
 class NoIndex(IntEnum):
-    """Why a position has no index, as stored in place of one."""
+    """Why a position has no index; stored in place of the index."""
 
     BELOW = -1  # the cube is worth less than a dead one
     ABOVE = 2  # it is worth more than a live one
@@ -29,7 +30,8 @@ class NoIndex(IntEnum):
 
 
 def model_equities(win_chance: ArrayLike, index: float) -> Values:
-    """float64[..., 3]: equity by the model with the cube centered, owned and the opponent's, not doubling now."""
+    """float64[..., 3]: no-double equities by the model with the cube centered, owned by the player on roll, and owned
+    by the opponent."""
     from bgdata.equity.janowski import janowski_equities  # a kernel, which declaring the dataset kind does not need
 
     return np.stack([janowski_equities(win_chance, owner=owner, cube_life_index=index) for owner in CubeOwner], axis=-1)
@@ -38,8 +40,8 @@ def model_equities(win_chance: ArrayLike, index: float) -> Values:
 def cube_life_indexes(win_chance: ArrayLike, exact: ArrayLike, error_bound: float) -> Values:
     """float64[..., 3]: the index from 0 to 1 that makes the model exact for each cube of `CUBES`, or a NoIndex.
 
-    exact: [..., 3] no-double equities; they and 2 x win_chance - 1 are within `error_bound` of the truth. An index that
-    may be 0 or 1 by that bound is one.
+    exact: [..., 3] no-double equities; they and 2 x win_chance - 1 are within `error_bound` of the truth. An index
+    within this bound of 0 or 1 counts as 0 or 1.
     """
     win, equities = np.asarray(win_chance, np.float64), np.asarray(exact, np.float64)
     dead = (2.0 * win - 1.0)[..., None]
@@ -55,8 +57,8 @@ def cube_life_indexes(win_chance: ArrayLike, exact: ArrayLike, error_bound: floa
 
 
 def margins(exact: ArrayLike) -> Values:
-    """float64[..., 3] by which doubling a centered cube, redoubling, and taking are right, negative where wrong, from
-    exact equities [..., 3]; points per unit cube before the double."""
+    """float64[..., 3] by which doubling a centered cube, redoubling, and taking are right (negative: wrong), in points
+    per unit cube before the double, from exact equities [..., 3]."""
     found = np.asarray(exact, np.float64)
     taken = 2.0 * found[..., 2]
     doubled = np.minimum(taken, 1.0)
@@ -64,8 +66,8 @@ def margins(exact: ArrayLike) -> Values:
 
 
 def decision_losses(win_chance: ArrayLike, exact_margins: ArrayLike, index: float = DEFAULT_INDEX) -> Values:
-    """float64[..., 3]: what doubling, redoubling and taking by the model with these winning chances loses against the
-    right decision, whose margins are given; 0 where the model is right. Ties double, and pass, as in gnubg."""
+    """float64[..., 3]: what the decisions of the model about doubling, redoubling and taking lose against the right
+    decisions, whose margins are given; 0 where the model is right. A tie is a double and a pass, as in gnubg."""
     by_model, exact = margins(model_equities(win_chance, index)), np.asarray(exact_margins, np.float64)
     acts = np.concatenate([by_model[..., :2] > -TIE, by_model[..., 2:] > TIE], axis=-1)
     return np.where(acts, np.maximum(-exact, 0.0), np.maximum(exact, 0.0))

@@ -1,7 +1,8 @@
-"""Equity by winning chance, as every cube model here has it: three straight pieces between the ends and two knots.
+"""Equity as a function of winning chance, in the form of all cube models here: three straight pieces between the ends
+and two knots.
 
-The pieces meet where the live cube is turned. A model is a way to place the knots; mixing, comparing and finding the
-winning chances at which decisions change is the same for all of them, in money play and in matches. Functions here
+The pieces meet where the live cube is turned. A model only places the knots; mixing curves, comparing them and finding
+the winning chances at which decisions change is the same for all models, in money play and in matches. The functions
 take one position, in kernels or in Python.
 """
 
@@ -19,8 +20,8 @@ NEVER = 2.0  # a winning chance that is never reached: the decision does not cha
 
 
 class Curve(NamedTuple):
-    """Equity straight between (0, lose), (low, at_low), (high, at_high) and (1, win): winning chances and equities of
-    the player on roll who does not double now. Never falling, and `low` is at most `high`."""
+    """Equity straight between (0, lose), (low, at_low), (high, at_high) and (1, win): winning chances and no-double
+    equities of the player on roll. Curves never fall, and `low` is at most `high`."""
 
     low: float
     high: float
@@ -41,7 +42,7 @@ class Points(NamedTuple):
 
 @kernel()
 def piece(win: float, start: float, end: float, at_start: float, at_end: float) -> float:
-    """The line through (start, at_start) and (end, at_end) at `win`; `at_end` where they are one point."""
+    """The line through (start, at_start) and (end, at_end) at `win`; `at_end` if the two points are one."""
     width = end - start
     return at_end if width <= 0.0 else at_start + (at_end - at_start) * ((win - start) / width)
 
@@ -58,7 +59,8 @@ def curve_equity(curve: Curve, win: float) -> float:
 
 @kernel()
 def mixed(live: Curve, index: float) -> Curve:
-    """Janowski's mixture: `index` times the live curve, and the rest times the dead cube's line between its ends."""
+    """Janowski's mixture: `index` times the live curve, plus the rest times the line of the dead cube between its
+    ends."""
     rise = live.win - live.lose
     at_low = index * live.at_low + (1.0 - index) * (live.lose + rise * live.low)
     at_high = index * live.at_high + (1.0 - index) * (live.lose + rise * live.high)
@@ -67,7 +69,8 @@ def mixed(live: Curve, index: float) -> Curve:
 
 @kernel()
 def first_reaching(curve: Curve, equity: float) -> float:
-    """The least winning chance at which a curve has an equity, 0 if it always has; NEVER."""
+    """The least winning chance at which a curve reaches an equity: 0 if it is always above it, NEVER if it never
+    reaches it."""
     if curve.lose >= equity:
         return 0.0
     if curve.at_low >= equity:
@@ -81,7 +84,7 @@ def first_reaching(curve: Curve, equity: float) -> float:
 
 @kernel()
 def scaled(curve: Curve, factor: float) -> Curve:
-    """The curve in units of another cube."""
+    """The curve in the units of another cube value."""
     return Curve(
         curve.low, curve.high, factor * curve.lose, factor * curve.at_low, factor * curve.at_high, factor * curve.win
     )
@@ -89,7 +92,7 @@ def scaled(curve: Curve, factor: float) -> Curve:
 
 @kernel()
 def doubled_equity(taken: Curve, passed: float, beaver_factor: float, win: float) -> float:
-    """What a double is worth if the opponent answers it best. A taken cube that costs the doubler money is beavered,
+    """The value of a double if the opponent answers it best. A taken cube that costs the doubler money is beavered,
     which multiplies it by `beaver_factor`: 2 in money play with beavers, else 1."""
     equity = curve_equity(taken, win)
     return min(passed, equity if equity >= 0.0 else beaver_factor * equity)
@@ -97,7 +100,8 @@ def doubled_equity(taken: Curve, passed: float, beaver_factor: float, win: float
 
 @kernel()
 def knot_below(now: Curve, taken: Curve, zero: float, bound: float) -> float:
-    """The greatest winning chance below `bound` at which one of two curves bends, or the second is 0; else 0."""
+    """The largest winning chance below `bound` at which one of two curves bends, or the second one is 0; 0 if there is
+    none."""
     found = 0.0
     for knot in (now.low, now.high, taken.low, taken.high, zero):
         if knot < bound:
@@ -108,7 +112,7 @@ def knot_below(now: Curve, taken: Curve, zero: float, bound: float) -> float:
 @kernel()
 def double_point(now: Curve, taken: Curve, passed: float, beaver_factor: float) -> float:
     """The winning chance from which doubling is worth at least as much as the curve `now`, up to where the opponent
-    passes; NEVER if even there playing on is worth more."""
+    passes; NEVER if playing on is worth more even there."""
     cash = min(first_reaching(taken, passed), 1.0)
     zero = first_reaching(taken, 0.0) if beaver_factor > 1.0 else 0.0
     above, gain_above = cash, doubled_equity(taken, passed, beaver_factor, cash) - curve_equity(now, cash)
@@ -124,7 +128,7 @@ def double_point(now: Curve, taken: Curve, passed: float, beaver_factor: float) 
 
 
 def owner_code(owner: CubeOwner | str) -> int:
-    """The number that kernels have for an owner. Raises InvalidParameterError."""
+    """The number of an owner in kernels. Raises InvalidParameterError."""
     if owner not in OWNER_CODES:
         raise InvalidParameterError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {owner}")
     return OWNER_CODES[CubeOwner(owner)]

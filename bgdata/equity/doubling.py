@@ -1,6 +1,8 @@
-"""What a cube decision compares: equities of each way to go on, which action is best, and the strategies that say so.
+"""The equities that a cube decision compares, the best action, and the strategies (cube models with settings) behind
+them.
 
-For kernels: a strategy is numbers, equities come back as tuples, nothing is allocated. `cube` is the front door.
+These are for kernels: a strategy is a tuple of numbers, equities are returned as tuples, and nothing is allocated.
+Other code uses `cube`.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ NOT_ALLOWED = -np.inf  # the equity of a double that the rules, or the score, le
 
 
 class Action(IntEnum):
-    """What is best for both sides; the numbers are those of kernels."""
+    """What is best for both sides; kernels use the numbers."""
 
     NO_DOUBLE = 0  # not yet, or not allowed
     DOUBLE_TAKE = 1
@@ -48,8 +50,8 @@ _NO_DOUBLE, _TAKE, _PASS, _TOO_GOOD, _BEAVER = map(int, Action)
 
 
 class Strategy(NamedTuple):
-    """A model of the cube with its settings: JANOWSKI goes by the cube life indexes of the player on roll and of the
-    opponent, JUMP by the volatility."""
+    """A model of the cube with its settings: JANOWSKI uses the cube life indexes of the player on roll and of the
+    opponent, JUMP the volatility."""
 
     model: int = JANOWSKI
     cube_life_index: float = DEFAULT_INDEX
@@ -61,8 +63,8 @@ DEFAULT_STRATEGY = Strategy()
 
 
 class CubeEquities(NamedTuple):
-    """Equities of the player on roll: points per unit cube, or in a match its mwc. What cannot be is NOT_ALLOWED;
-    `double_beaver` is `double_take` where there are no beavers."""
+    """Equities of the player on roll: points per unit cube, or its mwc in a match. An action that the rules forbid is
+    NOT_ALLOWED; without beavers, `double_beaver` equals `double_take`."""
 
     no_double: float
     double_take: float
@@ -102,25 +104,25 @@ def jump(volatility: float = DEFAULT_VOLATILITY) -> Strategy:
 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
-    """The strategy with the opponent on roll."""
+    """The strategy as seen by the opponent."""
     return Strategy(strategy.model, strategy.opponent_cube_life_index, strategy.cube_life_index, strategy.volatility)
 
 
 @kernel()
 def best_answer(equities: CubeEquities) -> float:
-    """What a double is worth when the opponent answers it best; NOT_ALLOWED."""
+    """The value of a double if the opponent answers it best, or NOT_ALLOWED."""
     return min(equities.double_take, equities.double_beaver, equities.double_pass)
 
 
 @kernel()
 def best_equity(equities: CubeEquities) -> float:
-    """What the position is worth when both sides do what is best."""
+    """The equity if both sides choose their best actions."""
     return max(equities.no_double, best_answer(equities))
 
 
 @kernel()
 def best_action(equities: CubeEquities) -> int:
-    """The number of the best `Action`: who is indifferent doubles, and passes."""
+    """The number of the best `Action`; an indifferent player doubles, and passes."""
     answer, passes = best_answer(equities), equities.double_pass <= best_answer(equities)
     if equities.no_double > answer:
         return _TOO_GOOD if passes and answer > NOT_ALLOWED else _NO_DOUBLE
@@ -140,7 +142,7 @@ def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
 
 @kernel()
 def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """Equity by winning chance in money play, by owner code. The jump model takes no notice of the Jacoby rule."""
+    """Equity by winning chance in money play, by owner code. The jump model ignores the Jacoby rule."""
     if strategy.model == JUMP:
         return jump_curve(mean_win, mean_loss, owner, strategy.volatility)
     return janowski_curve(
@@ -150,7 +152,7 @@ def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: in
 
 @kernel(borrows=True)
 def money_equity(strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool) -> float:
-    """Equity of the player on roll who does not double now, in points per unit cube, from chances[0:5]."""
+    """No-double equity of the player on roll, in points per unit cube, from chances[0:5]."""
     win, mean_win, mean_loss = mean_points(chances)
     return curve_equity(money_curve(strategy, mean_win, mean_loss, owner, is_jacoby), win)
 
@@ -172,7 +174,7 @@ def money_equities(
 def money_points_of(
     strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool, has_beavers: bool
 ) -> Points:
-    """Where decisions about a centered cube, or one that the player on roll owns, change in money play."""
+    """Where decisions change in money play, for a centered cube or one that the player on roll owns."""
     now = money_curve(strategy, mean_win, mean_loss, owner, is_jacoby)
     taken = scaled(money_curve(strategy, mean_win, mean_loss, OPPONENT, False), 2.0)
     own = scaled(money_curve(strategy, mean_win, mean_loss, ON_ROLL, False), 2.0)
@@ -228,7 +230,8 @@ def money_points(
     has_beavers: bool = False,
 ) -> PointColumns:
     """Take, double (of a cube that the player owns: redouble), cash and too-good points, float64[...] each, by arrays
-    of mean points of a win and of a loss that broadcast. They are where equities meet.
+    of mean points of a win and of a loss that broadcast. They are the winning chances at which the equities of two
+    actions are equal.
 
     Raises InvalidParameterError for mean points out of range, a cube that the player may not turn, and for the jump
     model under the Jacoby rule.
@@ -260,7 +263,8 @@ def decide_money(
 
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
-    """The code of an owner. Raises InvalidParameterError for none, and the jump model under the Jacoby rule."""
+    """The number of an owner in kernels. Raises InvalidParameterError for a text that is no owner, and for the jump
+    model under the Jacoby rule."""
     code = owner_code(owner)
     if strategy.model == JUMP and is_jacoby and code == CENTERED:
         raise InvalidParameterError("expected the janowski model under the jacoby rule, got jump")
@@ -268,8 +272,8 @@ def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int
 
 
 def check_chances(chances: Array) -> NDArray[np.float64]:
-    """float64[n, 5] of five cumulative chances a row. Raises InvalidParameterError for another shape, chances that are
-    none, or one above what includes it (by more than rounding)."""
+    """Five cumulative chances in each row, as float64[n, 5]. Raises InvalidParameterError for another shape, values
+    outside 0 to 1, or a chance above one that includes it (by more than rounding)."""
     rows = np.ascontiguousarray(chances, np.float64)
     if rows.ndim != 2 or rows.shape[1] != 5:
         raise InvalidParameterError(f"expected chances[n, 5], got {list(rows.shape)}")

@@ -1,14 +1,13 @@
 """Janowski's model of the cube in money play: between a dead cube and one that is always turned at the right moment.
 
-Dead, nobody doubles any more, and equity is straight in the winning chance P: P (W + L) - L, with W and L the mean
-points of a win and of a loss. Live, chances drift without jumps, and the cube is turned exactly where the opponent
-may as well pass: at the take and cash points, where the equity is -1 and 1. The model is the live equity times the
-cube life index, plus the dead one times the rest: points per unit cube of the player on roll who does not double now.
-Decisions follow by comparing equities.
+A dead cube is never turned again: equity is linear in the winning chance P, P (W + L) - L, with W and L the mean points
+of a win and of a loss. With a live cube, chances drift without jumps, and the cube is turned exactly where taking and
+passing are equal: at the take and cash points, where the equity is -1 and 1. The model is the live equity times the
+cube life index x, plus the dead equity times 1 - x, in points per unit cube of the player on roll if it does not double
+now. Decisions follow by comparing equities.
 
-Each player may have an index of its own: an owned cube goes by that of its owner, a centered one by the mean. Under
-the Jacoby rule gammons count nothing while the cube is centered: nobody plays on for one, and W = L = 1 until it is
-turned.
+Each player may have an index of its own: an owned cube has the index of its owner, a centered cube the mean of both.
+Under the Jacoby rule, gammons count nothing while the cube is centered, so W = L = 1 until it is turned.
 
 Source: R. Janowski, Take-Points in Money Games (1993).
 """
@@ -43,7 +42,7 @@ def live_points(mean_win: float, mean_loss: float) -> LivePoints:
 
 @kernel()
 def live_curve(mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """The live cube's equity, by owner code; `is_jacoby` matters to a centered cube alone."""
+    """The live cube's equity, by owner code; `is_jacoby` only matters for a centered cube."""
     points = live_points(mean_win, mean_loss)
     if owner == CENTERED:
         if is_jacoby:
@@ -56,7 +55,7 @@ def live_curve(mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -
 
 @kernel()
 def index_of(owner: int, own_index: float, opponent_index: float) -> float:
-    """The cube life index of a cube, from those of the player on roll and of the opponent."""
+    """The cube life index of a cube by its owner, from the indexes of the player on roll and of the opponent."""
     if owner == CENTERED:
         return 0.5 * (own_index + opponent_index)
     return own_index if owner == ON_ROLL else opponent_index
@@ -96,10 +95,10 @@ def janowski_equities(
     opponent_cube_life_index: float | None = None,
     is_jacoby: bool = False,
 ) -> NDArray[np.float64]:
-    """float64[...]: equities of the player on roll who does not double now, points per unit cube, from arrays that
-    broadcast: winning chances, and mean points of a win and of a loss (1 to 3).
+    """float64[...]: no-double equities of the player on roll, in points per unit cube, from arrays that broadcast:
+    winning chances, and mean points of a win and of a loss (1 to 3).
 
-    The opponent's cube life index is the same unless given; 0 is a dead cube and 1 a live one.
+    The opponent's cube life index is the same unless it is given; 0 means a dead cube and 1 a live one.
 
     >>> janowski_equities([0.25, 0.5, 0.7], 1.25, 1.25, owner=CubeOwner.ON_ROLL).round(4).tolist()
     [-0.5375, 0.175, 0.745]

@@ -1,14 +1,13 @@
 """The jump model of the cube in money play: Janowski's, with winning chances that jump rather than drift.
 
-Each jump is symmetric and `volatility` long on average (the mean of its absolute size). In the approximation here
-equity stays straight between the decision points, which move: players double before the opponent's take point, since a
-jump may carry the chances past it. Equities are points per unit cube of the player on roll who does not double now.
+Jumps are symmetric; their mean absolute size is `volatility`. In the approximation used here, equity stays linear
+between the decision points, but the points move: players double before the opponent's take point, since a jump may
+carry the chances past it. Equities are no-double equities of the player on roll, in points per unit cube.
 
 These are the corrected formulas (post "Jump model revisited" of 5 April 2012 and arXiv 1203.5692 as last revised); the
-ones published in March 2012 were withdrawn by their author. `jump_numeric` solves the model without the approximation,
-which is not its limit for small jumps: how far jumps overshoot depends on their distribution, and double-exponential
-ones cost the owner of a cube half as much again.
-The Jacoby rule has no place in it.
+ones published in March 2012 were withdrawn by their author. `jump_numeric` solves the model without the approximation.
+The approximation is not the limit for small jumps: how far jumps overshoot depends on their distribution, and
+double-exponential jumps cost the owner of a cube half as much again. The model does not know the Jacoby rule.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def owned_slope(mean_win: float, mean_loss: float, volatility: float) -> float:
 
 @kernel()
 def turning_equity(mean_win: float, mean_loss: float, volatility: float) -> float:
-    """The equity of a centered cube at the live cube's cash point: 1, less what jumps beyond it cost."""
+    """The equity of a centered cube at the live cube's cash point: 1 minus the cost of jumps beyond it."""
     return 1.0 - volatility / 6.0 * (mean_win + mean_loss + 0.5) * (mean_win + 1.0) / (mean_win - 0.5)
 
 

@@ -1,13 +1,14 @@
-"""The jump model of the cube solved on a grid, without the approximation of `jump`: its check, and its price.
+"""The jump model of the cube solved on a grid, without the approximation of `jump`, to check it and to measure its
+error.
 
-Before each jump nobody doubles; after it whoever may and should does. So the equity at a winning chance p is the mean
-over jumps of what the position is worth where they lead, with the best cube action taken there:
+The cube is turned only after a jump, by the player who may and should. So the equity at a winning chance p is the mean,
+over jumps, of the equity after the jump with the best cube action:
 
     owned    mean of max(owned, min(2 x opponent_owned, 1))
     centered mean of the same with centered, held from below by max(2 x owned, -1)
 
-Games end at chances 0 and 1, where they are worth -L and W: beyond, equity goes on straight, as steep as makes the mean
-over jumps from 0 and from 1 come out at -L and W. Between the N + 1 points of the grid equity is straight as well.
+Games end at chances 0 and 1, where they are worth -L and W. Beyond these, equity continues linearly, with slopes that
+make the mean over jumps from 0 and from 1 equal to -L and W. Equity is linear between the N + 1 points of the grid.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ CONVERGED = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class SolvedJumps:
-    """Equities of the player on roll who does not double now, float64[N + 1], at winning chances 0, 1/N, ..., 1."""
+    """No-double equities of the player on roll, float64[N + 1], at winning chances 0, 1/N, ..., 1."""
 
     chances: Equities
     owned: Equities
@@ -88,7 +89,8 @@ def solve_jumps(
 
 
 def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
-    """float64[k, N + 1]: equities that are the means of themselves once decided, with given ones at both ends."""
+    """float64[k, N + 1]: the fixed point at which equities equal the means of the decided equities, with given values
+    at both ends."""
     equities = start
     for _ in range(MOST_ROUNDS):
         after = decided(equities)

@@ -1,11 +1,11 @@
 """The cube in a match: Janowski's mixture with W and L from a match equity table, decisions in mwc.
 
-Live, the cube is turned where the opponent may as well pass, as in money play; but every cube value is a game of its
-own, and the values are solved from the first that decides the match, whoever wins, down (T. Keith's algorithm). Dead,
-mwc is straight between the mean of losses and that of wins. The jump model is one of money play alone.
+A live cube is turned where taking and passing are equal, as in money play. But every cube value has its own curve: they
+are solved downwards from the first value that decides the match for either side (T. Keith's algorithm). With a dead
+cube, mwc is linear between the mean of losses and the mean of wins. The jump model is for money play only.
 
-For kernels a match is `cells`, float64[2, n + 1, n + 1] of a `MatchEquity`, and what both sides have to go; cubes
-may go up as far as they can decide anything.
+In kernels a match is `cells`, the float64[2, n + 1, n + 1] of a `MatchEquity`, and the points that both sides need.
+Cubes rise as far as they can change anything.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, seen by the player on roll: points that both sides need, and if it is the Crawford game."""
+    """A game of a match, seen by the player on roll: the points that both sides need, and whether it is the Crawford
+    game."""
 
     away: int
     opponent_away: int
@@ -46,7 +47,8 @@ class MatchGame(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Winning chance, and which shares of wins and losses are gammons (backgammons included) and backgammons."""
+    """The winning chance, and the shares of wins and of losses that are gammons (backgammons included) and
+    backgammons."""
 
     win: float
     win_gammon: float
@@ -56,7 +58,8 @@ class Shares(NamedTuple):
 
 
 class MatchCurves(NamedTuple):
-    """Live mwc by winning chance: of the cube as it is, by owner, and once doubled and taken; and of a pass."""
+    """Live mwc by winning chance: for the present cube by owner, for the cube once doubled and taken, and for a
+    pass."""
 
     owned: Curve
     opponent_owned: Curve
@@ -102,7 +105,7 @@ def mean_mwc(cells: Cells, game: MatchGame, points: int, gammon: float, backgamm
 
 @kernel(borrows=True)
 def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> Curve:
-    """mwc of a cube that nobody turns any more."""
+    """mwc by winning chance with a cube that is never turned again."""
     lose = mean_mwc(cells, game, -cube_value, shares.lose_gammon, shares.lose_backgammon)
     win = mean_mwc(cells, game, cube_value, shares.win_gammon, shares.win_backgammon)
     return Curve(0.0, 1.0, lose, lose, win, win)
@@ -135,8 +138,8 @@ def match_curves(cells: Cells, game: MatchGame, cube_value: int, shares: Shares)
 def match_curve(
     cells: Cells, game: MatchGame, cube_value: int, owner: int, shares: Shares, strategy: Strategy, curves: MatchCurves
 ) -> Curve:
-    """The model's mwc of the cube as it is, by owner code, from its `match_curves`. A player to whom a higher cube is
-    worth nothing has no say in the index of a centered one."""
+    """The mwc of the present cube by the model, by owner code, from its `match_curves`. The index of a player who gains
+    nothing from a higher cube does not count for a centered one."""
     if game.is_crawford:
         return dead_curve(cells, game, cube_value, shares)
     index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
@@ -171,8 +174,8 @@ def match_equities(
 def match_points(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating]
 ) -> Points:
-    """Where decisions about a cube change in a match, with gammons the shares of wins and losses that they are of
-    chances[0:5]. For an opponent's cube, only where to take is meant."""
+    """Where decisions about a cube change in a match, with the shares of gammons among wins and losses taken from
+    chances[0:5]. If the opponent owns the cube, only the take point is meaningful."""
     shares = shares_of(chances)
     curves = match_curves(cells, game, cube_value, shares)
     now = match_curve(cells, game, cube_value, owner, shares, strategy, curves)

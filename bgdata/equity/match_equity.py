@@ -23,21 +23,22 @@ CROOKED = 1e-9  # how far chances of a symmetric table may be from summing to 1
 
 
 class GameMwc(NamedTuple):
-    """Chances of winning the match once a game at some cube value is over, seen by the player: it is won or lost as a
-    single game, a gammon or a backgammon."""
+    """Chances of winning the match after a game at some cube value, for the player: after winning or losing a single
+    game, a gammon or a backgammon."""
 
     win: tuple[float, float, float]
     lose: tuple[float, float, float]
 
     @property
     def gammon_value(self) -> float:
-        """What a gammon wins more, in half swings of the single game: 0.5 for money. gnubg's gammon price is twice
-        that; NaN where the game decides nothing."""
+        """How much more winning a gammon is worth than winning a single game, as a share of the swing between winning
+        and losing a single game: 0.5 for money. The gammon price of gnubg is twice that. NaN where the game decides
+        nothing."""
         return _ratio(self.win[1] - self.win[0], self.win[0] - self.lose[0])
 
     @property
     def backgammon_value(self) -> float:
-        """What a backgammon wins more than a gammon, in the same unit."""
+        """How much more winning a backgammon is worth than winning a gammon, in the same unit."""
         return _ratio(self.win[2] - self.win[1], self.win[0] - self.lose[0])
 
     def mean_win(self, gammon_share: float = 0.0, backgammon_share: float = 0.0) -> float:
@@ -59,10 +60,10 @@ class GameMwc(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatchEquity:
-    """A table, seen by one player: `cells` float64[2, n + 1, n + 1], read-only, is its mwc by (whether the game is
-    post-Crawford, away, opponent_away). At 0-away the match is won, or lost; NaN is what the table does not have.
+    """A match equity table, seen by one player: `cells`, a read-only float64[2, n + 1, n + 1], is its mwc by (is
+    post-Crawford, away, opponent_away). At 0-away the match is over; a score that the table does not have is NaN.
 
-    Not post-Crawford, a score with one side 1-away is that of the Crawford game.
+    A score with one side 1-away that is not post-Crawford is that of the Crawford game.
     """
 
     name: str
@@ -81,11 +82,11 @@ class MatchEquity:
         *,
         is_symmetric: bool | None = None,
     ) -> Self:
-        """From [n, n] mwc by (away - 1, opponent_away - 1), the first row and column those of the Crawford game, and
-        the player's mwc when it trails n-away after it. The opponent's own, when it trails, are the same where not
-        given. With `is_symmetric` (as where only one post-Crawford row is given) both sides must have the same
-        chances. Raises InvalidParameterError for what is no such table.
-        """
+        """The table from mwc [n, n] by (away - 1, opponent_away - 1), of which the first row and column are those of
+        the Crawford game, and `post_crawford`, the player's mwc when it trails 1-, 2-, ...-away after it.
+        `opponent_post_crawford` is the same for the opponent, equal unless given. With `is_symmetric`, the default if
+        there is one post-Crawford row, both sides must have the same chances. Raises InvalidParameterError for a table
+        that breaks these rules."""
         own = np.asarray(post_crawford, float)
         other = own if opponent_post_crawford is None else np.asarray(opponent_post_crawford, float)
         table = np.asarray(before, float)
@@ -103,17 +104,18 @@ class MatchEquity:
 
     @property
     def length(self) -> int:
-        """The most points to go."""
+        """The largest number of points to go."""
         return int(self.cells.shape[1]) - 1
 
     @cached_property
     def post_crawford_length(self) -> int:
-        """The most points to go of a trailer after the Crawford game; some tables have fewer than `length`."""
+        """The largest number of points to go of a trailer after the Crawford game; in some tables it is less than
+        `length`."""
         return int(np.isfinite(self.cells[1, 1:, 1]).sum())
 
     @property
     def asymmetry(self) -> float:
-        """How far at most the chances of both sides at a score are from summing to 1."""
+        """The largest deviation from 1 of the sum of the chances of both sides at a score."""
         return float(np.nanmax(self._crooked))
 
     @property
@@ -122,7 +124,7 @@ class MatchEquity:
         return swapped
 
     def crooked_cell(self) -> str:
-        """The score whose chances miss 1 most, in words."""
+        """The score with the largest deviation of that sum, in words."""
         part, row, column = np.unravel_index(int(np.nanargmax(self._crooked)), self._crooked.shape)
         away, opponent_away = int(row) + 1, int(column) + 1
         here, there = self.cells[part, away, opponent_away], self.cells[part, opponent_away, away]
@@ -130,14 +132,14 @@ class MatchEquity:
         return f"{here:.6g} at {away}-away {opponent_away}-away{when} and {there:.6g} the other way round"
 
     def flip(self) -> MatchEquity:
-        """The table seen by the other player: another one only where it favours a side."""
+        """The table seen by the other player, which differs only if the table favours a side."""
         cells = 1 - self.cells.transpose(0, 2, 1)
         cells.flags.writeable = False
         return MatchEquity(self.name, cells)
 
     def mwc(self, away: int, opponent_away: int, *, is_post_crawford: bool = False) -> float:
-        """The player's chance of winning the match before a game at this score; 1 or 0 once a side has no points to go
-        (or fewer than none). Raises InvalidScoreError for a score that the table does not have."""
+        """The player's chance of winning the match before a game at this score; 1 or 0 once a side needs no more
+        points. Raises InvalidScoreError for a score that the table does not have."""
         try:
             away, opponent_away = whole_numbers([away, opponent_away])
         except TypeError:
@@ -165,13 +167,13 @@ class MatchEquity:
         return self.mwc(score.away, score.opponent_away, is_post_crawford=score.is_post_crawford)
 
     def after(self, score: MatchScore, points: int) -> float:
-        """The player's mwc once it has won `points` (negative: lost) in a game at this score. Raises
+        """The player's mwc after winning `points` (negative: losing them) in a game at this score. Raises
         InvalidScoreError."""
         following = score.after_game(points)
         return float(points > 0) if following is None else self.at(following)
 
     def game(self, score: MatchScore, cube_value: int = 1) -> GameMwc:
-        """What a game at this score is played for. Raises InvalidScoreError."""
+        """The chances of winning the match after each result of a game at this score. Raises InvalidScoreError."""
         first, second, third = (self.after(score, points * cube_value) for points in (1, 2, 3))
         loses = (self.after(score, -points * cube_value) for points in (1, 2, 3))
         lose = tuple(loses)
@@ -180,8 +182,9 @@ class MatchEquity:
     def take_point(
         self, score: MatchScore, cube_value: int = 1, *, win_gammon_share: float = 0.0, lose_gammon_share: float = 0.0
     ) -> float:
-        """Winning chance from which the player should take when the opponent doubles from `cube_value`, if the cube is
-        then dead; 0 where it always may. Shares are those of its wins and losses. Raises InvalidScoreError."""
+        """The winning chance from which the player should take if the opponent doubles from `cube_value` and the cube
+        is dead afterwards; 0 where it may always take. The shares are those of gammons among its wins and its losses.
+        Raises InvalidScoreError."""
         doubled = self.game(score, 2 * cube_value)
         win, lose = doubled.mean_win(win_gammon_share), doubled.mean_loss(lose_gammon_share)
         return _ratio(self.after(score, -cube_value) - lose, win - lose)

@@ -1,8 +1,8 @@
-"""Match equity tables by backward induction, from how the opening turns out.
+"""Match equity tables by backward induction, from the positions after the opening.
 
-The game after the Crawford game is worked out from the positions in which the trailer can first double; the Crawford
-game is cubeless; every other score follows from the ones with fewer points to go, by a cube that is live, or any
-mixture of live and dead. Both sides are equally strong, and only the post-Crawford row counts backgammons.
+Post-Crawford games are computed from the positions in which the trailer can first double. The Crawford game is
+cubeless. Every other score follows from those with fewer points to go, by a cube that is live, or any mixture of live
+and dead. Both sides are equally strong, and only the post-Crawford row counts backgammons.
 
 Sums are exactly rounded, and the cube's kernels never reorder any: the same digits on any machine.
 """
@@ -27,8 +27,8 @@ WIN, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON = range(5)
 
 
 class OpeningStates(NamedTuple):
-    """The positions in which the trailer can double for the first time, seen by the leader, who does not roll: how
-    often each comes about, float64[n], and its five cumulative chances, float64[n, 5]."""
+    """The positions in which the trailer can double for the first time, seen by the leader, who is not on roll: the
+    frequency of each, float64[n], and its five cumulative chances, float64[n, 5]."""
 
     weights: NDArray[np.float64]
     chances: NDArray[np.float64]
@@ -47,12 +47,13 @@ class OpeningStates(NamedTuple):
 
     @property
     def gammon_rate(self) -> float:
-        """How many games end in a gammon or backgammon, of those of equal players."""
+        """The share of games between equal players that end in a gammon or backgammon."""
         return float(self.means[WIN_GAMMON] + self.means[LOSE_GAMMON])
 
     def fair(self) -> OpeningStates:
         """The same for equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
-        backgammons multiplied so that both sides have as many. An evaluator misses both by some thousandths."""
+        backgammons are scaled so that both sides have equally many. Evaluators are biased in both by some
+        thousandths."""
         means, chances = self.means, self.chances.copy()
         chances[:, WIN] += 0.5 - means[WIN]
         for won, lost in ((WIN_GAMMON, LOSE_GAMMON), (WIN_BACKGAMMON, LOSE_BACKGAMMON)):
@@ -62,7 +63,7 @@ class OpeningStates(NamedTuple):
         return OpeningStates(self.weights, chances)
 
     def with_gammon_rate(self, rate: float) -> OpeningStates:
-        """The same with all chances of gammons and backgammons multiplied so that `rate` of the games end so."""
+        """The same with all chances of gammons and backgammons scaled so that the share of such games is `rate`."""
         chances = self.chances.copy()
         chances[:, WIN_GAMMON:] *= rate / self.gammon_rate if self.gammon_rate else 0.0
         return OpeningStates(self.weights, chances)
@@ -71,8 +72,8 @@ class OpeningStates(NamedTuple):
 def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]:
     """float64[length]: mwc of the trailer who is 1- to `length`-away against 1-away, after the Crawford game.
 
-    It doubles as soon as it can, and the leader takes where that is better than to go on with one point fewer between
-    them. `states` should be `fair`.
+    The trailer doubles as soon as it can, and the leader takes if that is better than losing a point. `states` should
+    be `fair`.
     """
     leader = np.full(length + 1, 0.5)  # by the trailer's points to go
     chances = states.chances.T
@@ -100,8 +101,8 @@ def induced_table(
 ) -> MatchEquity:
     """The whole table of as many points to go as the post-Crawford row (mwc of the trailer) has.
 
-    `gammon_rate` is how many of all games end in a gammon. Raises InvalidParameterError for a rate or cube life index
-    outside 0 to 1, or a row that is none.
+    `gammon_rate` is the share of games that end in a gammon. Raises InvalidParameterError for a rate or cube life index
+    outside 0 to 1, or a row of values that are no chances.
     """
     check_gammon_rate(gammon_rate)
     check_cube_life_index(cube_life_index)

@@ -32,19 +32,19 @@ def find_met(warehouse: Versions, name: str = "") -> MatchEquity:
 
 
 def default_met(warehouse: Versions) -> str:
-    """Name of the table that is meant where none is named."""
+    """The name of the default table."""
     kind = warehouse.kind(KINDS[0])
     return kind.slug(kind.defaults[0])
 
 
 def met_names(arrays: Arrays) -> list[str]:
-    """Names of the tables that a version holds, those of formulas too."""
+    """Names of the tables that a version holds, including those given by formulas."""
     return texts(arrays, "mets")
 
 
 def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
-    """A table from the arrays of a version. Raises MissingTableError for one that the version lacks, or that has a
-    formula and no chances."""
+    """A table from the arrays of a version. Raises MissingTableError for a table that the version lacks, or that is a
+    formula without chances."""
     names = met_names(arrays)
     rows = np.flatnonzero(np.asarray(arrays["met"]) == names.index(name)) if name in names else np.zeros(0, np.int64)
     if not len(rows):
@@ -74,6 +74,6 @@ def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
 
 
 def texts(arrays: Arrays, name: str) -> list[str]:
-    """Texts that are kept as bytes one after the other and where each ends."""
+    """Texts from an array of all their bytes and an array of their ends."""
     letters, ends = np.asarray(arrays[name]).tobytes(), np.asarray(arrays[f"{name}_ends"]).tolist()
     return [letters[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)]

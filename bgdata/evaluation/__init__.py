@@ -1,1 +1,1 @@
-"""Who says how good: evaluators and the players that choose by them."""
+"""Evaluators of positions, and the players that choose plays by them."""

@@ -1,7 +1,8 @@
-"""Who answers for a board: the rules, a bearoff table, or the network for its class of position.
+"""Static evaluation of a board: by the rules, a bearoff table, or the network for its class of position.
 
-The plays of one position are evaluated together: each network's first layer is computed once, for the position as if
-nothing had been moved, and then changed for each play. Values are the same to the last bit as computed anew.
+The plays of one position are evaluated together: the first layer of each network is computed once, for the position
+before the play, and then updated for each play. The values are the same, to the last bit, as computed from the
+beginning.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bgdata.evaluation.chances import (
     limit_chances,
     possible_outcomes,
 )
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.inference import (
     MOST_CHANGES,
     SHAPE_COLUMNS,
@@ -40,12 +41,12 @@ from bgdata.game.codec import Boards, check_boards, flip_into
 from bgdata.kernel import kernel, prange
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere
-_FIRST_NETWORK, _SOURCE_OVER = int(Source.RACE_NETWORK), int(Source.OVER)
+_FIRST_NETWORK, _SOURCE_OVER = int(AnswerSource.RACE_NETWORK), int(AnswerSource.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
 
 
 class Scratch(NamedTuple):
-    """Scratch of one thread: what is known of the position whose plays are evaluated, and room for one board."""
+    """Scratch of one thread: the first layers for the position whose plays are evaluated, and room for one board."""
 
     before: Boards  # [26] the position without a move, seen by the opponent
     ready: NDArray[np.bool_]  # [network] whether its row of the next two is filled
@@ -63,7 +64,7 @@ class Scratch(NamedTuple):
 
 @kernel()
 def new_scratch(networks: Networks) -> Scratch:
-    """Scratch for one thread."""
+    """Scratch for one thread, in the sizes that these networks need."""
     most = networks.shapes[:, SHAPE_COLUMNS:].max()
     return Scratch(
         np.empty(26, np.int8),
@@ -84,7 +85,7 @@ def new_scratch(networks: Networks) -> Scratch:
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
     """Static evaluations of int8[n, 26] boards before the roll, seen by the player on roll.
 
-    Raises InvalidPositionError for another shape or type; that each board is legal is not checked.
+    Raises InvalidPositionError for another shape or type; whether each board is legal is not checked.
     """
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
     fill_evaluations(networks, tables, np.ascontiguousarray(boards), found.chances, found.sources)
@@ -99,7 +100,7 @@ def network_of(position_class: int) -> int:
 
 @kernel(borrows=True)
 def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scratch: Scratch, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot], the player on roll about to roll; returns who answers."""
+    """Fills chances[0:5] for board[slot], the player on roll about to roll; returns the number of an `AnswerSource`."""
     position_class = class_of(board)
     if position_class == _OVER:
         fill_outcome_chances(outcome_of(board, CHECKERS), chances)
@@ -129,7 +130,7 @@ def fill_play_chances(
     networks: Networks, tables: BearoffArrays, after_play: Boards, scratch: Scratch, chances: Chances
 ) -> int:
     """Fills chances[0:5] for after_play[slot], a play from the position of `start_plays` seen by the player who moved;
-    the chances are those of the OPPONENT, who is on roll. Returns who answers."""
+    the chances are those of the OPPONENT, who is on roll. Returns the number of an `AnswerSource`."""
     flip_into(after_play, scratch.board)
     position_class = class_of(scratch.board)
     if position_class == _OVER:
@@ -159,7 +160,7 @@ def choose_by_chances(
     networks: Networks, tables: BearoffArrays, board: Boards, after: Boards, n: int, scratch: Scratch
 ) -> tuple[int, int]:
     """Fills work.chances[0, 0:5] with those of the OPPONENT, on roll after the best of after[0:n, slot], plays from
-    board[slot]; returns (its row, the first of equals; who answered for it)."""
+    board[slot]; returns (its row, the first of equals; the number of its `AnswerSource`)."""
     start_plays(board, scratch)
     return choose_started(networks, tables, after, n, scratch)
 

@@ -1,4 +1,4 @@
-"""Bearoff positions answered from the tables of a warehouse, and how far the answers can be trusted."""
+"""Evaluation of bearoff positions by the tables of a warehouse, and the accuracy of the answers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class BearoffChances(NamedTuple):
 
 
 class BearoffEvaluator:
-    """Chances of the player on roll before the roll, from at most one table of each kind, mapped and never copied.
+    """Chances of the player on roll before the roll, from at most one table of each kind, memory-mapped, never copied.
 
-    `arrays` is what kernels take. `error` is a `bearoff_error` table, from which only the statistics are told.
+    `arrays` is for kernels. `error` is a `bearoff_error` table, of which only the statistics are used.
     """
 
     def __init__(
@@ -49,6 +49,10 @@ class BearoffEvaluator:
     ) -> None:
         self.two_sided, self.one_sided, self.gammon, self.error = two_sided, one_sided, gammon, error
         self.arrays = map_tables(two_sided, one_sided, gammon)
+
+    def __repr__(self) -> str:
+        tables = (self.two_sided, self.one_sided, self.gammon)
+        return f"BearoffEvaluator({', '.join(table.name for table in tables if table) or 'no tables'})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.two_sided, self.one_sided, self.gammon, self.error)
@@ -63,7 +67,7 @@ class BearoffEvaluator:
 
     @cached_property
     def accuracy(self) -> Mapping[BearoffSource, str]:
-        """How far the answers of each source can be off, in words. Raises ManifestFormatError."""
+        """The error of the answers of each source, in words. Raises ManifestFormatError."""
         statements = {BearoffSource.NONE: "not covered"}
         if self.two_sided is not None:
             bound = self.two_sided.manifest.statistics["cubeless_error_bound"]
@@ -93,32 +97,33 @@ GAMMON_STUDY = GammonStudy(5, 14_294_688, 0.000019, -0.0043, 0.0007)
 
 
 def gammon_error() -> str:
-    """What was measured of positions with gammons."""
+    """The measured error of the combined equity in positions with gammons, in words."""
     study = GAMMON_STUDY
     return (
-        f"with gammons, 15 checkers at home against 1 to {study.checkers}, it is off by {study.mean_absolute:.6f} on "
+        f"with gammons, 15 checkers at home against 1 to {study.checkers}, its error is {study.mean_absolute:.6f} on "
         f"average, {study.smallest:+.4f} to {study.largest:+.4f} (further out not measured)"
     )
 
 
 def measured_error(error: Table | None) -> str:
-    """What `bearoff_error` measured of combining two one-sided distributions, without gammons."""
+    """The error of combining two one-sided distributions, without gammons, as `bearoff_error` measured it, in words."""
     if error is None:
         return "its error was not measured in this warehouse (bgdata build bearoff_error)"
     found = error.manifest.statistics
     return (
-        f"over all pairs of {error.manifest.variant} the cubeless equity is off by "
+        f"over all pairs of {error.manifest.variant} the error of the cubeless equity is "
         f"{found['mean_absolute_difference']:.4f} on average, {found['smallest_difference']:+.4f} to "
         f"{found['largest_difference']:+.4f}"
     )
 
 
 def open_bearoff(warehouse: Versions) -> BearoffEvaluator:
-    """Map the best tables of a warehouse; none is needed. Reads no manifest where each has one version.
+    """Map the best tables of a warehouse; it may have none. No manifest is read if each table has one version.
 
-    The best are the two-sided table of the most positions, and the one-sided table of the most points among those with
-    a gammon table of the same points, else among all: then no position with all 15 checkers of a side is covered.
-    Raises CorruptFileError for a damaged table and MissingWarehouseError where there is no such folder.
+    The best tables are the two-sided table with the most positions, and the one-sided table with the most points that
+    has a gammon table of the same points. If none has, it is the one-sided table with the most points, and no position
+    where a side has all 15 checkers is covered. Raises CorruptFileError for a damaged table and MissingWarehouseError
+    where there is no such folder.
     """
     warehouse.require()
     with_gammons = sizes(warehouse, "bearoff_gammon") & sizes(warehouse, "bearoff_one_sided")
@@ -140,7 +145,7 @@ def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
 
 
 def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Table | None:
-    """The table of the most layouts."""
+    """The table with the most layouts."""
     if not among:
         return None
     points, checkers = max(among, key=lambda size: (layout_count(*size), size))
@@ -170,7 +175,7 @@ def map_tables(two_sided: Table | None, one_sided: Table | None, gammon: Table |
 
 
 def size_of(table: Table | None) -> tuple[int, int]:
-    """(points, checkers) of a bearoff table, from the name of its folder; 0 of none."""
+    """(points, checkers) of a bearoff table, from the name of its folder; zeros for None."""
     if table is None:
         return 0, 0
     points, _, checkers = table.folder.parent.name.partition("x")
@@ -178,7 +183,7 @@ def size_of(table: Table | None) -> tuple[int, int]:
 
 
 def equity_arrays(table: Table | None) -> tuple[Array, Array]:
-    """(float32 equities, uint16 codes) of a two-sided table, one of them empty; both of none."""
+    """(float32 equities, uint16 codes) of a two-sided table, one of which is empty; both are empty for None."""
     equities, codes = nothing(np.float32), nothing(np.uint16)
     if table is None:
         return equities, codes
@@ -189,7 +194,8 @@ def equity_arrays(table: Table | None) -> tuple[Array, Array]:
 
 
 def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Array]:
-    """(offsets, first_roll, chances) of a one-sided or gammon table whose row 0 has this index; empty ones of none."""
+    """(offsets, first_roll, chances) of a one-sided or gammon table whose row 0 has this index; empty arrays for
+    None."""
     if table is None:
         return nothing(np.uint32), nothing(np.uint8), nothing(np.float32)
     rows = layout_count(*size_of(table)) - first_index
@@ -201,14 +207,14 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
 
 
 def nothing(dtype: DTypeLike) -> Array:
-    """An empty array that is read-only, as mapped ones are: kernels are compiled for one or the other."""
+    """An empty read-only array. Mapped arrays are read-only as well, and kernels are compiled for one or the other."""
     array = np.empty(0, dtype)
     array.setflags(write=False)
     return array
 
 
 def expect(table: Table, name: str, is_right: bool) -> None:
-    """Raise CorruptFileError for an array that kernels would read beyond its end."""
+    """Raise CorruptFileError for an array of another size or type, which kernels would read beyond its end."""
     if not is_right:
         found = table.array(name)
         raise CorruptFileError(

@@ -1,10 +1,11 @@
 """Chances of bearoff positions from mapped tables, for arrays of boards and for other kernels.
 
-Exact where a two-sided table holds both sides. Elsewhere two one-sided distributions are combined as if each side just
-raced: the player on roll rolls first, so needing n rolls it wins against an opponent who needs n or more, and an
-opponent who needs n wins against n + 1 or more. A side that still has all 15 checkers may lose a gammon: then its rolls
-until the first one is off take the place of its rolls to the end. Backgammons cannot happen: a checker on its own point
-p stands on the other side's point 25 - p, at home there from p = 19 on, and no table reaches beyond point 18.
+Chances are exact where a two-sided table covers both sides. Elsewhere two one-sided distributions are combined as if
+each side just raced: the player on roll rolls first, so needing n rolls it wins against an opponent who needs n or
+more, and an opponent who needs n wins against n + 1 or more. A side that still has all 15 checkers may lose a gammon:
+then its rolls until the first one is off take the place of its rolls to the end. Backgammons cannot happen: a checker
+on its own point p stands on the other side's point 25 - p, at home there from p = 19 on, and no table reaches beyond
+point 18.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Chances = NDArray[np.float32]
 
 
 class BearoffSource(IntEnum):
-    """Who answers for a position."""
+    """Which table answers for a position."""
 
     NONE = 0  # contact, a side without checkers, or beyond every table
     EXACT = 1  # the two-sided table
@@ -75,7 +76,7 @@ def _no_tables() -> BearoffArrays:
 NO_TABLES = _no_tables()
 
 
-class Race(NamedTuple):
+class RaceArrays(NamedTuple):
     """Distributions of rolls until all checkers, or the first one, are off, as `tables.RaceTable` reads them."""
 
     offsets: NDArray[np.uint32]
@@ -119,7 +120,7 @@ def fill_block(
 @kernel(borrows=True)
 def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances) -> int:
     """Fills chances[0:5] (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll) from
-    board[slot], nothing where no table covers it; returns who answered, an integer of `BearoffSource`."""
+    board[slot], nothing where no table covers it; returns the number of a `BearoffSource`."""
     source = bearoff_source(tables, board)
     if source == _EXACT:
         fill_exact(tables, exact_cell(tables, board), chances)
@@ -130,7 +131,7 @@ def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances)
 
 @kernel(borrows=True)
 def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
-    """Who can answer board[slot], an integer of `BearoffSource`; reads no table."""
+    """Which table can answer for board[slot]: the number of a `BearoffSource`. Reads no table."""
     ours, theirs, our_rearmost, their_rearmost = 0, 0, 0, 0
     for point in range(1, 25):  # without conditions: eight points at a time, and nothing for the processor to guess
         count = int(board[point])
@@ -169,7 +170,7 @@ def exact_equity(tables: BearoffArrays, cell: int) -> float:
 
 @kernel(borrows=True)
 def fill_exact(tables: BearoffArrays, cell: int, chances: Chances) -> None:
-    """Fills chances[0:5] from an equity without gammons: what wins exceed losses by."""
+    """Fills chances[0:5] from a cubeless equity without gammons: the winning chance minus the losing chance."""
     chances[0] = min(max(0.5 + 0.5 * exact_equity(tables, cell), 0.0), 1.0)
     chances[1:5] = 0.0
 
@@ -178,8 +179,8 @@ def fill_exact(tables: BearoffArrays, cell: int, chances: Chances) -> None:
 def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> None:
     """Fills chances[0:5] of a covered board[slot] from both sides' distributions of rolls."""
     on_roll, opponent = layout_indexes(board, tables.one_sided_points)
-    all_off = Race(tables.one_sided_offsets, tables.one_sided_first_roll, tables.one_sided_chances)
-    first_off = Race(tables.gammon_offsets, tables.gammon_first_roll, tables.gammon_chances)
+    all_off = RaceArrays(tables.one_sided_offsets, tables.one_sided_first_roll, tables.one_sided_chances)
+    first_off = RaceArrays(tables.gammon_offsets, tables.gammon_first_roll, tables.gammon_chances)
     win = np.float32(min(off_first(all_off, on_roll, all_off, opponent, 0), 1.0))
     chances[0] = win
     chances[1:5] = 0.0
@@ -193,7 +194,7 @@ def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> Non
 
 
 @kernel(borrows=True)
-def off_first(first: Race, row: int, second: Race, other_row: int, delay: int) -> float:
+def off_first(first: RaceArrays, row: int, second: RaceArrays, other_row: int, delay: int) -> float:
     """Chance that `row` of one table needs n rolls and `other_row` of another n + delay or more: delay is 0 where
     `first` rolls first, else 1. Summed in double precision from the most rolls down."""
     start, other_start = np.int64(first.offsets[row]), np.int64(second.offsets[other_row])

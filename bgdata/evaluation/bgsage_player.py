@@ -1,7 +1,9 @@
-"""bgsage as a player and evaluator, through its public API: the optional extra `oracles`, never needed here.
+"""bgsage as a player and evaluator, through its public API. It is in the optional extra `oracles`; nothing here needs
+it.
 
-It counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It evaluates
-positions after a play, seen by who moved: a position before the roll is the one after the opponent's play.
+bgsage counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It evaluates
+positions after a play, seen by the player who moved, so a position before the roll is passed as the one after the
+opponent's play.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError
 from bgdata.evaluation.chances import Chances, turned_chances
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.programs import answers_of_program
 from bgdata.game.codec import Boards, flip_boards
 
@@ -39,6 +41,9 @@ class BgsagePlayer:
         self.version = version("bgsage")
         self._analyzer = self._bgsage.BgBotAnalyzer(eval_level=f"{ply + 1}ply", cubeful=False)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.ply,)
 
@@ -48,12 +53,12 @@ class BgsagePlayer:
         return f"bgsage-{self.ply}ply"
 
     @property
-    def accuracy(self) -> Mapping[Source, str]:
-        """See evaluator.Evaluator: which bgsage, and how far it looked."""
-        return {Source.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
+    def accuracy(self) -> Mapping[AnswerSource, str]:
+        """The version of bgsage and its ply; see `evaluator.Evaluator`."""
+        return {AnswerSource.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Chances of boards int8[n, 26] and who says so: see `evaluator.Evaluator`."""
+        """Chances and sources of int8[n, 26] boards: see `evaluator.Evaluator`."""
         return answers_of_program(boards, self._chances)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:

@@ -1,4 +1,4 @@
-"""Looking ahead, and remembering the answers: asked again, a position has the answer that it had."""
+"""Looking ahead with a cache: a position that is asked for again has the same answer, without computing."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _Answer = tuple[NDArray[np.float32], int]
 
 
 class EvaluationCache:
-    """A `lookahead.Look` that remembers at most `most` answers of ply 1 and up, and forgets all when it has no room.
+    """A `lookahead.Look` that keeps at most `most` answers of ply 1 and up, and empties itself when it is full.
 
-    An evaluator's answer depends on the board alone, to the last bit, so a remembered one is the one it would give.
+    The answer of an evaluator depends on the board alone, to the last bit, so a cached answer is the same as a new one.
     """
 
     def __init__(self, evaluator: Evaluator, most: int = MOST_ANSWERS) -> None:

@@ -1,4 +1,4 @@
-"""Five cumulative chances: how they turn around, what they are worth, and which of them a board allows.
+"""Five cumulative chances: seen by the other side, as equities, and which of them a board allows.
 
 `chances[0:5]` is float32: win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll, before
 the roll; a gammon includes backgammons, and a win any of them.
@@ -18,7 +18,7 @@ Chances = NDArray[np.float32]
 
 
 def cubeless_equities(chances: Chances) -> NDArray[np.float32]:
-    """float32[n]: points a game to the player on roll at a cube of 1, from float32[n, 5] chances."""
+    """float32[n]: cubeless equity of the player on roll, in points per unit cube, from float32[n, 5] chances."""
     doubled = np.float32(2) * chances[:, 0] - np.float32(1)
     return np.asarray(doubled + chances[:, 1] + chances[:, 2] - chances[:, 3] - chances[:, 4])
 
@@ -32,14 +32,14 @@ def turned_chances(chances: Chances) -> Chances:
 
 @kernel(borrows=True)
 def equity_of(chances: Chances) -> float:
-    """Points a game to the player whose chances[0:5] they are."""
+    """Cubeless equity, in points per unit cube, of the player whose chances[0:5] these are."""
     equity: float = np.float32(2) * chances[0] - np.float32(1) + chances[1] + chances[2] - chances[3] - chances[4]
     return equity
 
 
 @kernel(borrows=True)
 def fill_turned(chances: Chances, turned: Chances) -> None:
-    """Fills turned[0:5] with chances[0:5] as the other player sees them; not in place."""
+    """Fills turned[0:5] with chances[0:5] as seen by the other player; they must be different arrays."""
     turned[0] = np.float32(1) - chances[0]
     turned[1], turned[2] = chances[3], chances[4]
     turned[3], turned[4] = chances[1], chances[2]
@@ -81,7 +81,7 @@ def possible_outcomes(board: Boards) -> int:
 
 @kernel(borrows=True)
 def limit_chances(possible: int, chances: Chances) -> None:
-    """Fills chances[0:5] with themselves held to the rules: impossible ones 0, none above what includes it."""
+    """Changes chances[0:5] to obey the rules: impossible chances are 0, and none is above one that includes it."""
     chances[1] = min(chances[1], chances[0]) if possible & 1 else np.float32(0)
     chances[2] = min(chances[2], chances[1]) if possible & 2 else np.float32(0)
     chances[3] = min(chances[3], np.float32(1) - chances[0]) if possible & 4 else np.float32(0)

@@ -1,6 +1,6 @@
-"""Players as kernels see them: a kind and its arrays, so that whole games run without returning to Python.
+"""Players for kernels: a kind and its arrays, so that whole games run without returning to Python.
 
-Another kind is a number, its arrays in `Chooser` (empty by default), and a branch in `choose`.
+To add a kind, add a number, its arrays in `Chooser` (empty by default), and a branch in `choose`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RANDOM, PUBEVAL, NETWORK = 0, 1, 2
 
 
 class Chooser(NamedTuple):
-    """All that a kernel needs to choose plays; fields of other kinds keep their defaults."""
+    """Everything a kernel needs to choose plays; fields of other kinds keep their defaults."""
 
     kind: int
     seed: int = 0  # RANDOM
@@ -51,7 +51,7 @@ class Chooser(NamedTuple):
 
 @runtime_checkable
 class KernelPlayer(Protocol):
-    """A `player.Player` whose choices a kernel can make as well."""
+    """A `player.Player` whose choices kernels can make, too."""
 
     @property
     def chooser(self) -> Chooser:
@@ -59,19 +59,19 @@ class KernelPlayer(Protocol):
 
 
 def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
-    """What a player with networks and bearoff tables chooses by."""
+    """The `Chooser` of a player with networks and bearoff tables."""
     return Chooser(NETWORK, **networks._asdict(), **tables._asdict())
 
 
 @kernel()
 def networks_of(chooser: Chooser) -> Networks:
-    """The networks of a NETWORK player."""
+    """The networks in a `Chooser` of the kind NETWORK."""
     return Networks(chooser.shapes, chooser.weights, chooser.biases)
 
 
 @kernel()
 def tables_of(chooser: Chooser) -> BearoffArrays:
-    """The bearoff tables of a NETWORK player."""
+    """The bearoff tables in a `Chooser` of the kind NETWORK."""
     return BearoffArrays(
         chooser.two_sided_points,
         chooser.two_sided_checkers,
@@ -100,8 +100,8 @@ def choice_scratch(chooser: Chooser) -> Scratch:
 @kernel()
 def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, turn: int, scratch: Scratch) -> int:
     """The row of after[0:n, slot], positions after each play from board[slot] still seen by the player who moved, that
-    a player chooses. One that plays at random is decided by its seed, the game and the turn, others by the board.
-    `scratch` is `choice_scratch`."""
+    a player chooses. A random player decides by its seed, the game and the turn, other players by the board. `scratch`
+    is from `choice_scratch`."""
     if n == 1:
         return 0
     if chooser.kind == PUBEVAL:
@@ -116,10 +116,10 @@ def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, tu
 def chosen_boards(
     chooser: Chooser, boards: Boards, rolls: NDArray[np.integer], games: NDArray[np.int64] | None = None, turn: int = 0
 ) -> Boards:
-    """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, as `player.Player` gives them.
+    """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, as `player.Player` returns them.
 
-    Row i is turn `turn` of game games[i], int64[n] (their place in the batch if not given), which decides random
-    choices. Raises as `batch_plays` does.
+    Row i is turn `turn` of game games[i], int64[n] (by default the place in the batch); random choices depend on it.
+    Raises as `batch_plays` does.
     """
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     chosen = np.empty((len(boards), 26), np.int8)

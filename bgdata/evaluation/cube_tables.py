@@ -22,7 +22,8 @@ SAME_MWC = 1e-9  # tables of one name whose mwc differ by more are not the same:
 
 
 class MoneyBearoff:
-    """The cube in money play wherever both sides are in the table. It is opened at the first question."""
+    """Exact cube decisions in money play where both sides are in the table. The table is opened when it is first
+    needed."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -37,7 +38,7 @@ class MoneyBearoff:
 
     @cached_property
     def accuracy(self) -> str:
-        """How far its equities can be off, in words. Raises ManifestFormatError."""
+        """The error bound of its equities, in words. Raises ManifestFormatError."""
         bound = self.table.manifest.statistics["cubeless_error_bound"]
         return f"exact, {self.table.name}: each equity within {2 * bound:.2g}"
 
@@ -47,8 +48,8 @@ class MoneyBearoff:
         stakes: Stakes,
         met: MatchEquity | None = None,  # noqa: ARG002
     ) -> CubeEquities | None:
-        """Points per unit cube; None for a match, a position that is not in the table, and for a centered cube under
-        the Jacoby rule while a gammon is possible, as the table has none."""
+        """Points per unit cube. None for a match, for a position that is not in the table, and for a centered cube
+        under the Jacoby rule while a gammon is possible, since the table does not have these equities."""
         found = self._probe(position) if isinstance(stakes.score, Money) else None
         if found is None or self._ignores_gammons(position, stakes):
             return None
@@ -68,15 +69,15 @@ class MoneyBearoff:
 
     @staticmethod
     def _ignores_gammons(position: Position, stakes: Stakes) -> bool:
-        """Whether the Jacoby rule takes gammons away that could be won."""
+        """Whether gammons are possible but do not count, by the Jacoby rule."""
         is_jacoby = isinstance(stakes.score, Money) and stakes.score.is_jacoby
         may_lose_gammon = MAX_CHECKERS in (sum(row) for row in position.rows)
         return is_jacoby and stakes.cube.owner == CubeOwner.CENTERED and may_lose_gammon
 
 
 class MatchBearoff:
-    """The cube in a match, at the one score and cube value of a table that was solved by one match equity table. It is
-    opened at the first question about a match."""
+    """Exact cube decisions in a match, at the one score and cube value of a table that was solved with one match equity
+    table. The table is opened at the first question about a match."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -91,12 +92,12 @@ class MatchBearoff:
 
     @cached_property
     def accuracy(self) -> str:
-        """How far its mwc can be off, in words. Raises ManifestFormatError."""
+        """The error bound of its mwc, in words. Raises ManifestFormatError."""
         return f"exact, {self.table.name}: each mwc within {self.table.manifest.statistics['mwc_error_bound']:.2g}"
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """mwc; None for money, another score, cube value or match equity table, and a position that is not in the
-        table."""
+        """mwc. None for money, for another score, cube value or match equity table, and for a position that is not in
+        the table."""
         score = stakes.score
         if not isinstance(score, MatchScore) or met is None or not self._is_about(score, stakes.cube.value, met):
             return None

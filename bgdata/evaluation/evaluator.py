@@ -1,4 +1,4 @@
-"""Evaluators: whoever says how good a position is. Networks, tables and other programs all answer in the same form."""
+"""Evaluators: networks, tables and other programs evaluate positions, and all answer in the same form."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bgdata.evaluation.chances import Chances
 from bgdata.game.codec import Boards
 
 
-class Source(IntEnum):
-    """Who answered for a position; EXACT and COMBINED are numbered as in `bearoff_kernels.BearoffSource`."""
+class AnswerSource(IntEnum):
+    """What an answer comes from; EXACT and COMBINED have the numbers of `bearoff_kernels.BearoffSource`."""
 
     OVER = 0  # the rules: the game is over
     EXACT = 1  # a two-sided bearoff table
@@ -27,31 +27,31 @@ class Source(IntEnum):
     @property
     def is_final(self) -> bool:
         """Whether looking ahead would not improve the answer."""
-        return self <= Source.COMBINED
+        return self <= AnswerSource.COMBINED
 
 
 class Evaluations(NamedTuple):
     """One row a position, seen by the player on roll, before the roll."""
 
     chances: Chances  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
-    sources: NDArray[np.int8]  # [n] a number of `Source`
+    sources: NDArray[np.int8]  # [n] a number of `AnswerSource`
 
 
 @runtime_checkable
 class Evaluator(Protocol):
-    """Evaluates positions by itself; the same position always gets the same answer, to the last bit."""
+    """Evaluates each position independently: the same position always gets the same answer, to the last bit."""
 
     @property
     def label(self) -> str:
-        """Name and settings: letters, digits and `-`."""
+        """Name and settings, in letters, digits and `-`."""
 
     @property
     def version(self) -> str:
-        """Changes when the answers may."""
+        """A text that changes whenever the answers may have changed."""
 
     @property
-    def accuracy(self) -> Mapping[Source, str]:
-        """How far the answers of a source can be trusted, in words, where that is known."""
+    def accuracy(self) -> Mapping[AnswerSource, str]:
+        """How accurate the answers of each source are, in words, as far as that is known."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """Evaluations of int8[n, 26] boards. Raises InvalidPositionError for another shape or type, or an illegal

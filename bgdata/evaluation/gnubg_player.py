@@ -1,6 +1,7 @@
-"""gnubg as a player and evaluator: the installed program answers, for cubeless money play without the Jacoby rule.
+"""gnubg as a player and evaluator: the installed program, asked for cubeless money play without the Jacoby rule.
 
-Each answer is mostly waiting inside gnubg, about a hundred a second for each process, so several processes share them.
+A process answers about a hundred questions a second, mostly waiting inside gnubg, so several processes share the
+questions.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version
 from bgdata.evaluation.programs import answers_of_program
 from bgdata.game.board import BAR, OPPONENT_BAR
@@ -45,7 +46,8 @@ EVALUATE = ("rows", "gnubg.evaluate(rows, info, context)[:5]")
 
 
 class GnubgPlayer:
-    """`ply` counts as gnubg does: 0 is its static evaluation. Raises UnknownPlayerError where it is not installed."""
+    """gnubg at a ply; `ply` counts as in gnubg: 0 is the static evaluation. Raises UnknownPlayerError where gnubg is
+    not installed."""
 
     def __init__(self, ply: int = 0) -> None:
         if not 0 <= ply <= MOST_PLY:
@@ -53,22 +55,25 @@ class GnubgPlayer:
         self.ply = ply
         self.version = gnubg_version()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label})"
+
     @property
     def label(self) -> str:
         """Name and ply, such as gnubg-2ply."""
         return f"gnubg-{self.ply}ply"
 
     @property
-    def accuracy(self) -> Mapping[Source, str]:
-        """See evaluator.Evaluator: which gnubg, and how far it looked."""
-        return {Source.PROGRAM: f"GNU Backgammon {self.version}, its {self.ply}-ply"}
+    def accuracy(self) -> Mapping[AnswerSource, str]:
+        """The version of gnubg and its ply; see `evaluator.Evaluator`."""
+        return {AnswerSource.PROGRAM: f"GNU Backgammon {self.version}, its {self.ply}-ply"}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator. Raises ExternalProgramError when gnubg stops answering."""
+        """See `evaluator.Evaluator`. Raises ExternalProgramError if gnubg stops answering."""
         return answers_of_program(boards, self._chances)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See player.Player. Raises ExternalProgramError when gnubg stops answering."""
+        """See `player.Player`. Raises ExternalProgramError if gnubg stops answering."""
         positions = [Position(board) for board in boards.tolist()]
         questions = [(rows_of(position), roll) for position, roll in zip(positions, rolls.tolist(), strict=True)]
         chosen = np.empty_like(boards)
@@ -103,12 +108,12 @@ class GnubgPlayer:
 
 
 def rows_of(position: Position) -> list[list[int]]:
-    """A position as gnubg takes it: the opponent's 25 counts, then those of the player on roll."""
+    """A position in the form of gnubg: the opponent's 25 counts, then those of the player on roll."""
     return [list(row) for row in position.rows]
 
 
 def after_moves(position: Position, moves: list[int]) -> Position:
-    """The position after checker moves as gnubg lists them: from, to, from, to, ...; 25 is the bar, 0 is off."""
+    """The position after checker moves in the form of gnubg: from, to, from, to, ...; 25 is the bar, 0 is off."""
     board = list(position.board)
     for start, end in zip(moves[::2], moves[1::2], strict=True):
         board[start if start < BAR else BAR] -= 1

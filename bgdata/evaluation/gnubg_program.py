@@ -1,4 +1,4 @@
-"""The installed gnubg as an independent program: it is asked through its own Python, in a process of its own."""
+"""The installed gnubg as an independent program: scripts run in its own Python, in a process of its own."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def require_gnubg() -> str:
 
 @functools.cache
 def gnubg_version() -> str:
-    """Version that gnubg prints of itself, such as 1.07.001. Raises UnknownPlayerError where it is not installed."""
+    """The version that gnubg prints, such as 1.07.001. Raises UnknownPlayerError where it is not installed."""
     done = subprocess.run([require_gnubg(), "--version"], capture_output=True, text=True, check=False)
     found = re.search(r"\d+\.\d+\.\d+", done.stdout)
     return found[0] if found else "unknown"
 
 
 def ask_gnubg(script: str, folder: Path) -> list[str]:
-    """What a Python script tells from inside gnubg: it calls `tell(text)`, and here are the texts, one line each.
+    """Run a Python script inside gnubg; returns the texts, one line each, for which the script called `tell(text)`.
 
-    gnubg mixes its own output with that of scripts and always exits with 0, so answers go to a file, and so does the
-    end. Raises ExternalProgramError when the script does not come to its end.
+    gnubg mixes its own output with that of scripts and always exits with 0, so answers, and a mark at the end, are
+    written to a file. Raises ExternalProgramError if the script does not reach its end.
     """
     path, answers = folder / "script.py", folder / "answers.txt"
     path.write_text(TELL.format(answers=str(answers)) + script + "\ntell('end')\n")

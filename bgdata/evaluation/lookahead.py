@@ -1,8 +1,8 @@
-"""Looking ahead with any evaluator: the value of a position is the mean over 21 rolls of that after the best reply.
+"""Looking ahead with any evaluator: the value of a position is the mean, over the 21 rolls, of the value after the best
+reply.
 
-At ply 1 the replies are chosen and valued by the evaluator itself; at ply n they are chosen by it and valued at ply
-n - 1. Positions that the rules or a table answer are not looked into. A filter lets only the better plays of a decision
-reach the deeper plies.
+Replies are chosen by static evaluation, and valued at ply n - 1 for ply n. Positions whose answers are final, by the
+rules or a table, are not looked ahead. A filter lets only the better plays of a decision reach the deeper plies.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, cubeless_equities, turned_chances
-from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
@@ -24,14 +24,15 @@ REVISION = 1  # grows when the same question may get another answer
 MOST_PLY = 3
 BATCH = 128  # positions looked into at a time: bounds the memory
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
-_LAST_FINAL = int(max(source for source in Source if source.is_final))
+_LAST_FINAL = int(max(source for source in AnswerSource if source.is_final))
 
 Number = TypeVar("Number", bound=np.generic)
 Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
 
 
 class PlayFilter(NamedTuple):
-    """Which plays of a decision go on to the next ply: the best `keep` of those within `window` points of the best."""
+    """Which plays of a decision go on to the next ply: the best `keep` plays among those within `window` points of the
+    best."""
 
     keep: int
     window: float
@@ -42,7 +43,7 @@ FILTERS = (PlayFilter(8, 0.16), PlayFilter(4, 0.08), PlayFilter(2, 0.04))
 
 
 class Ranked(NamedTuple):
-    """The plays of some decisions: those of decision i are rows offsets[i] to offsets[i + 1], in the order of
+    """The plays of several decisions: those of decision i are rows offsets[i] to offsets[i + 1], in the order of
     `plays.legal_plays`."""
 
     offsets: NDArray[np.int64]  # [n + 1]
@@ -58,15 +59,15 @@ class Ranked(NamedTuple):
         return -cubeless_equities(self.chances)
 
     def best(self) -> NDArray[np.int64]:
-        """int64[n]: the best play of each decision: among those looked into furthest, the first of equals."""
+        """int64[n]: the best play of each decision: among those of the deepest ply, the first of equals."""
         return first_largest(self._equities_at(largest_of(self.plies, self.offsets)), self.offsets)
 
     def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
-        """float32[k]: equities of the plays looked into as far as plies[k] says, of the others minus infinity."""
+        """float32[k]: equities of the plays evaluated at ply plies[k]; minus infinity for the others."""
         return np.where(self.plies == plies, self.equities, np.float32(-np.inf))
 
     def fill_losses(self) -> None:
-        """Fills losses[k] of the plays looked into furthest in their decision; the others keep theirs."""
+        """Fills losses[k] of the plays at the deepest ply of their decision; the others keep theirs."""
         values = self._equities_at(largest_of(self.plies, self.offsets))
         np.subtract(largest_of(values, self.offsets), values, out=self.losses, where=values > -np.inf)
 
@@ -74,7 +75,7 @@ class Ranked(NamedTuple):
 def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
     """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; the source is that of the static answer.
 
-    Raises InvalidPositionError as the evaluator does.
+    Raises InvalidPositionError where the evaluator does.
     """
     found = evaluator.evaluate_many(boards)
     if ply == 0:
@@ -103,8 +104,8 @@ def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances
 def rank_all(
     look: Look, boards: Boards, rolls: NDArray[np.integer], ply: int, filters: Sequence[PlayFilter] = FILTERS
 ) -> Ranked:
-    """Every play of int8[n, 26] boards and integers[n, 2] rolls, static, and those that pass the filters looked into;
-    the only play of a decision never is. Filters beyond the last are like it.
+    """Every play of int8[n, 26] boards and integers[n, 2] rolls, evaluated statically, and those that pass the filters
+    at deeper plies. An only play is not looked ahead. The last filter also serves all deeper plies.
 
     Raises InvalidPositionError and InvalidRollError as `play_kernels.batch_plays` does.
     """
@@ -123,8 +124,8 @@ def rank_all(
 
 
 def passing(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
-    """int64[m]: the plays that the filter lets through to ply `depth`, among those that came as far as depth - 1; none
-    of a decision with one play."""
+    """int64[m]: the plays that the filter lets through to ply `depth`, among those evaluated at depth - 1; none for a
+    decision with only one play."""
     counts = np.diff(ranked.offsets)
     came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
     losses = np.where(came, ranked.losses, np.float32(np.inf))
@@ -136,7 +137,7 @@ def passing(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.i
 
 
 def largest_of(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:
-    """[k]: for each value the largest of values[offsets[i]:offsets[i + 1]] that it is among; none of these is empty."""
+    """[k]: for each value the largest of its group values[offsets[i]:offsets[i + 1]]; no group is empty."""
     largest: NDArray[Number] = np.repeat(np.maximum.reduceat(values, offsets[:-1]), np.diff(offsets))
     return largest
 

@@ -1,4 +1,4 @@
-"""The player that maps what it knows: exact tables, one-sided tables and networks, and says who answered and how well.
+"""The player: maps exact tables, one-sided tables and networks, and names the source and accuracy of each answer.
 
 >>> player = open_player("warehouse")                               # doctest: +SKIP
 >>> player.evaluate("4HPwATDgc/ABMA").win                           # doctest: +SKIP
@@ -22,7 +22,7 @@ from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube
 from bgdata.errors import UsageError
 from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
 from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, REVISION, PlayFilter, Ranked, rank_all
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
@@ -39,7 +39,7 @@ MONEY = Stakes(Money(is_jacoby=False))
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Five cumulative chances of one side, 0 to 1, its cubeless equity in points, and who says so."""
+    """Five cumulative chances of one side (0 to 1), its cubeless equity in points, and their source and accuracy."""
 
     win: float
     win_gammon: float
@@ -47,14 +47,14 @@ class Evaluation:
     lose_gammon: float
     lose_backgammon: float
     cubeless_equity: float
-    source: Source
+    source: AnswerSource
     ply: int
     accuracy: str  # how far to trust it, in words
 
 
 @dataclass(frozen=True)
 class RankedPlay:
-    """A play and what it leads to, seen by the player who moves."""
+    """A play and its evaluation, seen by the player who moves."""
 
     play: Play
     evaluation: Evaluation
@@ -63,11 +63,12 @@ class RankedPlay:
 
 class LookaheadPlayer:
     """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are seen by the player on
-    roll, before the roll, in any notation that `Position` takes. The same question always has the same answer. Pickled,
-    a player is its settings and the paths of what it maps.
+    roll, before the roll, in any notation that `Position` takes. The same question always has the same answer. A
+    pickled player is only its settings and the paths of what it maps.
 
-    Tables of `cubes` answer for cube decisions that they cover, the first that does. Raises UsageError for a ply that
-    is not 0 to MOST_PLY, and for a player that only chooses plays."""
+    A cube decision is answered by the first table of `cubes` that covers it. Raises UsageError for a ply that is not 0
+    to MOST_PLY, and for a player that only chooses plays.
+    """
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class LookaheadPlayer:
         self._look = EvaluationCache(evaluator)
 
     def __repr__(self) -> str:
-        return f"MappedPlayer({self.label})"
+        return f"LookaheadPlayer({self.label})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.evaluator, self.ply, self.filters, self.cubes)
@@ -97,36 +98,39 @@ class LookaheadPlayer:
 
     @cached_property
     def version(self) -> str:
-        """Changes when the answers may: the evaluator's, and from ply 1 on that of looking ahead with these filters."""
+        """A text that changes whenever the answers may have changed: the version of the evaluator, and from ply 1 on
+        that of looking ahead with these filters."""
         if self.ply == 0:
             return self.evaluator.version
         parts = [self.evaluator.version, REVISION, [tuple(each) for each in self.filters]]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
 
     @property
-    def accuracy(self) -> Mapping[Source, str]:
-        """How far the static answers of each source can be trusted, in words."""
+    def accuracy(self) -> Mapping[AnswerSource, str]:
+        """How accurate the static answers of each source are, in words."""
         return self.evaluator.accuracy
 
     def evaluate(self, position: PositionLike) -> Evaluation:
-        """The five chances and the cubeless equity of a position; a finished game has those of its result. Raises
-        InvalidPositionError."""
+        """The five chances and the cubeless equity of a position, for the player on roll before the roll. A finished
+        game has the chances of its result. Raises InvalidPositionError."""
         board = np.array([check_occurs(Position(position)).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """Chances float32[n, 5] and sources int8[n] of boards int8[n, 26], or of a list of positions in any notation;
-        those looked ahead for are remembered.
+        """Chances float32[n, 5] and sources int8[n] of boards int8[n, 26], or of a list of positions in any notation.
+        Answers of ply 1 and up are cached.
 
-        Raises InvalidPositionError for another shape or type, or an illegal board."""
+        Raises InvalidPositionError for another shape or type, or an illegal board.
+        """
         return self._evaluate(board_array(boards))
 
     def rank_plays(self, position: PositionLike, roll: RollLike) -> list[RankedPlay]:
-        """Every legal play of a roll, at least one: those looked into furthest first, and of these the best.
+        """Every legal play of a roll (at least one), the deepest ply first, and within a ply the best first.
 
-        Those that the filters let through are looked into `ply` rolls ahead, and so is an only play. Raises
-        InvalidPositionError, also for a game that is over, or InvalidRollError."""
+        Plays that pass the filters are evaluated `ply` rolls ahead, and so is an only play. Raises
+        InvalidPositionError, also for a finished game, or InvalidRollError.
+        """
         position, roll = check_in_progress(Position(position)), to_roll(roll)
         ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
         if len(ranked.boards) == 1:
@@ -143,19 +147,20 @@ class LookaheadPlayer:
         ]
 
     def best_play(self, position: PositionLike, roll: RollLike) -> RankedPlay:
-        """The first of `rank_plays`."""
+        """The best legal play of a roll: the first of `rank_plays`, which also says what is raised."""
         return self.rank_plays(position, roll)[0]
 
     def decide_cube(
         self, position: PositionLike, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
     ) -> CubeDecision:
-        """What the player on roll should do with the cube before it rolls, and the opponent if it doubles: by the first
-        table of `cubes` that covers it, else (and if `rules` say so) by the model of `rules` from the five chances.
+        """What the player on roll should do with the cube before the roll, and how the opponent should answer a double.
+        The answer is from the first table of `cubes` that covers the position, else (or if `rules` say so) from the
+        model of `rules` and the five chances.
 
         >>> open_player("warehouse").decide_cube("4HPwATDgc/ABMA").action       # doctest: +SKIP
         <Action.NO_DOUBLE: 0>
 
-        Raises InvalidPositionError for a game that is over, and as `equity.cube.decide_cube` does.
+        Raises InvalidPositionError for a finished game, and what `equity.cube.decide_cube` raises.
         """
         position = check_in_progress(Position(position))
         chances, _ = self._evaluate(np.array([position.board], np.int8))
@@ -166,8 +171,8 @@ class LookaheadPlayer:
         return decide_cube(chances[0].tolist(), stakes, rules)
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """See player.Player; lists of positions and of rolls such as "31" will do. Raises InvalidPositionError or
-        InvalidRollError."""
+        """See `player.Player`; lists of positions, and of rolls such as "31", are taken as well. Raises
+        InvalidPositionError or InvalidRollError."""
         legal = board_array(boards)
         dice = dice_array(rolls, len(legal))
         chosen = np.empty((len(legal), 26), np.int8)
@@ -186,8 +191,8 @@ class LookaheadPlayer:
             return rank_all(self._look, boards, rolls, self.ply, self.filters)
 
     def _evaluation(self, chances: NDArray[np.float32], source: int, ply: int) -> Evaluation:
-        """Of float32[5] chances of the player who is meant, looked for `ply` rolls ahead."""
-        who = Source(source)
+        """An `Evaluation` of float32[5] chances of the player in question, evaluated at `ply`."""
+        who = AnswerSource(source)
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = map(float, chances)
         return Evaluation(
             win,
@@ -198,11 +203,11 @@ class LookaheadPlayer:
             cubeless_equity=float(cubeless_equities(chances[None])[0]),
             source=who,
             ply=0 if who.is_final else ply,
-            accuracy="the game is over" if who is Source.OVER else self.accuracy.get(who, ""),
+            accuracy="the game is over" if who is AnswerSource.OVER else self.accuracy.get(who, ""),
         )
 
 
 def threads_for(boards: Boards) -> AbstractContextManager[None]:
-    """One thread for one position: where other work keeps the cores busy, threads wait for one another many times
-    longer than they take."""
+    """One thread for a single position: while other work keeps the cores busy, threads would wait for one another much
+    longer than they compute."""
     return threads(1 if len(boards) == 1 else None)

@@ -1,4 +1,4 @@
-"""Players: whoever chooses a play for a position and a roll."""
+"""Players: they choose a play for a position and a roll."""
 
 from __future__ import annotations
 
@@ -25,30 +25,33 @@ BATCH = 1 << 14  # decisions whose plays are held at a time: bounds the memory
 
 
 class Player(Protocol):
-    """Chooses plays by cubeless equity; the same question always gets the same answer."""
+    """Chooses plays by cubeless equity; the same question always has the same answer."""
 
     @property
     def label(self) -> str:
-        """Name and settings: letters, digits and `-`."""
+        """Name and settings, in letters, digits and `-`."""
 
     @property
     def version(self) -> str:
-        """Changes when the choices may."""
+        """A text that changes whenever the choices may have changed."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """int8[n, 26]: for int8[n, 26] boards of the player on roll and int8[n, 2] rolls the position after the chosen
-        play, with the OPPONENT on roll."""
+        """int8[n, 26]: the positions after the chosen plays, with the OPPONENT on roll, for int8[n, 26] boards of the
+        player on roll and int8[n, 2] rolls."""
 
 
 class RandomPlayer:
-    """Every distinct play of a roll with the same chance, decided by a seed and the place in the batch; in the games
-    of `play.games` by the seed, the game and the turn."""
+    """Chooses each distinct play of a roll with the same chance, decided by a seed and the place in the batch; in the
+    games of `play.games` by the seed, the game and the turn."""
 
     label = "random"
     version = "1"
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
+
+    def __repr__(self) -> str:
+        return f"RandomPlayer({self.seed})"
 
     @property
     def chooser(self) -> Chooser:
@@ -74,12 +77,12 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
         chosen[row] = after_play[offsets[row] + np.int64(number % count)]
 
 
-def open_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
-    """A player by name: random, pubeval, gnubg or bgsage where installed, and where a warehouse is given `network` or
-    `network/NAME`, which plays with the bearoff tables there unless `tables` is false.
+def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
+    """The player of this name: random, pubeval, or gnubg or bgsage if installed. With a warehouse also `network` or
+    `network/NAME`, which plays with the bearoff tables of the warehouse unless `tables` is false.
 
-    Raises UnknownPlayerError, MissingTableError for a network that is not there, and UsageError for another player
-    that is to play without tables.
+    Raises UnknownPlayerError, MissingTableError for a missing network, and UsageError if `tables` is false for a player
+    that is not a network.
     """
     if warehouse is not None and name.partition("/")[0] == "network":
         return open_network_player(name, ply, warehouse, tables=tables)

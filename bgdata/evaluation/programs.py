@@ -1,4 +1,4 @@
-"""What players by other programs share: the rules answer finished games, the program all others."""
+"""What players by other programs share: finished games are evaluated by the rules, all others by the program."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable
 import numpy as np
 
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.game.board_arrays import board_array
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards
 
 
 def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances]) -> Evaluations:
-    """Evaluations of int8[n, 26] boards by another program: the rules answer finished games, and `ask` is given the
-    others for float32[m, 5] chances. Raises InvalidPositionError as an Evaluator does."""
+    """Evaluations of int8[n, 26] boards by another program: finished games are evaluated by the rules, and `ask`
+    returns float32[m, 5] chances of the others. Raises InvalidPositionError as an `Evaluator` does."""
     boards = board_array(boards)
     outcomes = game_outcomes(boards)
     is_over = outcomes != 0
     ends = (outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2)
-    found = Evaluations(np.stack(ends, axis=1).astype(np.float32), np.full(len(boards), Source.PROGRAM, np.int8))
-    found.sources[is_over] = Source.OVER
+    found = Evaluations(np.stack(ends, axis=1).astype(np.float32), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
+    found.sources[is_over] = AnswerSource.OVER
     found.chances[~is_over] = ask(boards[~is_over])
     return found

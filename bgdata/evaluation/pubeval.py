@@ -1,7 +1,7 @@
 """PubEval: Gerald Tesauro's public linear evaluator, the field's common opponent since 1993.
 
-It ranks the plays of one roll and nothing else: scores are no chances, and those of two positions do not compare.
-Source: posted to rec.games.backgammon in 1993; the weights are its 2 x 122 published numbers.
+It only ranks the plays of one roll: its scores are not chances, and cannot be compared between positions. Source:
+posted to rec.games.backgammon in 1993; the weights are its 2 x 122 published numbers.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ class PubEval:
 
     label = "pubeval"
     version = "2"  # exact scores: 1 resolved a few ties in a million choices by rounding
+
+    def __repr__(self) -> str:
+        return "PubEval()"
 
     @property
     def chooser(self) -> Chooser:

@@ -63,8 +63,8 @@ def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) ->
 
 @kernel()
 def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
-    """Sum of tables[kind, slot, count & 31] over boards[row, slot]. A row and no slice of it: counting who refers to a
-    slice would take longer than the sum."""
+    """Sum of tables[kind, slot, count & 31] over boards[row, slot]. It takes a row rather than a slice, because
+    counting references to a slice would take longer than the sum."""
     total = np.int32(0)
     for slot in range(26):
         total += tables[kind, slot, boards[row, slot] & 31]

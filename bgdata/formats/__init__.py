@@ -1,1 +1,1 @@
-"""Other people's files, one module each."""
+"""File formats of other programs, one module each."""

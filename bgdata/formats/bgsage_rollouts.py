@@ -183,7 +183,7 @@ _HUGE = 1e300  # larger is no number that anyone meant, and an integer might not
 
 
 def write_bgsage_boards(path: str | os.PathLike[str], boards: Boards) -> None:
-    """Write a position file; packed if the name ends in .gz or .bz2. Errors as in `format_bgsage_boards`, and
+    """Write a position file; compressed if the name ends in .gz or .bz2. Errors as in `format_bgsage_boards`, and
     StorageError where the file cannot be written."""
     write_bytes(path, format_bgsage_boards(boards))
 
@@ -194,7 +194,7 @@ def format_bgsage_boards(boards: Boards) -> Iterator[bytes]:
 
 
 def write_bgsage_rollouts(path: str | os.PathLike[str], boards: Boards, chances: NDArray[np.float64]) -> None:
-    """Write a rollout file; packed if the name ends in .gz or .bz2. Errors as in `format_bgsage_rollouts`, and
+    """Write a rollout file; compressed if the name ends in .gz or .bz2. Errors as in `format_bgsage_rollouts`, and
     StorageError where the file cannot be written."""
     write_bytes(path, format_bgsage_rollouts(boards, chances))
 
@@ -212,7 +212,7 @@ def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iter
 
 
 def write_bgsage_entries(path: str | os.PathLike[str], entries: BgsageEntries) -> None:
-    """Write a JSON lines file; packed if the name ends in .gz or .bz2. Errors as in `format_bgsage_entries`, and
+    """Write a JSON lines file; compressed if the name ends in .gz or .bz2. Errors as in `format_bgsage_entries`, and
     StorageError where the file cannot be written."""
     write_bytes(path, format_bgsage_entries(entries))
 

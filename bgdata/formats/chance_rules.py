@@ -1,4 +1,4 @@
-"""What five cumulative chances must fulfil, whoever wrote them.
+"""The rules that five cumulative chances must obey, from whatever source.
 
 `win, win_gammon, win_backgammon, lose_gammon, lose_backgammon` of the player whose board it is: each at most the one
 that contains it, and no gammon against a side that has borne off a checker. Published numbers are rounded or noisy, so

@@ -46,9 +46,9 @@ class NormalMoments(NamedTuple):
 
 
 class TwoSidedEquities(NamedTuple):
-    """Equities of the player on roll before the roll, per unit cube, if he does not double now; gammons do not count.
+    """Equities of the player on roll before the roll, per unit cube, if it does not double now; gammons do not count.
 
-    `owned`: he owns the cube; None where the file has only cubeless equities.
+    `owned`: it owns the cube; None where the file has only cubeless equities.
     """
 
     cubeless: float
@@ -72,7 +72,7 @@ class HypergammonEvaluation(NamedTuple):
 
 
 class _BearoffFile:
-    """What all kinds share: path, header, the mapped data behind the header."""
+    """What all kinds of files share: path, header, and the mapped data behind the header."""
 
     def __init__(self, path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
         self.path = path
@@ -82,7 +82,7 @@ class _BearoffFile:
         self._data = data
 
     def __len__(self) -> int:
-        """Positions of one side."""
+        """Number of positions of one side."""
         return self.header.position_count
 
     def __repr__(self) -> str:
@@ -265,7 +265,7 @@ class GnubgTwoSided(_BearoffFile):
 class GnubgHypergammon(_BearoffFile):
     """Backgammon with one to three checkers a side; the 25th point of a layout is the bar.
 
-    Records of layouts that cannot be, both sides on one point, exist and mean nothing.
+    There are meaningless records of impossible layouts, with both sides on one point.
     """
 
     def probe(self, on_roll_index: int, opponent_index: int) -> HypergammonEvaluation:

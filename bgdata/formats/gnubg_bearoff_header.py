@@ -1,4 +1,4 @@
-"""The header of gnubg's bearoff databases: which of the kinds and variants a file is, and how large it must be.
+"""The header of gnubg's bearoff databases: the kind and variant of a file, and its size.
 
 Source: files made by makebearoff and makehyper of GNU Backgammon 1.07, byte for byte; no program text was used.
 """
@@ -24,9 +24,9 @@ HYPERGAMMON_POINTS = 25  # 24 points and the bar
 class BearoffHeader:
     """What a file holds. Flags that do not belong to its kind are False.
 
-    The normal variant (mean and s.d. instead of counts) always has the gammon part and is never compressed.
-    Raises InvalidParameterError for what no file has: 1 to 23 points and 1 to 15 checkers a side; hypergammon: 25
-    "points" (24 and the bar) and 1 to 3 checkers.
+    The normal variant (mean and s.d. instead of counts) always has the gammon part and is never compressed. Raises
+    InvalidParameterError for sizes that no file has; allowed are 1 to 23 points and 1 to 15 checkers a side;
+    hypergammon: 25 "points" (24 and the bar) and 1 to 3 checkers.
     """
 
     kind: Literal["one_sided", "two_sided", "hypergammon"]
@@ -55,12 +55,12 @@ class BearoffHeader:
 
     @property
     def position_count(self) -> int:
-        """Positions of one side."""
+        """Number of positions of one side."""
         return comb(self.points + self.checkers, self.points)
 
     @property
     def record_count(self) -> int:
-        """Records of the file: one for each position of one side, or each pair of positions."""
+        """Number of records: one for each position of one side, or for each pair of positions."""
         return self.position_count ** (1 if self.kind == "one_sided" else 2)
 
     @property

@@ -27,12 +27,12 @@ from bgdata.formats.fields import (
 from bgdata.formats.gnubg_benchmark_tables import (
     NO_SEED,
     Benchmark,
+    BenchmarkDecisions,
+    BenchmarkEvaluations,
+    BenchmarkPlays,
     BestPlays,
     CubeRollouts,
-    Decisions,
-    Evaluations,
     Numbers,
-    Plays,
     Rollouts,
     Seeds,
     Text,
@@ -144,12 +144,12 @@ class _Reader:
         chances, forms = self._chances(rows, places[:, 2:], boards)
         return Rollouts(rows + 1, boards, chances, forms, np.full(len(rows), -1)).select(self.ledger.is_row(rows))
 
-    def _evaluations(self, seeds: Seeds) -> Evaluations:
+    def _evaluations(self, seeds: Seeds) -> BenchmarkEvaluations:
         rows, places = self._places(b"o", b"e", b"O")
         boards = self._boards(rows, places[:, 1])
         chances, forms = self._chances(rows, places[:, 2:], boards)
         kinds, lines = self.kinds[rows].astype("S1"), rows + 1
-        table = Evaluations(lines, kinds, boards, chances, forms, self._seeds_of(lines, seeds))
+        table = BenchmarkEvaluations(lines, kinds, boards, chances, forms, self._seeds_of(lines, seeds))
         return table.select(self.ledger.is_row(rows))
 
     def _cube_rollouts(self, seeds: Seeds) -> CubeRollouts:
@@ -171,7 +171,7 @@ class _Reader:
         chances, forms = self._chances(rows, places[:, 5:], play_boards)
         return BestPlays(rows + 1, boards, dice, play_boards, chances, forms).select(self.ledger.is_row(rows))
 
-    def _decisions(self, seeds: Seeds) -> tuple[Decisions, Plays]:
+    def _decisions(self, seeds: Seeds) -> tuple[BenchmarkDecisions, BenchmarkPlays]:
         """Both tables; the links of plays to rollouts are not there yet."""
         rows = self._decision_rows()
         first = self.fields.first[rows]
@@ -181,8 +181,8 @@ class _Reader:
         first_plays = np.cumsum(n_plays) - n_plays
         plays = self._plays(rows, first, n_plays, first_plays)
         lines, keep = rows + 1, self.ledger.is_row(rows)
-        decisions = Decisions(lines, boards, dice, self._seeds_of(lines, seeds), first_plays, n_plays).select(keep)
-        plays = plays.select(keep[plays.decisions])
+        decisions = BenchmarkDecisions(lines, boards, dice, self._seeds_of(lines, seeds), first_plays, n_plays)
+        decisions, plays = decisions.select(keep), plays.select(keep[plays.decisions])
         decisions = replace(decisions, first_plays=np.cumsum(decisions.n_plays) - decisions.n_plays)
         return decisions, replace(plays, decisions=np.repeat(np.arange(len(decisions)), decisions.n_plays))
 
@@ -194,7 +194,7 @@ class _Reader:
             self.ledger.reject(rows[counts == count], f"expected 4 fields and two for each play, got {count}")
         return np.asarray(rows[is_good])
 
-    def _plays(self, rows: Places, first: Places, n_plays: Places, first_plays: Places) -> Plays:
+    def _plays(self, rows: Places, first: Places, n_plays: Places, first_plays: Places) -> BenchmarkPlays:
         """The plays of the decisions at `rows`, checked."""
         owners = np.repeat(np.arange(len(rows)), n_plays)
         lines, ranks = rows[owners], np.arange(len(owners)) - first_plays[owners]
@@ -209,7 +209,7 @@ class _Reader:
         self.ledger.reject(lines[np.diff(losses, prepend=0) * (ranks > 0) < 0], "expected ascending losses")
         self.ledger.reject(lines[abs(equities) > _MOST_EQUITY], "expected equities from -3 to 3")
         self.ledger.reject(lines[_is_repeated(owners, boards)], "expected every play once")
-        return Plays(owners, ranks, boards, equities, losses, forms, np.full(len(owners), -1))
+        return BenchmarkPlays(owners, ranks, boards, equities, losses, forms, np.full(len(owners), -1))
 
     def _seeds_of(self, lines: Places, seeds: Seeds) -> Places:
         """The seed in force for rows at these lines: of the `r` line above, unless another line has used it."""
@@ -266,7 +266,7 @@ def _is_repeated(owners: Places, boards: Boards) -> NDArray[np.bool_]:
     return is_repeated
 
 
-def _rollouts_of(plays: Plays, rollouts: Rollouts, decisions: Places) -> Places:
+def _rollouts_of(plays: BenchmarkPlays, rollouts: Rollouts, decisions: Places) -> Places:
     """int64[plays]: index of the rollout of the same decision with the same board, -1 for none."""
     keys = zip(decisions.tolist(), map(bytes, rollouts.boards), strict=True)
     places = {key: index for index, key in enumerate(keys)}

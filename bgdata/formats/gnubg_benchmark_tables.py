@@ -31,7 +31,7 @@ class Text(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class BenchmarkTable:
     """Rows in file order: the first axis of every array counts them."""
 
     def __len__(self) -> int:
@@ -43,10 +43,10 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Decisions(Table):
+class BenchmarkDecisions(BenchmarkTable):
     """`m` lines, n of them: a roll to be played. Row k has `n_plays[k]` plays, `first_plays[k]` and those behind it.
 
-    `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before his play; `dice` int8[n, 2] as written,
+    `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] as written,
     in either order; `seeds` int64[n], of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n].
     """
 
@@ -59,7 +59,7 @@ class Decisions(Table):
 
 
 @dataclass(frozen=True)
-class Plays(Table):
+class BenchmarkPlays(BenchmarkTable):
     """The rolled-out plays of all decisions, k of them, best first in each.
 
     `decisions` int64[k] indexes; `ranks` int64[k], 0 for the best; `boards` int8[k, 26] after the play, with the
@@ -78,11 +78,12 @@ class Plays(Table):
 
 
 @dataclass(frozen=True)
-class Rollouts(Table):
+class Rollouts(BenchmarkTable):
     """`#R` lines, n of them: chances after one play of the next decision.
 
-    `boards` int8[n, 26] with the OPPONENT of that decision on roll, `chances` float64[n, 5] HIS; `decisions` int64[n]
-    index of the decision, or -1 where none follows or it is quarantined. Chances are noisy: see `chance_rules.NOISY`.
+    `boards` int8[n, 26] with the OPPONENT of that decision on roll, `chances` float64[n, 5] of the OPPONENT;
+    `decisions` int64[n] index of the decision, or -1 where none follows or it is quarantined. Chances are noisy: see
+    `chance_rules.NOISY`.
     """
 
     lines: Indexes
@@ -93,7 +94,7 @@ class Rollouts(Table):
 
 
 @dataclass(frozen=True)
-class Evaluations(Table):
+class BenchmarkEvaluations(BenchmarkTable):
     """`o`, `e` and `O` lines, n of them: chances of the player on roll, before the roll.
 
     `kinds` S1[n]: `o` rollout (for cube decisions), `e` network, `O` one-sided rollout of a race.
@@ -108,7 +109,7 @@ class Evaluations(Table):
 
 
 @dataclass(frozen=True)
-class CubeRollouts(Table):
+class CubeRollouts(BenchmarkTable):
     """`c` lines, n of them: cubeful rollouts before a double.
 
     `mwc_percents` float64[n, 2]: chance of winning the match, 0 to 100, without doubling and after double and take;
@@ -124,7 +125,7 @@ class CubeRollouts(Table):
 
 
 @dataclass(frozen=True)
-class BestPlays(Table):
+class BestPlays(BenchmarkTable):
     """`b` lines, n of them: the play that an evaluation prefers.
 
     `boards` before and `play_boards` after it, int8[n, 26], `chances` float64[n, 5], in the perspectives as written
@@ -140,7 +141,7 @@ class BestPlays(Table):
 
 
 @dataclass(frozen=True)
-class Seeds(Table):
+class Seeds(BenchmarkTable):
     """`r` lines, n of them: the random seed of the next decision, evaluation `o` or cube rollout."""
 
     lines: Indexes
@@ -154,18 +155,19 @@ class Benchmark(Intake):
     settings: tuple[Text, ...]
     comments: tuple[Text, ...]
     seeds: Seeds
-    decisions: Decisions
-    plays: Plays
+    decisions: BenchmarkDecisions
+    plays: BenchmarkPlays
     rollouts: Rollouts
-    evaluations: Evaluations
+    evaluations: BenchmarkEvaluations
     cube_rollouts: CubeRollouts
     best_plays: BestPlays
 
     def quarantine(self, table: TableName, is_bad: NDArray[np.bool_], reason: str) -> Benchmark:
-        """Without the rows of a table where `is_bad` (bool[rows]) holds: their lines are quarantined for that reason.
+        """The benchmark without the rows of a table where `is_bad` (bool[rows]) holds: their lines are quarantined for
+        that reason.
 
-        A bad play takes its decision with it, and a decision all its plays. For rules that need more than the line,
-        such as legal play. Raises UsageError for an array of another shape or type.
+        A bad play removes its decision, and a decision all its plays. For rules that need more than the line, such as
+        legal play. Raises UsageError for an array of another shape or type.
         """
         check_mask(is_bad, len(getattr(self, table)))
         if table == "plays":

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from bgdata.formats.fields import format_number
 from bgdata.formats.gnubg_benchmark_tables import (
     Benchmark,
+    BenchmarkDecisions,
+    BenchmarkEvaluations,
+    BenchmarkPlays,
     BestPlays,
     CubeRollouts,
-    Decisions,
-    Evaluations,
-    Plays,
     Rollouts,
 )
 from bgdata.formats.lines import write_bytes
@@ -29,7 +29,7 @@ from bgdata.game.codec import Boards, format_key20s
 
 
 def write_gnubg_benchmark(path: str | os.PathLike[str], benchmark: Benchmark) -> None:
-    """Write a benchmark file; packed if the name ends in .gz or .bz2. Errors as in `format_gnubg_benchmark`, and
+    """Write a benchmark file; compressed if the name ends in .gz or .bz2. Errors as in `format_gnubg_benchmark`, and
     StorageError where the file cannot be written."""
     write_bytes(path, format_gnubg_benchmark(benchmark))
 
@@ -52,7 +52,7 @@ def format_gnubg_benchmark(benchmark: Benchmark) -> Iterator[bytes]:
         yield f"{text}\n".encode()
 
 
-def _decisions(decisions: Decisions, plays: Plays) -> Iterator[str]:
+def _decisions(decisions: BenchmarkDecisions, plays: BenchmarkPlays) -> Iterator[str]:
     written = [
         equity if rank == 0 else loss
         for rank, equity, loss in zip(plays.ranks.tolist(), plays.equities.tolist(), plays.losses.tolist(), strict=True)
@@ -69,7 +69,7 @@ def _rollouts(rollouts: Rollouts) -> Iterator[str]:
         yield f"#R {key} {chances}"
 
 
-def _evaluations(evaluations: Evaluations) -> Iterator[str]:
+def _evaluations(evaluations: BenchmarkEvaluations) -> Iterator[str]:
     chances = _numbers(evaluations.chances, evaluations.forms)
     for kind, key, text in zip(evaluations.kinds.tolist(), _keys(evaluations.boards), chances, strict=True):
         yield f"{kind.decode()} {key} {text}"

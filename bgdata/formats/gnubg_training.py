@@ -1,9 +1,9 @@
 """gnubg's training data for its networks: `contact-train-data`, `crashed-train-data`, `race-train-data`.
 
-A line is a 20-letter key and five cumulative chances, or a comment that begins with '#'. The player on roll is the
-second half of the key's bits; the chances are his, before the roll. Chances have five decimals, so that two of them may
-be out of order by 0.00001; rows that are worse are quarantined.
-Source: gnubg's published data and their description; no program text was used.
+A line is a 20-letter key and five cumulative chances, or a comment that begins with '#'. The second half of the key's
+bits is the player on roll; the chances are of this player, before the roll. Chances have five decimals, so that two of
+them may be out of order by 0.00001; rows that are worse are quarantined. Source: gnubg's published data and their
+description; no program text was used.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def write_gnubg_training(
     comment_index: NDArray[np.int32] | None = None,
     comments: Sequence[str] = (),
 ) -> None:
-    """Write a training file; packed if the name ends in .gz or .bz2. Arguments and errors as in `format_`, and
+    """Write a training file; compressed if the name ends in .gz or .bz2. Arguments and errors as in `format_`, and
     StorageError where the file cannot be written."""
     chunks = format_gnubg_training(boards, chances, comment_index=comment_index, comments=comments)
     write_bytes(path, chunks)

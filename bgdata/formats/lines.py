@@ -1,8 +1,8 @@
 """Text files by the line: open plain, .gz or .bz2, split exactly, and account for every line.
 
-Every line of a file ends in exactly one of three ways: it gave a row, it is a comment or blank, or it is *quarantined*
-with its number, its text and the reason. Reading never stops at a bad line, and nothing is dropped in silence. A
-`Ledger` keeps one verdict a line, so that the three counts add up by construction.
+Every line of a file is exactly one of three things: a row, a comment or blank line, or *quarantined* with its number,
+its text and the reason. Reading never stops at a bad line, and nothing is dropped silently. A `Ledger` keeps one
+verdict for each line, so the three counts add up by construction.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ class Quarantined:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """How the lines of a file ended; `lines` is the sum of the others, `comments` has the blank lines too."""
+class LineCounts:
+    """How many lines of a file gave rows, are comments, or are quarantined; `lines` is the sum of these, and `comments`
+    includes blank lines."""
 
     lines: int
     rows: int
@@ -59,7 +60,7 @@ class Counts:
 class Lines:
     """The lines of a file: line k is `data[starts[k]:ends[k]]`, without its line feed and a carriage return before it.
 
-    A line feed ends a line, so does the end of the data; an UTF-8 byte order mark at the beginning belongs to none.
+    A line ends at a line feed or at the end of the data; a UTF-8 byte order mark at the beginning belongs to no line.
     `numbers` gives line k its number, from 1; None counts them in order.
     """
 
@@ -112,12 +113,16 @@ def comment_text(line: bytes) -> str:
 
 
 class Ledger:
-    """What became of every line: a row until it is set aside as a comment or rejected for a reason."""
+    """The verdict on every line: it is a row until it is set aside as a comment or rejected for a reason."""
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
         self._verdicts = np.full(len(lines), _ROW, np.int32)
         self._reasons: list[str] = []
+
+    def __repr__(self) -> str:
+        counts = self.counts
+        return f"Ledger({counts.rows:,} rows, {counts.comments:,} comments, {counts.quarantined:,} quarantined)"
 
     @classmethod
     def joined(cls, lines: Lines, ledgers: list[Ledger]) -> Ledger:
@@ -131,7 +136,7 @@ class Ledger:
         return ledger
 
     def copy(self) -> Ledger:
-        """A ledger that can change while this one stays."""
+        """An independent copy of the ledger."""
         other = copy.copy(self)
         other._verdicts, other._reasons = self._verdicts.copy(), self._reasons.copy()
         return other
@@ -167,15 +172,15 @@ class Ledger:
         return np.flatnonzero(self._verdicts == _COMMENT)
 
     @property
-    def counts(self) -> Counts:
-        """The three ends of a line, counted."""
+    def counts(self) -> LineCounts:
+        """How many lines gave a row, are comments or blank, or are quarantined."""
         total = len(self._verdicts)
         rows, comments = (int(np.count_nonzero(self._verdicts == verdict)) for verdict in (_ROW, _COMMENT))
-        return Counts(total, rows, comments, total - rows - comments)
+        return LineCounts(total, rows, comments, total - rows - comments)
 
     @property
     def quarantined(self) -> list[Quarantined]:
-        """The rejected lines in order, made anew at every call."""
+        """The rejected lines in order, computed at every call."""
         places = np.flatnonzero(self._verdicts >= _FIRST_REASON).tolist()
         reasons = [self._reasons[self._verdicts[place] - _FIRST_REASON] for place in places]
         text, number = self.lines.text, self.lines.number
@@ -189,7 +194,7 @@ class Intake:
     ledger: Ledger
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> LineCounts:
         """How many lines gave a row, are comments or blank, or are quarantined."""
         return self.ledger.counts
 
@@ -209,10 +214,10 @@ class RowIntake(Intake):
         return len(self.lines)
 
     def quarantine(self, is_bad: NDArray[np.bool_], reason: str) -> Self:
-        """Without the rows where `is_bad` (bool[n]) holds: they are quarantined for that reason.
+        """The intake without the rows where `is_bad` (bool[n]) holds: they are quarantined for that reason.
 
-        For rules that need more than the row itself, such as the class that a file promises.
-        Raises UsageError for an array of another shape or type.
+        For rules that need more than the row itself, such as the class of positions that a file should have. Raises
+        UsageError for an array of another shape or type.
         """
         check_mask(is_bad, len(self))
         ledger = self.ledger.copy()
@@ -251,7 +256,7 @@ def read_lines(path: str | os.PathLike[str]) -> Lines:
 
 
 def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
-    """Write beside `path` and rename; packed if the name ends in .gz or .bz2, the same bytes every time.
+    """Write beside `path` and rename; compressed if the name ends in .gz or .bz2, to the same bytes every time.
 
     Raises StorageError where the file cannot be written.
     """
@@ -275,7 +280,7 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
 
 
 def _packer(file: BinaryIO, suffix: str) -> AbstractContextManager[Any]:
-    """Something to write to that packs as the suffix says; closing it leaves `file` open."""
+    """A file object that compresses as the suffix says; closing it leaves `file` open."""
     if suffix == ".gz":
         return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
     return bz2.BZ2File(file, "wb") if suffix == ".bz2" else nullcontext(file)

@@ -17,7 +17,7 @@ from itertools import zip_longest
 
 from bgdata.errors import UsageError
 from bgdata.formats.lines import Ledger, read_bytes, split_lines, write_bytes
-from bgdata.formats.matches import BAR_POINT, OFF_POINT, CheckerMove, Game, Match, MatchFile, Turn, TurnKind
+from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
 
 _MOST_BYTES = 500  # of a line that makes sense
 _LEFT_WIDTH, _NAME_WIDTH = 27, 31
@@ -188,9 +188,9 @@ def _turn(cell: str, player: int) -> Turn:
     raise ValueError("expected a roll with checker moves, or Doubles => N, Takes, Drops, Beavers => N in a column")
 
 
-def _checker_moves(text: str) -> tuple[CheckerMove, ...]:
+def _checker_moves(text: str) -> tuple[RecordedMove, ...]:
     """The checker moves of a play; ValueError says what was expected."""
-    moves: list[CheckerMove] = []
+    moves: list[RecordedMove] = []
     for part in text.split():
         found = _STEPS.fullmatch(part)
         if found is None:
@@ -204,13 +204,13 @@ def _checker_moves(text: str) -> tuple[CheckerMove, ...]:
     return tuple(moves)
 
 
-def _steps(start: str, steps: str) -> list[CheckerMove]:
+def _steps(start: str, steps: str) -> list[RecordedMove]:
     """The steps of one checker: 24/20*/18 are two."""
     points = [_point(start), *(_point(step.rstrip("*")) for step in steps[1:].split("/"))]
     hits = [step.endswith("*") for step in steps[1:].split("/")]
     if points[0] == OFF_POINT or max(points) > BAR_POINT or sorted(set(points), reverse=True) != points:
         raise ValueError("expected checker moves from a higher point to a lower one")
-    return [CheckerMove(*move) for move in zip(points, points[1:], hits, strict=False)]
+    return [RecordedMove(*move) for move in zip(points, points[1:], hits, strict=False)]
 
 
 def _point(text: str) -> int:
@@ -218,7 +218,8 @@ def _point(text: str) -> int:
 
 
 def write_mat(path: str | os.PathLike[str], match: Match) -> None:
-    """Write one match as a .mat file; packed if the name ends in .gz or .bz2. Raises StorageError where it cannot."""
+    """Write one match as a .mat file; compressed if the name ends in .gz or .bz2. Raises StorageError where it
+    cannot."""
     write_bytes(path, format_mat(match))
 
 
@@ -227,7 +228,7 @@ def format_mat(match: Match) -> Iterator[bytes]:
 
     Turns are put into the column of their player; acts that the format has no words for (ROLL is a roll without a play)
     are left out: set-ups, and resignations, which show by the result alone. Raises UsageError for names of players that
-    could not be read back, such as those with colons.
+    could not be read again, such as those with colons.
     """
     _check_names(match.players)
     for name, value in match.info:

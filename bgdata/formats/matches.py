@@ -1,8 +1,8 @@
-"""Recorded matches: what .mat, .sgf and other records have in common, as written, before anybody replays them.
+"""Recorded matches: what .mat, .sgf and other records have in common, as written, before they are replayed.
 
 Player 0 is the left column of a .mat file, drawn on top by gnubg, white in .sgf; player 1 is the other. Points are
-counted by the player who moves: 1 to 24, 25 is his bar, 0 is off. No board is known here, so a play that is not legal
-is found by whoever replays the game; `MatchFile.quarantine_games` then takes it out.
+counted by the player who moves: 1 to 24, 25 is the bar, 0 is off. No board is known here, so illegal plays are found
+when the game is replayed; `MatchFile.quarantine_games` then removes it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TurnKind(StrEnum):
     SETUP = "setup"  # somebody changed the position, dice or cube by hand
 
 
-class CheckerMove(NamedTuple):
+class RecordedMove(NamedTuple):
     """One checker, from a point to a point of the player who moves it; `is_hit` None where the format does not say."""
 
     from_point: int
@@ -51,7 +51,7 @@ class Turn:
     player: int
     kind: TurnKind
     dice: tuple[int, int] | None = None
-    checker_moves: tuple[CheckerMove, ...] = ()
+    checker_moves: tuple[RecordedMove, ...] = ()
     cube_value: int | None = None
     text: str = ""
     line: int = field(default=0, compare=False)
@@ -98,7 +98,7 @@ class MatchFile(Intake):
     matches: tuple[Match, ...]
 
     def quarantine_games(self, check: GameCheck) -> MatchFile:
-        """Without the games for which `check` gives a reason: all their lines are quarantined for it.
+        """The file without the games for which `check` gives a reason: all their lines are quarantined for it.
 
         For rules that need the board, such as legal play; see `Game.bad_lines` too.
         """

@@ -1,11 +1,11 @@
 """Match equity tables as gnubg reads them: XML files of the form that its met.dtd describes.
 
-Pre-Crawford `row i`, `me j` is the chance of the row's player when he has i points to go and the opponent j; the first
+Pre-Crawford `row i`, `me j` is the chance of the row's player when it has i points to go and the opponent j; the first
 row and column are the Crawford game. Post-Crawford `me n` is that of the trailer, n-away against 1-away; a file has one
 such row for both players, or one for each, `player` 0 (of the rows) and 1. Instead of numbers a file may have
-parameters of a formula (types zadeh and mec): they are read, and nothing is computed from them. What gnubg makes up
-beyond the length of a file is no part of it.
-Source: the published met.dtd in words, and the files of Debian's gnubg-data; no program text was used.
+parameters of a formula (types zadeh and mec): they are read, and nothing is computed from them. Chances that gnubg
+extrapolates beyond the length of a file are not part of it. Source: the published met.dtd in words, and the files of
+Debian's gnubg-data; no program text was used.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _END = re.compile(rb"</met\s*>")
 
 @dataclass(frozen=True)
 class MetTable:
-    """What a file says. Chances are float64 mwc of player 0: `before` [n, n] by (away - 1, opponent_away - 1), None
-    where it has parameters; `post_crawford` and `opponent_post_crawford` [m] of either player when he trails.
+    """The content of a file. Chances are float64 mwc of player 0: `before` [n, n] by (away - 1, opponent_away - 1),
+    None where it has parameters; `post_crawford` and `opponent_post_crawford` [m] of either player when it trails.
 
     `parameters` are those of formulas, by the table (pre_crawford, post_crawford_both, ...) and name.
     """
@@ -52,7 +52,7 @@ class MetTable:
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether it says that both players have the same chances: by one post-Crawford table for both."""
+        """Whether both players have the same chances: the file has one post-Crawford table for both."""
         return self.post_crawford is self.opponent_post_crawford
 
 

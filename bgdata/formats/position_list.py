@@ -1,6 +1,6 @@
 """Lists of positions: a Position ID a line, or in the first column of a CSV file, with or without a heading.
 
-wildbg's benchmark positions are such lists. Other columns are left to whoever knows what they mean.
+wildbg's benchmark positions are such lists. Other columns are ignored.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def parse_position_list(data: bytes) -> PositionList:
 
 
 def write_position_list(path: str | os.PathLike[str], boards: Boards, *, heading: bool = False) -> None:
-    """Write a list; packed if the name ends in .gz or .bz2. Errors as in `format_position_list`, and StorageError where
-    the file cannot be written."""
+    """Write a list; compressed if the name ends in .gz or .bz2. Errors as in `format_position_list`, and StorageError
+    where the file cannot be written."""
     write_bytes(path, format_position_list(boards, heading=heading))
 
 

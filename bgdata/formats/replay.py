@@ -1,4 +1,4 @@
-"""Games replayed from their record: the position before every turn, and proof that every play was legal."""
+"""Games replayed from their record: the position before every turn, with a check that every play was legal."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ MOST_POINTS = (1 << 15) - 1  # nor longer
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
-    """A turn with what it was made in: `position` and `cube` are seen by the player on roll, before the turn.
+    """A turn with its situation: `position` and `cube` are seen by the player on roll, before the turn.
 
-    For a take or pass the player on roll is still the one who doubled; for a resignation it is whoever is to act.
+    For a take or pass the player on roll is still the one who doubled; for a resignation it is the player who is to
+    act.
     """
 
     turn: Turn
@@ -39,7 +40,7 @@ class ReplayedFile(MatchFile):
 
 
 def replay_file(file: MatchFile) -> ReplayedFile:
-    """Without the games that break a rule: their lines are quarantined for it."""
+    """The file without the games that break a rule, whose lines are quarantined."""
     replays: dict[int, list[ReplayedTurn]] = {}
 
     def flaw(match: Match, game: Game) -> str | None:
@@ -79,7 +80,7 @@ class _State:
         self.waits_for_end = False  # after a roll without checker moves although there were several legal plays
 
     def after(self, turn: Turn) -> Iterator[ReplayedTurn]:
-        """The turn with what it was made in; the state moves on."""
+        """The turn with its situation; the state moves on."""
         if self.on_roll is None:
             self.on_roll = turn.player
         is_stopped = self.waits_for_end and turn.kind is not TurnKind.RESIGN
@@ -128,7 +129,7 @@ class _State:
         return play
 
     def rolled(self, turn: Turn) -> None:
-        """A roll after which nobody plays on."""
+        """A roll after which the game ends without a play."""
         self.roll(turn)
         self.waits_for_end = True
 

@@ -1,10 +1,9 @@
 """Match files in the Smart Game Format (.sgf), game 6, as gnubg saves them: one game tree for each game.
 
 White is player 0, black player 1. A turn is a property `W` or `B`: dice and letter pairs such as `42qusu` (from, to),
-`double`, `take` or `drop`. Letters are points, `a` white's 1-point, `x` his 24-point, `y` the bar, `z` off.
-A `double` that answers a double is a beaver; a resignation stands in the result alone. Analysis is not taken over:
-`parse_sgf_nodes` has it.
-Source: files that gnubg 1.07 saves, and their description; no program text was used.
+`double`, `take` or `drop`. Letters are points, `a` white's 1-point, `x` white's 24-point, `y` the bar, `z` off. A
+`double` that answers a double is a beaver; a resignation stands in the result alone. Analysis is not taken over:
+`parse_sgf_nodes` has it. Source: files that gnubg 1.07 saves, and their description; no program text was used.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from bgdata.formats.lines import Ledger, Lines, read_bytes
-from bgdata.formats.matches import BAR_POINT, OFF_POINT, CheckerMove, Game, Match, MatchFile, Turn, TurnKind
+from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
 
 Node = dict[str, list[str]]  # the values of every property, in the order written, without escapes
 
@@ -218,10 +217,10 @@ class _Turns:
         return winner, int(found[2])
 
 
-def _checker_moves(player: int, letters: str) -> tuple[CheckerMove, ...]:
+def _checker_moves(player: int, letters: str) -> tuple[RecordedMove, ...]:
     """Checker moves of letter pairs, in the points of the player."""
     points = [_point(player, letter) for letter in letters]
-    moves = tuple(CheckerMove(*pair) for pair in zip(points[::2], points[1::2], strict=True))
+    moves = tuple(RecordedMove(*pair) for pair in zip(points[::2], points[1::2], strict=True))
     if any(move.from_point <= move.to_point for move in moves):
         raise ValueError("expected checker moves from a higher point to a lower one")
     return moves

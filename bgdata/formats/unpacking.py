@@ -1,7 +1,7 @@
-"""Files read once: unpacked in a stream, within limits, and hashed on the way, packed and unpacked.
+"""Files read once: decompressed in a stream, within limits, and hashed on the way, both compressed and uncompressed.
 
 Five kilobytes can unpack to gigabytes, so pieces are bounded, and their sum is limited: by size, and, beyond what any
-machine has room for, by its ratio to the file. Environment variables, which errors name, lift the limits.
+machine has room for, by its ratio to the file. Environment variables, which the errors name, raise the limits.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _streams(source: _Source, data: bytes, packing: str) -> Iterator[bytes]:
 
 
 def packing_of(head: bytes) -> str | None:
-    """What the file is packed with whose first bytes these are; None for anything else."""
+    """The compression of a file that begins with these bytes; None for anything else."""
     if head.startswith(b"\x1f\x8b\x08"):
         return _GZIP
     return _BZIP2 if head.startswith(b"BZh") and head[4:10] in _BZIP2_BLOCKS else None
@@ -220,7 +220,7 @@ def _limited(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
 
 
 def limit(variable: str, default: int) -> int:
-    """A limit, as an environment variable says it. Raises UsageError."""
+    """A limit, from an environment variable or the default. Raises UsageError."""
     text = os.environ.get(variable, str(default))
     try:
         return int(float(text))
@@ -229,5 +229,5 @@ def limit(variable: str, default: int) -> int:
 
 
 def cause(error: Exception) -> str:
-    """What the system or a library says, in small letters."""
+    """The message of the system or a library, in lower case."""
     return (getattr(error, "strerror", None) or str(error)).lower()

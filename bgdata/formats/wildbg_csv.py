@@ -1,9 +1,9 @@
 """wildbg's training data: CSV files with a Position ID and five cumulative chances.
 
-The player on roll is the second half of the ID's bits, the chances are his, before the roll. Values within 0.00001 of 0
-or 1 were snapped to them, so that two chances may be out of order by that much. Published sets 0009, 0010, 0012 and
-0015 have wrong IDs where the opponent had checkers on the bar: these look borne off. Where a gammon was possible the
-rule "no gammon against a side with a checker off" finds such rows; others cannot be told from good ones.
+The second half of the ID's bits is the player on roll; the chances are of this player, before the roll. Values within
+0.00001 of 0 or 1 were snapped to them, so that two chances may be out of order by that much. Published sets 0009, 0010,
+0012 and 0015 have wrong IDs where the opponent had checkers on the bar: these look borne off. Where a gammon was
+possible the rule "no gammon against a side with a checker off" finds such rows; others cannot be told from good ones.
 Source: wildbg's description of its data and published rows; no program text was used.
 """
 
@@ -86,8 +86,8 @@ def _take_heading(ledger: Ledger) -> None:
 
 
 def write_wildbg_csv(path: str | os.PathLike[str], boards: Boards, chances: NDArray[np.float32]) -> None:
-    """Write a training file; packed if the name ends in .gz or .bz2. Errors as in `format_wildbg_csv`, and StorageError
-    where the file cannot be written."""
+    """Write a training file; compressed if the name ends in .gz or .bz2. Errors as in `format_wildbg_csv`, and
+    StorageError where the file cannot be written."""
     write_bytes(path, format_wildbg_csv(boards, chances))
 
 

@@ -1,7 +1,7 @@
 """XML documents as elements that know their line, read without looking at anything outside of the document.
 
-A document type may be named but is not read, and entities of a document's own are refused: files cannot make a reader
-open other files, nor grow without end.
+A document type may be named but is not read, and entities of a document's own are refused: a file cannot make a reader
+open other files or grow without limit.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Builder:
         parser.EntityDeclHandler = parser.SkippedEntityHandler = self.refuse
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """A tag opens."""
+        """Called by the parser at an opening tag."""
         element = Element(name, attributes, self.parser.CurrentLineNumber)
         if len(self.open) >= MOST_DEPTH:
             raise flaw(element.line, f"expected at most {MOST_DEPTH} elements in one another")
@@ -78,16 +78,16 @@ class _Builder:
         self.open.append(element)
 
     def end(self, name: str) -> None:  # noqa: ARG002
-        """A tag closes."""
+        """Called by the parser at a closing tag."""
         self.open.pop()
 
     def text(self, text: str) -> None:
-        """Letters, maybe only some of a text."""
+        """Called by the parser for a text, or a part of one."""
         if self.open:
             self.open[-1].texts.append(text)
 
     def comment(self, text: str) -> None:
-        """A comment, anywhere."""
+        """Called by the parser for a comment, wherever it is."""
         self.comments.append("\n".join(line.strip() for line in text.strip().splitlines()))
 
     def refuse(self, name: str, *_: object) -> None:

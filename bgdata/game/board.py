@@ -18,7 +18,7 @@ START_BOARD = (0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0
 
 
 class Flaw(IntEnum):
-    """The rule that a text or board breaks; `codec` gives one for every row."""
+    """The rule that a text or board breaks; `codec` returns one for every row."""
 
     NONE = 0
     CHARACTER = 1
@@ -32,7 +32,7 @@ class Flaw(IntEnum):
 
     @property
     def rule(self) -> str:
-        """What was expected, as error messages begin: 'expected at most 15 checkers of the opponent'."""
+        """The rule in words, as error messages begin: "expected at most 15 checkers of the opponent"."""
         return _RULES[self]
 
 

@@ -21,10 +21,10 @@ _TEXTS = "OSUT"  # kinds of arrays that hold Python objects or text, and are rea
 
 
 def board_array(boards: BoardsLike) -> Boards:
-    """Legal boards int8[n, 26], contiguous: of an array of integers [n, 26], or of a list of whatever a `Position` is
-    made of, Position IDs and 26-integer boards among them.
+    """Legal boards int8[n, 26], contiguous: of an array of integers [n, 26], or of a list of anything that `Position`
+    accepts, such as Position IDs and 26-integer boards.
 
-    Raises InvalidPositionError for another shape or type, or an illegal board, whose row it says.
+    Raises InvalidPositionError for another shape or type, or an illegal board; the message names its row.
     """
     if isinstance(boards, np.ndarray) and boards.dtype.kind not in _TEXTS:
         is_small = boards.dtype.kind in "iu" and bool(((boards >= -CHECKERS) & (boards <= CHECKERS)).all())

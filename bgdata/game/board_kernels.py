@@ -91,7 +91,8 @@ def class_of(board: Boards) -> int:
 
 @kernel()
 def is_crashed(count: int, ace: int, deuce: int) -> bool:
-    """Whether a side of `count` checkers, `ace` and `deuce` (below 0: the other side's) on its lowest points, is."""
+    """Whether a side of `count` checkers, `ace` and `deuce` (below 0: the other side's) on its lowest points, is
+    crashed."""
     if count <= CRASHED_CHECKERS:
         return True
     if ace >= 2:

@@ -1,8 +1,8 @@
 """Boards as SVG pictures for web pages: the player on roll (light checkers) below, home board at the lower right.
 
-One `<svg>` element that needs nothing else: no style sheet, script or font file, so it can stand inside a page or be a
-file. Coordinates are whole numbers: one position gives one text, byte for byte. `<title>` and `<desc>` say the position
-in words.
+A picture is one self-contained `<svg>` element without style sheets, scripts or font files, so it can be part of a page
+or a file. Coordinates are whole numbers, so the same position gives the same text, byte for byte. `<title>` and
+`<desc>` describe the position in words.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _pile(x: int, y: int, step: int, count: int) -> Iterator[str]:
 
 
 def _arrows(position: Position, play: Play) -> Iterator[str]:
-    """The way of each checker of a play, from where it lies to where it comes to lie."""
+    """The way of each checker of a play, from where it is drawn before the play to where it is drawn after it."""
     counts = [max(count, 0) for count in position.board]
     counts[OPPONENT_BAR] = 0  # no opponent's bar here: own checkers borne off
     for start, *points in checker_paths(play):

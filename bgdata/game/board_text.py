@@ -16,7 +16,7 @@
     +-12-11-10--9--8--7-+---+--6--5--4--3--2--1-+
 
 A stack grows from the edge towards the middle; above five checkers, the fifth row says how many. Checkers on the bar
-stand in the half where they enter. What is beside the board is for the eye: `parse_board_text` reads the board alone.
+stand in the half where they enter. The notes beside the board are for people; `parse_board_text` only reads the board.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What stands beside a drawn board: the score and the race; and the whole position in words, for who cannot see it."""
+"""The notes beside a drawn board: the score and the race; and the whole position in words, for people who cannot see
+it."""
 
 from __future__ import annotations
 

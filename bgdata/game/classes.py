@@ -1,4 +1,5 @@
-"""Which kind of position this is: the classes of gnubg, which decide who evaluates it and which data set holds it.
+"""The class of a position, as gnubg defines classes: it decides which network evaluates the position, and which data
+set holds it.
 
 Pure Python, one position at a time; `board_kernels` has the same for arrays and for other kernels.
 """

@@ -1,13 +1,8 @@
-"""The front door for positions as text: one function reads every identifier, another writes them all.
+"""Positions as text: one function reads every identifier, another writes them all.
 
-| format | example |
-| - | - |
-| position id | `4HPwATDgc/ABMA` |
-| gnubg id | `4HPwATDgc/ABMA:cAkAAAAAAAAE` |
-| 20-letter key | `OAHDPAABDAOAHDPAABDA` |
-| xgid | `XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10` |
-| 26 integers | `[0, -2, 0, 0, 0, 0, 5, ...]`, or with spaces alone, or without brackets |
-| start | `start`, the opening position |
+| format | example | | - | - | | position id | `4HPwATDgc/ABMA` | | gnubg id | `4HPwATDgc/ABMA:cAkAAAAAAAAE` | |
+20-letter key | `OAHDPAABDAOAHDPAABDA` | | xgid | `XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10` | | 26 integers
+| `[0, -2, 0, 0, 0, 0, 5, ...]`, or with spaces alone, or without brackets | | start | `start`, the opening position |
 """
 
 from __future__ import annotations
@@ -78,8 +73,8 @@ def format_board(position: Position) -> str:
 def identify(position: Position, match: MatchState | None = None) -> dict[str, str]:
     """Every identifier of one position, seen by the player on roll, by the names that columns have.
 
-    Match ID, gnubg ID and XGID need a match: money play without the Jacoby rule, before the roll, with the player on
-    roll at the bottom, unless given. Raises InvalidScoreError for a match that one of them cannot hold.
+    Match ID, gnubg ID and XGID need a match; by default it is money play without the Jacoby rule, before the roll, with
+    the player on roll at the bottom. Raises InvalidScoreError for a match that one of them cannot hold.
     """
     match = match or MatchState()
     return {

@@ -1,4 +1,4 @@
-"""Whole numbers from outside: no float is rounded, no truth value is a number, and no text is read as one."""
+"""Whole numbers from outside: floats are not rounded, and truth values and texts are not numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether boards can follow from others: for decisions and games that other programs wrote down."""
+"""Whether boards can follow from others by a legal play, for decisions and games recorded by other programs."""
 
 from __future__ import annotations
 

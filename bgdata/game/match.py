@@ -1,4 +1,4 @@
-"""What a game is played for: the cube, the match score or money, seen by the player on roll."""
+"""The stakes of a game: the cube, and the match score or money, seen by the player on roll."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Cube:
         return Cube(self.value, self.owner.flip())
 
     def doubled(self) -> Cube:
-        """The cube after the player on roll has doubled and the opponent has taken: it is the opponent's."""
+        """The cube after the player on roll has doubled and the opponent has taken: the opponent owns it."""
         if self.owner == CubeOwner.OPPONENT:
             raise InvalidScoreError("expected a cube that the player on roll may turn, got the opponent's")
         return Cube(2 * self.value, CubeOwner.OPPONENT)
@@ -60,7 +60,8 @@ class Cube:
 class MatchScore:
     """Points that each side still needs to win the match, and whether this is the Crawford game.
 
-    In the Crawford game, the first in which exactly one side is 1-away, nobody may double. Raises InvalidScoreError.
+    In the Crawford game, the first in which exactly one side is 1-away, neither side may double. Raises
+    InvalidScoreError.
     """
 
     away: int

@@ -1,4 +1,4 @@
-"""The state of a match as identifiers hold it: two sides that keep their places, whoever is on roll.
+"""The state of a match in the form of identifiers: both sides keep their places, whichever is on roll.
 
 `Stakes` sees a game from the player on roll. Match ID and XGID do not turn the board: they name its *top* and *bottom*
 side (gnubg: player 0 or O, and player 1 or X). `MatchState` holds what they hold, `MatchState.stakes` turns it.
@@ -37,7 +37,7 @@ class GameState(IntEnum):
 
 
 class Offer(StrEnum):
-    """What about the cube waits for an answer."""
+    """An offer of the cube that waits for an answer."""
 
     NONE = "none"
     DOUBLE = "double"
@@ -47,7 +47,7 @@ class Offer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchState:
-    """A match or a money session at one moment, with nobody's view: every field of a Match ID.
+    """A match or a money session at one moment, not seen by either player: every field of a Match ID.
 
     * `on_roll` has rolled or is about to; `to_decide` must act: it is the other side after a double or a resignation.
     * `cube_value` and `cube_owner` (None: centered) stand as before the double that is offered, if one is. A double
@@ -56,8 +56,8 @@ class MatchState:
     * `length` 0 is money play. `scores` are points won by (top, bottom).
     * `is_jacoby` says whether the Jacoby rule is in force, in money play only.
 
-    Raises InvalidScoreError, which names the rule. A game that is not being played is not held to the rules of the
-    score, since identifiers keep the cube, the dice and the Crawford flag of a game beside the score after it.
+    Raises InvalidScoreError, which names the rule. The rules of the score are not checked for a game that is not being
+    played, since identifiers keep the cube, the dice and the Crawford flag of a game beside the score after it.
     """
 
     roll: Roll | None = None
@@ -93,8 +93,8 @@ class MatchState:
     ) -> MatchState:
         """The state of a player on roll who plays for `stakes`, on the given side, with nothing offered.
 
-        `length` defaults to the shortest match with that score, in which the side that is behind has no point.
-        Raises InvalidScoreError.
+        `length` defaults to the shortest match with that score, in which the trailing side has no points yet. Raises
+        InvalidScoreError.
         """
         score = stakes.score
         away = (0, 0) if isinstance(score, Money) else (score.away, score.opponent_away)
@@ -151,7 +151,9 @@ class MatchState:
         if offer == Offer.DOUBLE and self.is_crawford:
             raise InvalidScoreError("expected no double in the crawford game, got one")
         if offer in (Offer.BEAVER, Offer.RACCOON) and self.length:
-            raise InvalidScoreError("expected a double by who may turn the cube, got one while the opponent owns it")
+            raise InvalidScoreError(
+                "expected a double by a player who may turn the cube, got one while the opponent owns it"
+            )
         if offer == Offer.RACCOON and self.cube_value < 4:
             raise InvalidScoreError(f"expected a cube of at least 4 after a beaver, got {self.cube_value}")
         decides = self.on_roll.other if offer in (Offer.DOUBLE, Offer.RACCOON) else self.on_roll

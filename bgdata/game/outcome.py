@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(IntEnum):
-    """Points of a game to the player on whom the board is seen, on a cube of 1; 0 while nobody is off."""
+    """Points that a game gives to the player who sees the board, with a cube of 1; 0 while it goes on."""
 
     LOSES_BACKGAMMON = -3
     LOSES_GAMMON = -2
@@ -54,7 +54,8 @@ def check_occurs(position: Position) -> Position:
 
 
 def check_in_progress(position: Position) -> Position:
-    """The position itself. Raises InvalidPositionError where a side has no checkers left, and nothing is to decide."""
+    """The position itself. Raises InvalidPositionError if a side has no checkers left, so that there is nothing to
+    decide."""
     if is_over(check_occurs(position)):
         side = "the player on roll" if position.off == CHECKERS else "the opponent"
         raise InvalidPositionError(

@@ -37,8 +37,8 @@ _UNARY = ["1" * count + "0" for count in range(CHECKERS + 1)]
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Position:
-    """Checkers seen by the player on roll, as a 26-integer board; equal positions are equal and hash alike, whatever
-    they were made of.
+    """Checkers seen by the player on roll, as a 26-integer board; positions with the same board are equal and have the
+    same hash.
 
     >>> Position("4HPwATDgc/ABMA").pip_count
     167
@@ -122,7 +122,7 @@ class Position:
         return trusted_position(_flipped(self.board))
 
     def with_board(self, board: tuple[int, ...]) -> Position:
-        """A position with checkers elsewhere, of a board that is legal because this one is: nothing is checked."""
+        """A position with checkers elsewhere, on a board that is known to be legal: it is not checked."""
         return trusted_position(board)
 
     def legal_plays(self, roll: RollLike) -> list[Play]:
@@ -138,10 +138,10 @@ class Position:
         return legal_plays(self, roll)
 
     def play(self, play: Play | str, roll: RollLike | None = None) -> Position:
-        """The position that the OPPONENT then faces, on roll: the board is turned.
+        """The position after a play, with the OPPONENT on roll: the board is turned.
 
         `play` is one of `legal_plays`, or text in the usual notation, in which moves may stand in any order and commas
-        between them. Text is held to the roll where one is given, and else to every roll. Raises IllegalPlayError.
+        between them. The play must be legal for the roll, or, without one, for any roll. Raises IllegalPlayError.
 
         >>> Position.start().play("8/5 6/5", "31")
         Position('sGfwATDgc/ABMA')
@@ -157,8 +157,8 @@ class Position:
         width: int = 660,
     ) -> str:
         """The board as the text of an SVG picture, `width` pixels wide: with the roll, a play (as `play` takes it) as
-        arrows, and the cube and score of `stakes`. Notebooks show a position so. Raises as `play`, and UsageError.
-        """
+        arrows, and the cube and score of `stakes`. Notebooks show positions in this way. Raises what `play` raises, and
+        UsageError."""
         from bgdata.game.board_svg import format_board_svg
         from bgdata.game.dice import to_roll
 
@@ -183,7 +183,8 @@ class Position:
 
 
 def set_text_reader(reader: Callable[[str], Position]) -> None:
-    """Say how `Position(text)` reads text: `identifiers` knows all notations, and is made of positions itself."""
+    """Set the function by which `Position(text)` reads text. `identifiers` sets it, as it knows all notations but
+    imports this module."""
     _reads_text[:] = [reader]
 
 
@@ -235,7 +236,7 @@ def format_key20(position: Position) -> str:
 
 
 def _board_of(position: PositionLike) -> tuple[int, ...]:
-    """The 26 integers of whatever a position is made of. Raises InvalidPositionError."""
+    """The 26 integers of anything that a position can be made of. Raises InvalidPositionError."""
     if isinstance(position, Position):
         return position.board
     if isinstance(position, str):

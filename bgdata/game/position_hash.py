@@ -1,9 +1,9 @@
-"""One number for a position and for the same position seen by the other player: what splits and guards go by.
+"""One hash for a position and for the same position seen by the other player; splits and guards use it.
 
 A board's checkers are weighed by 26 odd-looking 64-bit numbers (the first outputs of splitmix64 with seed 0) and the
 sum is mixed; the hash of a position is the mixed sum of those of the board and of its flip. It is the same on any
-machine and will stay so: which rows train and which test depends on it. Two of a million positions share a hash with a
-chance of 1 in 40 million.
+machine and will not change, since splits depend on it. The chance that any two of a million positions share a hash is 1
+in 40 million.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 def mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finisher of splitmix64 for whole arrays: a bijection in which every bit moves half of all."""
+    """The finisher of splitmix64 for whole arrays: a bijection in which every input bit changes about half of all
+    output bits."""
     with np.errstate(over="ignore"):
         bits = (bits ^ (bits >> _U30)) * _FIRST
         bits = (bits ^ (bits >> _U27)) * _SECOND

@@ -1,8 +1,8 @@
-"""Scoring players on decisions whose plays were rolled out: what each choice costs.
+"""Scores of players on decisions whose plays were rolled out: what each choice loses.
 
-The error rate is 1000 x the mean loss over all decisions, each counted once. A choice that was not rolled out costs
-what the last listed play does (the worst), which flatters weak players: the share of such choices is reported.
-Source: the definition that the field's published figures share.
+The error rate is 1000 x the mean loss over all decisions, each counted once. A choice that was not rolled out counts as
+the worst listed play, which flatters weak players; the share of such choices is reported. Source: this is the
+definition behind the field's published figures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NORMAL_95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
-class Decisions:
+class RolledOutDecisions:
     """Decisions with their rolled-out plays, best first.
 
     `boards` int8[n, 26] before and `rolls` int8[n, 2]; the plays of decision i are first_plays[i] to first_plays[i + 1]
@@ -49,13 +49,13 @@ class Score:
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the error rate, decisions being a random sample of those that occur.
 
-        By the normal approximation, cut at 0: of a few decisions it says little.
+        It is a normal approximation, cut off at 0, and of little use for only a few decisions.
         """
         half = NORMAL_95 * self.standard_error
         return max(self.error_rate - half, 0.0), self.error_rate + half
 
 
-def rank_choices(decisions: Decisions, chosen: Boards) -> NDArray[np.int16]:
+def rank_choices(decisions: RolledOutDecisions, chosen: Boards) -> NDArray[np.int16]:
     """int16[n]: place of each chosen next position among the listed plays, 0 for the best, -1 for an unlisted one."""
     ranks = np.empty(len(chosen), np.int16)
     fill_ranks(decisions.first_plays, decisions.play_boards, chosen, ranks)
@@ -76,15 +76,15 @@ def fill_ranks(first_plays: NDArray[np.int64], play_boards: Boards, chosen: Boar
                 break
 
 
-def losses_of(decisions: Decisions, ranks: NDArray[np.int16]) -> NDArray[np.float64]:
-    """float64[n]: points that each choice loses; an unlisted one loses what the last listed play does."""
+def losses_of(decisions: RolledOutDecisions, ranks: NDArray[np.int16]) -> NDArray[np.float64]:
+    """float64[n]: points that each choice loses; an unlisted one loses as much as the last listed play."""
     last = decisions.first_plays[1:] - 1
     places = np.where(ranks < 0, last, decisions.first_plays[:-1] + ranks)
     return np.asarray(decisions.losses[places])
 
 
 def score_of(losses: NDArray[np.float64], ranks: NDArray[np.int16]) -> Score:
-    """The score of all choices; of none, zeros."""
+    """The score of all choices; zeros if there are none."""
     count = len(losses)
     if count == 0:
         return Score(0, 0.0, 0.0, 0.0, 0.0)

@@ -1,7 +1,7 @@
-"""Games of a player against itself with every position, roll and play, and if wanted the luck of every roll.
+"""Games of a player against itself, with every position, roll and play, and optionally the luck of every roll.
 
-The luck-adjusted (hedged) result is the points less the luck of both sides. The luck of each roll is 0 on average,
-whoever plays and however good the estimates are. So the mean stays what it was, and most of the noise of the dice is
+The luck-adjusted result is the points won, less the luck of both sides. The luck of each roll is 0 on average, however
+well the sides play and however good the estimates are. So the mean stays the same, and most of the noise of the dice is
 gone (Zare, "Hedging toward skill", GammonVillage 2000).
 """
 
@@ -28,7 +28,7 @@ ROOM = 96  # turns of a game that are kept while it is played; the few longer ga
 
 
 class Corpus(NamedTuple):
-    """Games first, first + 1, ...; game g has the turns offsets[g] to offsets[g + 1], of both sides in turn."""
+    """Games first, first + 1, ...; game g has the turns offsets[g] to offsets[g + 1], with the sides in turn."""
 
     outcomes: NDArray[np.int8]  # [games] points to player 0, -3 to 3
     begins: NDArray[np.int8]  # [games] who rolls first: 0 or 1
@@ -57,10 +57,10 @@ def self_play(
     with_luck: bool = False,
     estimator: Chooser | None = None,
 ) -> Corpus:
-    """Plays the games first, first + 1, ... of a seed, without the cube. Player 0 begins if the first die is higher.
+    """Play games first, first + 1, ... of a seed, without the cube. Player 0 begins if the first die is higher.
 
-    Game g of a seed is always the same, on any number of threads and in any batch. The estimator, which has networks,
-    says what positions and rolls are worth: the player itself if none is given. Raises UsageError for luck without
+    Game g of a seed is always the same, on any number of threads and in any batch. The estimator, a chooser with
+    networks, values positions and rolls; by default it is the player itself. Raises UsageError for luck without
     networks, and for numbers beyond 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
@@ -81,10 +81,11 @@ def self_play(
 
 
 def net_lucks(begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: Values) -> NDArray[np.float64]:
-    """float64[games]: points that the dice gave to player 0, its own luck less that of player 1; NaN without luck.
+    """float64[games]: net luck of player 0 in points: its own luck less that of player 1; NaN where luck was not
+    measured.
 
-    Summed in order of the turns, so that every machine agrees. The luck-adjusted result of player 0 is its points
-    less this.
+    Sums are in the order of the turns, so that all machines agree. The luck-adjusted result of player 0 is its points
+    less its net luck.
     """
     games = np.repeat(np.arange(len(begins)), np.diff(offsets))
     is_player_0 = (begins[games] + np.arange(len(games)) - offsets[games]) % 2 == 0

@@ -1,13 +1,13 @@
 """Games with the cube, money games and whole matches: a network plays both sides, each with a cube model of its own.
 
-Checker plays are chosen by cubeless money equity, whatever the cube and the score. What that search finds of the
-position after the best play are just the chances before the opponent's roll, by which it decides about the cube: so a
-cube costs next to nothing. Nobody beavers, and the cube goes up to MOST_CUBE. There is no double before the first roll
-of a game, whose dice say who begins.
+Checker plays are chosen by cubeless money equity, whatever the cube and the score. The search for the best play also
+finds the chances before the opponent's roll, by which the opponent decides about the cube, so the cube costs almost no
+time. There are no beavers, and the cube goes up to MOST_CUBE. There is no double before the first roll of a game, which
+decides who begins.
 
-For luck-adjusted results the luck of every roll is measured: it is what the position is worth after the best play, the
-cube and the score counted, less the mean of that over all rolls. Any worth would leave luck zero on average (`luck`),
-a good one leaves little else in the result.
+For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
+cube and the score, less the mean of that over all rolls. With any evaluation, luck is zero on average (`luck`); a good
+one removes most of the noise.
 
 Match m of a seed has the dice of its own stream, turn t of its game g those at GAME_TURNS * g + t: they do not depend
 on how earlier games went. A money game is a match of one game.
@@ -56,7 +56,7 @@ _WAYS = np.array([roll.weight for roll in ROLLS], np.float64)
 
 
 class Terms(NamedTuple):
-    """What is played for, and how both sides handle the cube."""
+    """The stakes of the games, and how each side handles the cube."""
 
     sides: NDArray[np.float64]  # [player, (model of `doubling`, cube life index, volatility, whether by the score)]
     cells: Cells  # of a match equity table, the same for both sides; any in money play
@@ -66,7 +66,7 @@ class Terms(NamedTuple):
 
 
 class Book(NamedTuple):
-    """Turns of a match, as far as there is room."""
+    """Records of the turns of a match, as far as there is room."""
 
     boards: Boards  # [turn, 26] before it, seen by the player on roll
     after_play: Boards  # [turn, 26] still seen by it; as before where nothing was played
@@ -75,7 +75,7 @@ class Book(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A game before a turn: who is on roll, the cube, and what it plays for."""
+    """The state of a game before a turn: who is on roll, the cube, and the stakes."""
 
     on_roll: int
     cube_value: int
@@ -84,7 +84,7 @@ class Moment(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a game ended."""
+    """How a game ended; the numbers are stored."""
 
     winner: int
     points: int
@@ -96,7 +96,7 @@ class Ending(NamedTuple):
 
 @kernel(borrows=True)
 def owner_code(moment: Moment) -> int:
-    """The owner as seen by the player on roll."""
+    """The owner of the cube as seen by the player on roll."""
     if moment.owner == NOBODY:
         return CENTERED
     return ON_ROLL if moment.owner == moment.on_roll else OPPONENT
@@ -104,13 +104,14 @@ def owner_code(moment: Moment) -> int:
 
 @kernel(borrows=True)
 def goes_by_score(terms: Terms, player: int) -> bool:
-    """Whether a player's model knows the match; others handle the cube as for money, and only know the rules."""
+    """Whether the model of a player uses the match score. Other models handle the cube as for money, within the rules
+    of the match."""
     return terms.length > 0 and terms.sides[player, 3] != 0.0
 
 
 @kernel(borrows=True)
 def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances) -> CubeEquities:
-    """What the player on roll gets by each way to go on, as a player's model has it, from chances[0:5]."""
+    """The equity of each cube action for the player on roll, by the model of `player`, from chances[0:5]."""
     side = terms.sides[player]
     strategy = Strategy(int(side[0]), side[1], side[1], side[2])
     owner = owner_code(moment)
@@ -132,7 +133,7 @@ def doubles(terms: Terms, moment: Moment, chances: Chances) -> bool:
 
 @kernel(borrows=True)
 def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
-    """Whether the opponent takes when it is doubled: who is indifferent passes."""
+    """Whether the opponent takes a double; an indifferent opponent passes."""
     taker = 1 - moment.on_roll
     if goes_by_score(terms, taker) and moment.game.away <= moment.cube_value:
         return True  # passing would lose the match
@@ -164,7 +165,7 @@ def note_play(book: Book, turn: int, die: int, other_die: int, chosen: Boards) -
 
 @kernel(borrows=True)
 def offer(terms: Terms, moment: Moment, board: Boards, chances: Chances, book: Book, turn: int) -> int:
-    """Fills book[turn] and book[turn + 1] if the player on roll doubles; returns what came of it."""
+    """Fills book[turn] and book[turn + 1] if the player on roll doubles; returns the outcome."""
     if not doubles(terms, moment, chances):
         return _NO_OFFER
     is_taken = takes(terms, moment, chances)
@@ -175,8 +176,8 @@ def offer(terms: Terms, moment: Moment, board: Boards, chances: Chances, book: B
 
 @kernel(borrows=True)
 def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
-    """What the player on roll gets before its roll, as the default model has it for both: points, in a match from -1
-    to 1."""
+    """The value of the position for the player on roll before its roll, by the default model for both sides: points per
+    unit cube, or from -1 to 1 in a match."""
     owner = owner_code(moment)
     if terms.length > 0:
         found = match_equities(DEFAULT_STRATEGY, terms.cells, moment.game, moment.cube_value, owner, chances)
@@ -187,7 +188,8 @@ def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
 
 @kernel(borrows=True)
 def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, is_opening: bool) -> float:
-    """What roll `place` gave the player who had it, from room.values[roll, 0:5]; `opponent` is the moment after it."""
+    """The luck of roll `place` for the player who rolled it, from room.values[roll, 0:5]; `opponent` is the moment
+    after it."""
     total, ways, found = 0.0, 0.0, 0.0
     for roll in range(len(_WAYS)):
         fill_turned(scratch.values[roll], scratch.evaluation.chances[1])
@@ -203,8 +205,8 @@ def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, 
 def find_play(
     chooser: Chooser, board: Boards, die: int, other_die: int, with_luck: bool, scratch: RollScratch, chosen: Boards
 ) -> bool:
-    """Fills chosen[slot] with the play, and `with_luck` what `fill_roll_values` does. Returns whether the opponent's
-    chances after it were found on the way, in room.work.chances[0, 0:5]."""
+    """Fills chosen[slot] with the play, and, `with_luck`, also what `fill_roll_values` fills. Returns whether this also
+    found the opponent's chances after the play, in room.work.chances[0, 0:5]."""
     if with_luck:
         fill_roll_values(networks_of(chooser), tables_of(chooser), board, scratch)
         place = roll_place(die, other_die)

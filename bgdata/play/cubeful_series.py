@@ -1,4 +1,4 @@
-"""Series of cubeful games and matches: with every turn, as corpora have them, or results alone, in pairs."""
+"""Series of cubeful games and matches: with every turn, for corpora, or only with results, in pairs."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ GAME_FIELDS = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_va
 
 @dataclass(frozen=True)
 class CubeSide:
-    """How a side handles the cube: by a model with one index for both players, and in a match by the score or, with
-    `as_money`, as in money play, where it only knows the rules of the match."""
+    """How a side handles the cube: by a model with one index for both players. In a match it uses the score, or, with
+    `as_money`, plays as for money within the rules of the match."""
 
     strategy: Strategy = DEFAULT_STRATEGY
     as_money: bool = False
 
     @property
     def row(self) -> tuple[float, float, float, float]:
-        """As `cubeful_games.Terms` has it."""
+        """The numbers of this side in `cubeful_games.Terms`."""
         model, index, _, volatility = self.strategy
         return float(model), index, volatility, float(not self.as_money)
 
 
 @dataclass(frozen=True)
 class CubefulRules:
-    """What is played: a money game, with or without the Jacoby rule, or a match to `length` points with a table."""
+    """What is played: money games, with or without the Jacoby rule, or matches to `length` points with a match equity
+    table."""
 
     length: int = 0
     is_jacoby: bool = False
     met: MatchEquity | None = None
 
     def check(self, sides: tuple[CubeSide, CubeSide]) -> None:
-        """Raise UsageError for rules that cannot be, or that do not fit the models."""
+        """Raise UsageError for impossible rules, or rules that do not fit the models."""
         if not 0 <= self.length <= MOST_AWAY:
             raise UsageError(f"expected a match length of 1 to {MOST_AWAY} points, or 0 for money, got {self.length}")
         if self.length and self.is_jacoby:
@@ -57,7 +58,7 @@ class CubefulRules:
             self.check_scores(any(not side.as_money for side in jumps))
 
     def check_scores(self, jumps: bool) -> None:
-        """Raise UsageError unless somebody can go by the score."""
+        """Raise UsageError unless a model can use the match score."""
         if jumps:
             raise UsageError("expected the janowski model by the score of a match, got jump")
         if self.met is None:
@@ -76,12 +77,12 @@ class CubefulResults(NamedTuple):
     lucks: NDArray[np.float64]  # [matches] of player 0, see `cubeful_games.Ending`; 0 unless it is measured
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """int64[games]: one of GAME_FIELDS."""
+        """int64[games]: a column by its name in GAME_FIELDS."""
         return self.games[:, GAME_FIELDS.index(name)].astype(np.int64)
 
 
 class CubefulCorpus(NamedTuple):
-    """The same with every turn; see `cubeful_games.Book`."""
+    """Games of matches, with every turn; see `cubeful_games.Book`."""
 
     results: CubefulResults
     first_turns: NDArray[np.int64]  # [games + 1] where the turns of each game begin
@@ -99,7 +100,7 @@ class _Pages(NamedTuple):
 
     @classmethod
     def of(cls, count: int, turns: int) -> _Pages:
-        """Pages for so many matches with room for so many turns each, not filled."""
+        """Empty pages for this many matches, with room for this many turns each."""
         before, after, records = (np.empty((count, turns, width), np.int8) for width in (26, 26, 7))
         return cls(before, after, records, np.empty((count, turns), np.float32))
 
@@ -115,12 +116,12 @@ def cubeful_results(
     is_paired: bool = True,
     with_luck: bool = False,
 ) -> CubefulResults:
-    """Matches first, first + 1, ...; money games are matches of one game. In pairs, 2k and 2k + 1 have the same dice
-    for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player 0.
-    Hedged, the luck of the dice is measured as well, which takes some twenty times as long.
+    """Results of matches first, first + 1, ...; a money game is a match of one game. In pairs, 2k and 2k + 1 have the
+    same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player
+    0. With `with_luck` the luck of the dice is measured as well, which takes some twenty times as long.
 
     Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError for a player
-    without networks, rules that cannot be, and numbers beyond 0 to 2^63 - 1.
+    without networks, impossible rules, and numbers beyond 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
     matches = np.arange(first, first + count)
@@ -132,8 +133,8 @@ def cubeful_results(
 def cubeful_self_play(
     chooser: Chooser, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, count: int, seed: int, first: int = 0
 ) -> CubefulCorpus:
-    """Matches first, first + 1, ... of a seed with every turn, player 0 handling the cube as the side named first. A
-    money game has the dice that the game of this number has without a cube. Raises as `cubeful_results` does."""
+    """Matches first, first + 1, ... of a seed, with every turn; player 0 handles the cube as the side named first. A
+    money game has the same dice as the cubeless game of its number. Raises what `cubeful_results` raises."""
     check_numbers(count, seed, first)
     matches, most = np.arange(first, first + count), TURNS * max(rules.length, 1)
     pages = _Pages.of(count, most)

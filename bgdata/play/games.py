@@ -1,8 +1,8 @@
 """Whole games between two players, each sequence of dice played twice with the sides swapped.
 
 Games 2k and 2k + 1 are a pair: turn t has the same dice in both; the player named first begins game 2k, the other one
-game 2k + 1. What dice give to one side they give to the other in the same pair, so a pair is one observation of skill
-(`series.result_of`), and a player against itself has a score of exactly 0.
+game 2k + 1. What the dice give to one side they give to the other in the same pair, so a pair is one observation of
+skill (`series.result_of`), and a player against itself has a score of exactly 0.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Games(NamedTuple):
 
 
 class LockstepTurn(NamedTuple):
-    """The same turn of many games: those that are not over before it."""
+    """The same turn of many games: of those that are not over before it."""
 
     rows: NDArray[np.int64]  # [n] places of these games among all that were asked for
     boards: Boards  # [n, 26] before the roll, seen by the player on roll
@@ -60,12 +60,12 @@ class LockstepTurn(NamedTuple):
 
 
 def play_games(first_player: Player, second_player: Player, count: int, seed: int, first: int = 0) -> Games:
-    """Plays the games first, first + 1, ... of a seed to the end, without the cube. The first roll is never a double.
+    """Play games first, first + 1, ... of a seed to the end, without the cube. The first roll is never a double.
 
-    Game g of a seed between the same players is always the same, on any number of threads and in any batch. Where both
-    are `choices.KernelPlayer` a kernel plays the games; otherwise all unfinished games go on turn by turn, and whoever
-    is on roll is asked for many plays at a time. Raises UsageError for numbers beyond 0 to 2^63 - 1, and
-    InvalidPositionError if a player's answers are no positions.
+    Game g of a seed between the same players is always the same, on any number of threads and in any batch. If both are
+    `choices.KernelPlayer`, a kernel plays the games; otherwise all unfinished games advance turn by turn, and the
+    player on roll is asked for many plays at a time. Raises UsageError for numbers beyond 0 to 2^63 - 1, and
+    InvalidPositionError if a player's answers are not positions.
     """
     check_numbers(count, seed, first)
     numbers = np.arange(first, first + count, dtype=np.int64)
@@ -81,13 +81,13 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
 
 
 def check_numbers(count: int, seed: int, first: int) -> None:
-    """Raises UsageError unless all are from 0 to 2^63 - 1, the number of the last game too."""
+    """Raise UsageError unless all numbers, including that of the last game, are from 0 to 2^63 - 1."""
     if min(count, seed, first) < 0 or max(first + count, seed) >= 1 << 63:
         raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
 
 
 class Turns(NamedTuple):
-    """What is recorded of the turns of one game, as far as there is room: arrays without rows leave a thing out."""
+    """Records of the turns of one game, as far as there is room; arrays without rows record nothing."""
 
     boards: Boards  # [turn, 26] before the roll, seen by the player on roll
     dice: NDArray[np.int8]  # [turn, 2]
@@ -97,7 +97,7 @@ class Turns(NamedTuple):
 
 
 class GameScratch(NamedTuple):
-    """Scratch of one thread that plays games."""
+    """Scratch of one thread for playing games."""
 
     after: Boards  # [MOST_PLAYS, 26]
     notes: Notes  # [MOST_NOTES]
@@ -136,7 +136,7 @@ def fill_games(
 
 @kernel()
 def nothing_recorded() -> Turns:
-    """Turns without room: the game is played, nothing of it is kept."""
+    """`Turns` without room, so that nothing is recorded."""
     boards, chances = np.empty((0, 26), np.int8), np.empty((0, 5), np.float32)
     return Turns(boards, np.empty((0, 2), np.int8), boards, chances, np.empty(0, np.int8))
 
@@ -177,8 +177,8 @@ def play_game(
 def choose_play(
     chooser: Chooser, board: Boards, n: int, game: int, turn: int, after: Boards, scratch: Scratch, record: Turns
 ) -> int:
-    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Fills chances and sources of the record,
-    if there is room: then an only play is evaluated too."""
+    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Fills chances and sources of the record
+    if there is room; then even an only play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
     best, source = choose_by_chances(networks_of(chooser), tables_of(chooser), board, after, n, scratch)

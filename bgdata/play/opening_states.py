@@ -1,8 +1,7 @@
-"""The 330 positions after which the cube can first be turned by a side that wants to: what a post-Crawford game hinges
-on.
+"""The 330 positions in which the trailer of a post-Crawford game can first double.
 
-The leader may win the first roll: then the trailer can double after 15 rolls. Or the trailer wins it, and can double
-once the leader has answered: 15 x 21. All other ways to count (who rolls higher) give the same chances.
+If the leader wins the first roll, one of 15, the trailer can double after it. If the trailer wins the first roll, it
+can double once the leader has replied: 15 x 21 positions.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ COUNT = len(FIRST_ROLLS) * (1 + len(ROLLS))
 
 
 class StatePlayer(Protocol):
-    """Plays and evaluates, as `LookaheadPlayer` and `NetworkPlayer` do."""
+    """A player that both chooses plays and evaluates, such as `LookaheadPlayer` and `NetworkPlayer`."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """The positions after the chosen plays: see `evaluation.player.Player`."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Chances of boards int8[n, 26] and who says so: see `evaluation.evaluator.Evaluator`."""
+        """Chances and sources of int8[n, 26] boards: see `evaluation.evaluator.Evaluator`."""
 
 
 class FirstDoubles(NamedTuple):
@@ -42,8 +41,8 @@ class FirstDoubles(NamedTuple):
 
 
 def first_doubles(player: StatePlayer) -> FirstDoubles:
-    """Where the trailer can first double when `player` plays both sides, by cubeless money equity: in the order of the
-    rolls, those of the leader's first roll first."""
+    """The positions in which the trailer can first double if `player` plays both sides by cubeless money equity, in the
+    order of the rolls; those after a first roll of the leader come first."""
     start = np.array([START.board], np.int8)
     opened = played(player, start, np.array([(roll.high, roll.low) for roll in FIRST_ROLLS], np.int8))
     answered = played(player, opened, np.array([(roll.high, roll.low) for roll in ROLLS], np.int8))

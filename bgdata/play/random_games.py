@@ -1,4 +1,4 @@
-"""Complete games in which both sides choose among their plays at random: positions of every kind, for tests."""
+"""Complete games in which both sides play at random, for tests: they reach positions of every kind."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GamePositions(NamedTuple):
 
 
 def random_games(count: int, seed: int, first: int = 0) -> RandomGames:
-    """Plays the games first, first + 1, ... of a seed to the end, every distinct play of a roll with the same chance.
+    """Play games first, first + 1, ... of a seed to the end; each distinct play of a roll has the same chance.
 
     Game g of a seed is always the same, on any number of threads. The first roll of a game is never a double.
     """

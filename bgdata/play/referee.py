@@ -1,9 +1,9 @@
-"""An exact referee: what checker plays lose in bearoffs that the two-sided table has solved, without any dice.
+"""An exact referee: what checker plays lose in bearoffs that a two-sided table has solved.
 
 The decisions are those of games that PubEval plays against itself, in the order in which they occur, so that common
-ones count more: every position that the table covers, where its roll offers at least two different plays. The loss of
-a choice is the cubeless equity after the best play less that after the choice, both from the table: nothing is rolled
-out, and the only noise left is which decisions are asked.
+ones count more: every position that the table covers, where its roll offers at least two different plays. The loss of a
+choice is the cubeless equity after the best play less that after the choice, both from the table: nothing is rolled
+out, so the only noise is the choice of decisions.
 """
 
 from __future__ import annotations

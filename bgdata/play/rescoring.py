@@ -1,9 +1,9 @@
-"""Rescored labels: positions that tables have solved carry exact chances instead of how the game ended.
+"""Rescored labels: exact chances of solved positions replace the outcomes of games.
 
-A label of a position is the five chances that a player learns from it, at first 0 or 1 by the outcome of its game. A
-position that a table covers takes the chances of the table; an earlier one takes those of the first covered position
-that its game reached, seen from its own side, so that the luck of all rolls after that is gone. Games that never got
-there keep their outcome. (Lc0 rescores its games of self-play in this way with endgame tablebases.)
+The label of a position is the five chances that a network learns for it; without rescoring each is 0 or 1 by the
+outcome of the game. A position that a table covers gets the chances of the table. An earlier position gets those of the
+first covered position that its game reached, seen by its own side; this removes the luck of all later rolls. Games that
+reach no covered position keep their outcome. (Lc0 rescores its games of self-play in this way with endgame tablebases.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _EXACT, _NONE = int(BearoffSource.EXACT), int(BearoffSource.NONE)
 
 
 class GameOutcomes(NamedTuple):
-    """Games as `corpus.Corpus` holds them: game g has the turns offsets[g] to offsets[g + 1], of both sides in turn."""
+    """Games in the form of `corpus.Corpus`: game g has the turns offsets[g] to offsets[g + 1], with the sides in
+    turn."""
 
     outcomes: NDArray[np.int8]  # [games] points to player 0
     begins: NDArray[np.int8]  # [games] who rolls first: 0 or 1
@@ -30,14 +31,14 @@ class GameOutcomes(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """One row a turn, seen by the player on roll before it."""
+    """One row for each turn, seen by the player on roll before the roll."""
 
     outcomes: Chances  # [n, 5] 0 or 1, by how the game ended
     rescored: Chances  # [n, 5] rescored
     solved: NDArray[np.int64]  # [n] the row of the covered position that the label is from, -1 for the outcome
 
 
-class TruthReport(NamedTuple):
+class RescoringReport(NamedTuple):
     """What rescoring changed. Variances and squares are of cubeless equities, in points squared."""
 
     positions: int
@@ -49,11 +50,11 @@ class TruthReport(NamedTuple):
     mean_square_change_covered: float  # of the covered ones: nan if there are none
 
 
-def truth_labels(tables: BearoffArrays, games: GameOutcomes, boards: Boards, *, combined: bool = False) -> Labels:
-    """Labels of int8[n, 26] boards before the roll, the rows of the games in order.
+def rescored_labels(tables: BearoffArrays, games: GameOutcomes, boards: Boards, *, combined: bool = False) -> Labels:
+    """Labels of int8[n, 26] boards before the roll: the rows of the games, in order.
 
-    Covered is what the two-sided table holds, and where `combined` also what two one-sided distributions answer for,
-    which are approximations. The same on any number of threads.
+    A position is covered if the two-sided table has it, and with `combined` also if two one-sided distributions can be
+    combined, which is an approximation. Labels are the same on any number of threads.
     """
     n = len(boards)
     labels = Labels(np.empty((n, 5), np.float32), np.empty((n, 5), np.float32), np.empty(n, np.int64))
@@ -61,14 +62,14 @@ def truth_labels(tables: BearoffArrays, games: GameOutcomes, boards: Boards, *, 
     return labels
 
 
-def truth_report(labels: Labels) -> TruthReport:
-    """How much of the variance of labels rescoring removed; of no positions, zeros."""
+def rescoring_report(labels: Labels) -> RescoringReport:
+    """How much of the variance of labels rescoring removed; zeros without positions."""
     if len(labels.solved) == 0:
-        return TruthReport(0, 0, 0, 0.0, 0.0, 0.0, float("nan"))
+        return RescoringReport(0, 0, 0, 0.0, 0.0, 0.0, float("nan"))
     before, after = (cubeless_equities(each).astype(np.float64) for each in (labels.outcomes, labels.rescored))
     squares = (after - before) ** 2
     is_covered = labels.solved == np.arange(len(labels.solved))
-    return TruthReport(
+    return RescoringReport(
         len(squares),
         int((labels.solved >= 0).sum()),
         int(is_covered.sum()),
@@ -91,8 +92,8 @@ def fill_labels(
     rescored: Chances,
     solved: NDArray[np.int64],
 ) -> None:
-    """Fills outcome_labels[turn, 0:5], truths[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
-    boards[turn, slot], from the last to the first."""
+    """Fills outcome_labels[turn, 0:5], rescored[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1]
+    of boards[turn, slot], from the last to the first."""
     for game in prange(len(outcomes)):
         begin, end = offsets[game], offsets[game + 1]
         for turn in range(end - 1, begin - 1, -1):

@@ -1,11 +1,12 @@
-"""Rollouts: what a position is worth when a player with networks plays both sides to the end, many times.
+"""Rollouts: the value of a position when a player with networks plays both sides to the end, many times.
 
-The luck of every roll, which averages to zero, is subtracted from each of the five chances (`roll_values`): the mean
-stays the same, and the standard error falls to a fraction. First and second rolls are dealt out evenly.
+The luck of every roll, which averages to zero, is subtracted from each of the five chances (variance reduction, see
+`roll_values`): the mean stays the same, and the standard error falls to a fraction. First and second rolls are
+stratified.
 
-A standard error comes from blocks of 36 trials, each of which has every first and every second roll once. That blocks
-share out the pairs of these two rolls evenly makes the true error a little smaller still: stated ones are never too
-small on that account.
+A standard error comes from blocks of 36 trials, each of which has every first and every second roll once. Blocks also
+share the pairs of these two rolls evenly, which makes the true error a little smaller than the stated one, never
+larger.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _EQUITY = np.array([2.0, 1.0, 1.0, -1.0, -1.0])
 class RolloutResult(NamedTuple):
     """One row a position, for the player on roll before the roll.
 
-    Chances are means without bias, so that one near 0 may come out a little below it; `legal_chances` are not.
+    Chances are unbiased means, so a chance near 0 may come out slightly negative; `legal_chances` are limited to 0 to
+    1.
     """
 
     chances: Values  # [n, 5]
@@ -56,7 +58,7 @@ class RolloutResult(NamedTuple):
     trials: NDArray[np.int64]  # [n]
 
     def legal_chances(self) -> NDArray[np.float32]:
-        """float32[n, 5]: chances held to 0 to 1 and to their order, as files of training data want them."""
+        """float32[n, 5]: chances limited to 0 to 1 and to their order, as files of training data need them."""
         chances = self.chances.astype(np.float32)
         win = np.clip(chances[:, 0], 0, 1)
         win_gammon, lose_gammon = np.clip(chances[:, 1], 0, win), np.clip(chances[:, 3], 0, np.float32(1) - win)
@@ -66,23 +68,24 @@ class RolloutResult(NamedTuple):
 
     @property
     def reductions(self) -> Values:
-        """float64[n]: how many times smaller luck made the standard errors of the equities; NaN for 0 / 0."""
+        """float64[n]: how many times smaller subtracting luck made the standard errors of the equities; NaN for 0 /
+        0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.plain_standard_errors / self.equity_standard_errors)
 
     def rows(self, chosen: NDArray[np.int64]) -> Self:
-        """Some rows, in this order."""
+        """The chosen rows, in the given order."""
         columns: Iterator[Any] = (column[chosen] for column in self)
         return type(self)(*columns)
 
     @classmethod
     def joined(cls, results: list[Self]) -> Self:
-        """The rows of all results, at least one."""
+        """The rows of all results, of which there must be at least one."""
         return cls(*map(np.concatenate, zip(*results, strict=True)))
 
 
 class RolloutSettings(NamedTuple):
-    """How to roll out; the defaults play every game to an exact table or to its end."""
+    """Settings of a rollout; by default every game is played to an exact table or to its end."""
 
     stop: str = "exact"  # of STOPS: where a trial ends before the game does: nowhere, at exact tables, at any
     turns: int = 0  # rolls after which the static evaluation stands for the rest; 0: any number
@@ -90,7 +93,7 @@ class RolloutSettings(NamedTuple):
     likely: int = 6  # plays of each roll that luck in contact is seen by, by PubEval's choice; 0: all
 
     def for_kernels(self, seed: int) -> KernelSettings:
-        """For kernels. Raises UsageError for numbers or words that mean nothing."""
+        """The settings as numbers for kernels. Raises UsageError for values out of range or unknown words."""
         if self.stop not in STOPS:
             raise UsageError(f"expected a rollout to stop at one of {', '.join(STOPS)}, got {self.stop!r}")
         if not 0 <= seed < 1 << 63:
@@ -108,14 +111,14 @@ PLAIN = RolloutSettings()
 
 
 class Limits(NamedTuple):
-    """How many trials a position gets: rounds of `trials` until its standard error is small enough."""
+    """The number of trials: rounds of `trials` until the standard error is small enough."""
 
     trials: int = SUPERBLOCK
     until: float = math.inf  # points that the standard error of the equity may have
     most_trials: int = 0  # a multiple of `trials`; 0: one round
 
     def check(self) -> None:
-        """Raises UsageError unless there is a standard error for so many trials, and an end."""
+        """Raise UsageError unless these trials give a standard error, and come to an end."""
         if self.trials < 2 * BLOCK or self.trials % BLOCK or self.trials > MOST_TRIALS:
             raise UsageError(f"expected a multiple of {BLOCK} trials, at least {2 * BLOCK}, got {self.trials}")
         if not self.until > 0:
@@ -136,13 +139,13 @@ def roll_out(
     items: NDArray[np.int64] | None = None,
     through: Through = lambda rolled: rolled,
 ) -> RolloutResult:
-    """Rolls int8[n, 26] boards out, each in so many trials: a multiple of 36, at least 72.
+    """Roll out int8[n, 26] boards, each with `trials` trials: a multiple of 36, at least 72.
 
-    With `until` there are more rounds of `trials`, up to `most_trials` in all, a multiple of them, until the equity has
-    a standard error of at most so many points; what does not get there has the larger one that it got to. Board i has
-    the dice of items[i] of the seed, int64[n], not below 0; of item i if none are given. The result of a position
-    depends on nothing else: not on other positions, batches or threads. `through` is that of `rolled_blocks`. Raises
-    UsageError for numbers beyond these and for a player without networks, and InvalidPositionError.
+    With `until` there are more rounds of `trials`, up to `most_trials` in all (a multiple of `trials`), until the
+    standard error of the equity is at most `until` points; a position that does not reach it keeps its larger one.
+    Board i has the dice of items[i] of the seed (int64[n], 0 or more; by default i). The result of a position depends
+    on nothing else: not on other positions, batches or threads. `through` is that of `rolled_blocks`. Raises UsageError
+    for numbers out of range and for a player without networks, and InvalidPositionError.
     """
     numbers = numbers_of(boards, items)
     limits = Limits(trials, until, most_trials)
@@ -165,11 +168,13 @@ def rolled_blocks(
     groups: NDArray[np.int64],
     through: Through = lambda rolled: rolled,
 ) -> list[Values]:
-    """For each int8[n, 26] board, of a group int64[n], float64[blocks, 2, 5]: means of the chances at the end and of
-    the luck in blocks of 36 trials; as many in a group as the slowest of its standard errors needs.
+    """float64[blocks, 2, 5] for each int8[n, 26] board: means of the final chances and of the luck in blocks of 36
+    trials. Boards of a group (int64[n]) have the same number of blocks: as many as the slowest of their standard errors
+    needs.
 
-    `through` is given what rolls blocks out and returns what is called in its place: it may ask for fewer at a time,
-    look at them, and know some from before.
+    `through` is given the function that rolls out blocks and returns a function to call in its place, which may ask for
+    fewer blocks at a time, watch them, and have some of them from before.
+
     Raises UsageError for wrong limits and for a player without networks.
     """
     limits.check()
@@ -206,7 +211,8 @@ def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.in
 
 
 def result_of(blocks: Values) -> RolloutResult:
-    """Means and standard errors of float64[n, blocks, 2, 5], `rolled_blocks`, at least two a board."""
+    """Means and standard errors from the float64[n, blocks, 2, 5] of `rolled_blocks`, at least two blocks for each
+    board."""
     n, count = blocks.shape[:2]
     values = np.empty((n, count, 7))
     plain, luck = blocks[:, :, 0], blocks[:, :, 1]
@@ -220,7 +226,7 @@ def result_of(blocks: Values) -> RolloutResult:
 
 
 def equities_of(chances: Values) -> Values:
-    """float64[...]: cubeless equity of float64[..., 5 or more] chances, added up in their order."""
+    """float64[...]: cubeless equity of float64[..., 5 or more] chances, summed in their order."""
     total = 2.0 * chances[..., 0] - 1.0
     for place in range(1, 5):
         total = total + _EQUITY[place] * chances[..., place]

@@ -1,7 +1,7 @@
-"""Rolled-out decisions: the better plays of a roll, all with the same dice, and what each loses against the best.
+"""Rolled-out decisions: the better plays of a roll, all with the same dice, and the loss of each against the best.
 
-The same dice make differences between plays more certain where luck is not subtracted; where it is, most of what they
-share is gone already. Standard errors of losses come from the differences, block by block.
+Where luck is not subtracted, the same dice make differences between plays more accurate; where it is, most of what the
+plays share is gone already. Standard errors of losses come from the differences, block by block.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ ONE_ROUND = Limits()
 
 
 class Window(NamedTuple):
-    """Which plays are rolled out: those within so many points of the best by static evaluation, at least and at most so
-    many of the best."""
+    """Which plays are rolled out: those within `within` points of the best by static evaluation, but at least
+    `least_plays` and at most `most_plays` of the best."""
 
     within: float = 0.16
     least_plays: int = 2
     most_plays: int = 10
 
     def check(self) -> None:
-        """Raises UsageError for a window that lets nothing through."""
+        """Raise UsageError for a window that lets nothing through."""
         if not (self.within >= 0 and 1 <= self.least_plays <= self.most_plays):
             raise UsageError(
                 f"expected a window of 0 points or more and 1 <= least <= most plays, got {self.within}, "
@@ -77,7 +77,7 @@ def roll_out_decision(
     limits: Limits = ONE_ROUND,
     through: Through = lambda rolled: rolled,
 ) -> Decision:
-    """Rolls out the better plays of one int8[26] board and roll. See `roll_out_decisions`."""
+    """Roll out the better plays of one int8[26] board and roll. See `roll_out_decisions`."""
     rolls = np.array([roll], np.int8)
     return roll_out_decisions(board[None], rolls, chooser, seed, settings, window, limits, through=through)[0]
 
@@ -93,11 +93,10 @@ def roll_out_decisions(
     items: NDArray[np.int64] | None = None,
     through: Through = lambda rolled: rolled,
 ) -> list[Decision]:
-    """Rolls out the better plays of int8[n, 26] boards and integers[n, 2] rolls.
+    """Roll out the better plays of int8[n, 26] boards and integers[n, 2] rolls.
 
-    All plays of decision i have the dice of items[i], of i if none are given, and as many trials as the slowest needs
-    for its standard error; `through` is that of `rolled_blocks`. Raises UsageError, InvalidPositionError and
-    InvalidRollError.
+    All plays of decision i have the dice of items[i] (by default i), and as many trials as the slowest needs for its
+    standard error; `through` is that of `rolled_blocks`. Raises UsageError, InvalidPositionError and InvalidRollError.
     """
     window.check()
     numbers = numbers_of(boards, items)
@@ -117,8 +116,8 @@ def roll_out_decisions(
 
 
 def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """float32[k]: points that plays, leading to int8[k, 26] boards of the opponent, lose against the best of their
-    decision, whose plays are offsets[i] to offsets[i + 1]."""
+    """float32[k]: static loss of each play in points against the best of its decision; plays lead to int8[k, 26] boards
+    of the opponent, those of decision i are offsets[i] to offsets[i + 1]."""
     equities = -cubeless_equities(evaluations(networks_of(chooser), tables_of(chooser), after).chances)
     return np.asarray(largest_of(equities, offsets) - equities)
 
@@ -134,7 +133,7 @@ def within_window(losses: NDArray[np.float32], offsets: NDArray[np.int64], windo
 
 
 def ranked_plays(after: Boards, blocks: list[Values], losses: NDArray[np.float32], n_plays: int) -> Decision:
-    """One decision from the blocks of its plays, those of the opponent."""
+    """One decision from the blocks of its plays, which are seen by the opponent."""
     values = np.stack(blocks)
     result = result_of(own_blocks(values))
     order = np.argsort(-result.equities, kind="stable")
@@ -147,7 +146,7 @@ def ranked_plays(after: Boards, blocks: list[Values], losses: NDArray[np.float32
 
 
 def own_blocks(blocks: Values) -> Values:
-    """float64[..., 2, 5]: blocks of the opponent's chances and luck as the player who has moved sees them."""
+    """float64[..., 2, 5]: blocks of the opponent's chances and luck, as seen by the player who moved."""
     own = blocks[..., [0, 3, 4, 1, 2]]
     own[..., 0, 0] = 1.0 - own[..., 0, 0]
     own[..., 1, 0] = -own[..., 1, 0]

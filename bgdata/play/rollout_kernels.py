@@ -1,7 +1,7 @@
 """Kernels of `rollout`: trials of one position, in blocks of 36 that have every first roll and every second roll once.
 
-A trial is a game from the position on. Its random numbers are those of (seed, item, trial), whoever plays: candidates
-rolled out as the same item get the same dice. Of every SUPERBLOCK trials each pair of first and second roll comes once.
+A trial is one game from the position. Its random numbers depend on (seed, item, trial) alone, so candidate plays rolled
+out as the same item get the same dice. In every SUPERBLOCK trials, each pair of first and second roll occurs once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Values = NDArray[np.float64]
 
 
 class KernelSettings(NamedTuple):
-    """How to roll out."""
+    """The settings of a rollout as numbers."""
 
     seed: int
     last_turn: int  # roll after which the static evaluation stands for the rest of the game
@@ -130,7 +130,7 @@ def fill_trial(
     scratch: RolloutScratch,
 ) -> None:
     """Fills room.end[0:5] with the chances at the end of one game from board[slot], and room.luck[0:5] with the luck of
-    all its rolls, both seen by who is on roll first. `rolls` are the places of the first two among all 36."""
+    all its rolls, both seen by the player first on roll. `rolls` are the places of the first two among all 36."""
     for slot in range(26):
         scratch.board[slot] = board[slot]
     scratch.luck[:] = 0.0

@@ -1,4 +1,4 @@
-"""What a series of games says about two players: points per game, and how far to trust them."""
+"""The result of a series of games between two players: points per game, and its standard error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bgdata.play.games import Games
 
 
 class WinKinds(NamedTuple):
-    """How one side won: shares of its wins, not a number (nan) where it never won."""
+    """How one side won: shares of its wins, NaN if it never won."""
 
     single: float
     gammon: float
@@ -23,7 +23,7 @@ class WinKinds(NamedTuple):
 
 @dataclass(frozen=True)
 class SeriesResult:
-    """Seen by the player named first."""
+    """The result of a series, for the player named first."""
 
     games: int
     points_per_game: float
@@ -40,10 +40,10 @@ class SeriesResult:
 
 
 def result_of(games: Games) -> SeriesResult:
-    """The result of at least one game; raises UsageError for none.
+    """The result of at least one game. Raises UsageError for none.
 
     The two games with one sequence of dice (numbers 2k and 2k + 1) are one observation, as the luck of the dice cancels
-    between them; one whose partner is not among the games stands for itself.
+    between them; a game without its partner is an observation by itself.
     """
     count = len(games.outcomes)
     if count == 0:
@@ -62,8 +62,7 @@ def result_of(games: Games) -> SeriesResult:
 
 def pair_error(numbers: NDArray[np.int64], points: NDArray[np.number]) -> float:
     """Standard error of the mean of [n] points of the games with these numbers, of which 2k and 2k + 1 depend on each
-    other: the spread of the pairs' sums around what their number of games makes likely (the ratio estimator of cluster
-    sampling). Not a number for fewer than two pairs."""
+    other: the ratio estimator of cluster sampling. NaN for fewer than two pairs."""
     _, place = np.unique(numbers // 2, return_inverse=True)
     sums, sizes = np.bincount(place, points), np.bincount(place)
     if len(sums) < 2:
@@ -74,6 +73,6 @@ def pair_error(numbers: NDArray[np.int64], points: NDArray[np.number]) -> float:
 
 
 def _kinds(counts: NDArray[np.int64]) -> WinKinds:
-    """Shares of int64[3] wins by their worth."""
+    """Shares of wins by kind, from int64[3] counts."""
     total = int(counts.sum())
     return WinKinds(*(int(count) / total if total else float("nan") for count in counts))

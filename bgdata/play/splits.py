@@ -1,7 +1,7 @@
-"""Which rows train, which validate and which test: by a hash of the game where there are games, else of the position.
+"""Splits of rows into training, validation and test: by a hash of the game where there are games, else of the position.
 
-Positions of one game resemble each other, so a split by position would let a player be tested on what it was trained
-on. The split of a game, by its seed and number, or of a position and its flip, never changes, however the data grow.
+Positions of one game resemble each other, so a split by position would test a player on what it was trained on. The
+split of a game, by its seed and number, or of a position and its flip, never changes, however the data grow.
 """
 
 from __future__ import annotations
@@ -26,6 +26,6 @@ def splits_of_games(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint8]:
 
 
 def splits_of_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """uint8[n]: places in SPLITS of hashes that look random, such as `game.position_hash.position_hashes`."""
+    """uint8[n]: places in SPLITS of uniform hashes, such as `game.position_hash.position_hashes`."""
     tenths = (hashes >> np.uint64(32)) * np.uint64(10) >> np.uint64(32)
     return np.repeat(np.arange(len(SPLITS), dtype=np.uint8), TENTHS)[tenths.astype(np.int64)]

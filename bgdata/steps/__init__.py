@@ -1,1 +1,1 @@
-"""What commands and flows share: steps that find what names stand for, and build versions from it."""
+"""Steps that commands and flows share: they resolve names, and build versions from them."""

@@ -1,4 +1,4 @@
-"""What the names of networks and labels stand for: the recipes of whoever plays, rolls out or learns."""
+"""Resolves names of networks and labels into recipes for playing, rolling out and learning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from bgdata.warehouse import Warehouse
 
 
 def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
-    """Which network an option names, and its version unless it comes with the package. Raises MissingTableError."""
+    """The parameters for the network that an option names, with its version unless it comes with the package. Raises
+    MissingTableError."""
     if not network:
         return {"network": DEFAULT_NETWORK, "network_version": ""}
     table = find_network(f"{KIND}/{network}", warehouse)
@@ -29,7 +30,7 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
 def chosen_parameters(
     warehouse: Warehouse, name: str, labels: tuple[str, ...], start: str, guard: bool, recipe: dict[str, Any]
 ) -> SupervisedParameters:
-    """The recipe with defaults for what it leaves out, and the versions that names stand for now.
+    """The recipe, completed by defaults and by the versions that the names stand for now.
 
     Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError where PyTorch is missing.
     """
@@ -50,8 +51,8 @@ def chosen_parameters(
 
 
 def found_platform(trainer: str, device: str) -> str:
-    """What PyTorch computes on here; empty for the kernels, which are the same anywhere. Raises MissingExtraError, and
-    UsageError for a device that is not there."""
+    """The platform of PyTorch on this machine; empty for the kernels, which give the same result anywhere. Raises
+    MissingExtraError, and UsageError for a missing device."""
     if trainer != "torch":
         return ""
     from bgdata.training.supervised.torch_trainer import platform_name

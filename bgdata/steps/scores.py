@@ -1,4 +1,4 @@
-"""How good a player is, by everything that can be measured here: which versions say so, and their rows for people."""
+"""How good a player is: the versions that measure it, and their rows for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, sho
 from bgdata.evaluation.bearoff import SIZE, sizes
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import network_name
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.store.names import quoted
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
@@ -38,10 +38,10 @@ SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # as those commands have t
 
 
 class Amount(NamedTuple):
-    """How much is measured; no games are left out, and no hedged ones, with 0."""
+    """How much is measured. 0 leaves out games, or luck-adjusted games."""
 
     games: int = 4000  # against each opponent, and against itself
-    hedged_games: int = 1000
+    luck_adjusted_games: int = 1000
     decisions: int = 10_000  # in bearoffs
 
 
@@ -66,31 +66,34 @@ def build_scores(
     *,
     programs: bool = True,
 ) -> tuple[Table, list[str]]:
-    """The version of `scores` of a player, each of its sources built first where it is missing, and lines about what
+    """The version of `scores` of a player, after building each of its sources that is missing, and lines about what
     could not be measured here.
 
-    Raises UnknownPlayerError, InvalidParameterError for amounts that cannot be, MissingTableError for a network that is
-    not there, and what building raises.
+    Raises UnknownPlayerError, InvalidParameterError for impossible amounts, MissingTableError for a missing network,
+    and what building raises.
     """
     player, left_out = (full_name(player[0]), player[1]), list[str]()
     check_amount(amount)
-    open_player(*player, warehouse)
+    open_named_player(*player, warehouse)
     wanted = list(all_opponents(warehouse, player, opponents, left_out, programs=programs))
     found = []
-    for luck, games in ((True, amount.hedged_games), (False, amount.games)):  # who judges luck comes first
+    for luck, games in (
+        (True, amount.luck_adjusted_games),
+        (False, amount.games),
+    ):  # the network that judges luck is built first
         for each in wanted if games else ():
             series = series_parameters(warehouse, player, each, games, SEEDS["games"], progress, with_luck=luck)
             found.append(warehouse.build(GAMES.name, series, progress=progress))
     for kind, parameters in other_recipes(warehouse, player, amount, left_out):
         found.append(warehouse.build(kind, parameters, progress=progress))
     sources = tuple(sorted((VersionRef.parse(table.name) for table in found), key=str))
-    version = open_player(*player, warehouse).version
+    version = open_named_player(*player, warehouse).version
     return warehouse.build(SCORES.name, ScoresParameters(*player, version, sources), progress=progress), left_out
 
 
 def check_amount(amount: Amount) -> None:
-    """Raises InvalidParameterError before anything is built."""
-    for games in {amount.games, amount.hedged_games} - {0}:
+    """Raise InvalidParameterError for an impossible amount, before anything is built."""
+    for games in {amount.games, amount.luck_adjusted_games} - {0}:
         GAMES.check_parameters(GameParameters(games=games))
     REFEREE.check_parameters(RefereeParameters(decisions=amount.decisions))
 
@@ -98,11 +101,11 @@ def check_amount(amount: Amount) -> None:
 def all_opponents(
     warehouse: Warehouse, player: Player, given: Sequence[Player], left_out: list[str], *, programs: bool
 ) -> Iterator[Player]:
-    """Those given but the player itself, each once, and the programs that are installed."""
+    """The given opponents except the player itself, each once, and the programs that are installed."""
     named = dict.fromkeys((full_name(name), ply) for name, ply in given)
     for opponent in [*named, *(each for each in PROGRAMS if programs and each not in named)]:
         try:
-            open_player(*opponent, warehouse)
+            open_named_player(*opponent, warehouse)
         except UnknownPlayerError as error:
             if opponent in named:
                 raise
@@ -115,9 +118,9 @@ def all_opponents(
 def other_recipes(
     warehouse: Warehouse, player: Player, amount: Amount, left_out: list[str]
 ) -> Iterator[tuple[str, Parameters]]:
-    """(kind, parameters) of what is measured without an opponent, as far as there is what it needs."""
+    """(kind, parameters) of every measurement without an opponent whose inputs are there."""
     name, ply = player
-    version = open_player(name, ply, warehouse).version
+    version = open_named_player(name, ply, warehouse).version
     if ply or not SELF_PLAYERS.fullmatch(name):
         left_out.append(f"self-play: expected network, pubeval or random without looking ahead, got {name} ({ply}-ply)")
     elif amount.games:
@@ -133,7 +136,7 @@ def other_recipes(
         left_out.append(f"bearoffs: {error}")
         return
     for tables in (True, False) if name.partition("/")[0] == NETWORK else (True,):
-        said = open_player(name, ply, warehouse, tables=tables).version
+        said = open_named_player(name, ply, warehouse, tables=tables).version
         yield REFEREE.name, RefereeParameters(name, ply, said, tables, *size, amount.decisions, SEEDS["decisions"])
 
 
@@ -147,27 +150,25 @@ def series_parameters(
     *,
     with_luck: bool,
 ) -> GameParameters:
-    """The recipe of games between two players, as they play here. Who judges luck is built first, as players may look
-    into its bearoff tables too. Raises UnknownPlayerError,
-    InvalidParameterError, and MissingTableError for a network that is not there."""
+    """The recipe of games between two players. The network that judges luck is built first, since players may use its
+    bearoff tables. Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a missing network."""
     GAMES.check_parameters(GameParameters(games=games, seed=seed))
     for kind, needed in GAMES.inputs(GameParameters(luck=with_luck)).values():
         warehouse.build(kind, needed, progress=progress)
     names = [full_name(name) for name, _ in (player, opponent)]
-    versions = [
-        open_player(name, ply, warehouse).version for name, (_, ply) in zip(names, (player, opponent), strict=True)
-    ]
+    plies = player[1], opponent[1]
+    versions = [open_named_player(*each, warehouse).version for each in zip(names, plies, strict=True)]
     first, second = (names[0], player[1], versions[0]), (names[1], opponent[1], versions[1])
     return GameParameters(*first, *second, games, seed, with_luck)
 
 
 def full_name(name: str) -> str:
-    """The name under which scores of a player are kept: `network` is called by the name of the network."""
+    """The name under which scores of a player are kept; for `network` it is the name of that network."""
     return network_name(name) if name.partition("/")[0] == NETWORK else name
 
 
 def sets_there(warehouse: Warehouse) -> list[Table]:
-    """The benchmarks that were imported, and the sets made here. Raises MissingTableError where there are none."""
+    """The imported benchmarks and those made here. Raises MissingTableError if there are none."""
     found = [table for kind in (BENCHMARK.name, ROLLED_OUT) for table in warehouse.current(kind)]
     if not found:
         raise MissingTableError(
@@ -179,7 +180,7 @@ def sets_there(warehouse: Warehouse) -> list[Table]:
 
 def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:
     """(points, checkers) of the two-sided table of this name, or of the one with the most positions. Raises UsageError
-    for a name that is no size, and MissingTableError, which says what the table is wanted for."""
+    for a name that is no size, and MissingTableError, whose message says what the table is needed for."""
     size = SIZE.fullmatch(name)
     if name and not size:
         raise UsageError(f"expected a size such as 6x9, got {shown(name)}")
@@ -195,12 +196,12 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
 
 
 def rows_sql(table: Table) -> str:
-    """SQL for the rows of this version; the view `scores` has the newest one."""
+    """SQL that selects the rows of this version; the view `scores` has those of the newest one."""
     return f"read_parquet({quoted(str(table.folder.resolve() / 'table.parquet'))})"
 
 
 def score_lines(warehouse: Warehouse, table: Table) -> Iterator[str]:
-    """The rows for people, errors to two digits."""
+    """The rows as lines of text, with errors to two digits."""
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
     yield f"{recipe.player} ({recipe.ply}-ply), version {recipe.version}: {table.folder}"
     with warehouse.connect() as connection:

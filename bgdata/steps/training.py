@@ -1,4 +1,4 @@
-"""From games to a scored network, step by step: each builds one version, and is skipped where that is there."""
+"""From games to a scored network in steps: each builds one version, or finds it already built."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bgdata.datasets.supervised_network import SupervisedParameters
 from bgdata.errors import UsageError
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import find_network, network_name
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.steps.networks import chosen_parameters, network_parameters
 from bgdata.steps.scores import PUBEVAL, Amount, build_scores, opponent_of, score_lines
 from bgdata.store.parameters import Parameters
@@ -29,60 +29,60 @@ CLASSES = ("contact", "crashed")  # classes: races are better learned from table
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What becomes of a network. `start` is network or network/NAME: it plays the games, looks a roll ahead after their
-    best plays, and learns from what it saw."""
+class TrainingPlan:
+    """How a network is to be trained. `start` is network or network/NAME: it plays the games, evaluates their best
+    plays at 1-ply, and is what training starts from."""
 
     name: str
     start: str = NETWORK
     games: int = 10_000
     seed: int = 1  # of these games
     epochs: int = SupervisedParameters.epochs
-    rate: float = SupervisedParameters.learning_rate
+    learning_rate: float = SupervisedParameters.learning_rate
     hidden: str = ""  # units of the contact network, as many as at the start if empty
     score_games: int = Amount().games
-    hedged_games: int = Amount().hedged_games
+    luck_adjusted_games: int = Amount().luck_adjusted_games
     decisions: int = Amount().decisions
 
 
-def build_corpus(warehouse: Warehouse, plan: Plan) -> Table:
-    """Games of the start against itself. Raises UnknownPlayerError for one that is no network."""
+def build_corpus(warehouse: Warehouse, plan: TrainingPlan) -> Table:
+    """Games of the start against itself. Raises UnknownPlayerError for a player that is not a network."""
     network_name(plan.start)
-    version = "" if plan.start == NETWORK else open_player(plan.start, 0, warehouse).version
+    version = "" if plan.start == NETWORK else open_named_player(plan.start, 0, warehouse).version
     return built(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))
 
 
-def build_plays(warehouse: Warehouse, plan: Plan, corpus: str) -> Table:
-    """Positions after the best plays of every turn of a version of games, as the start sees them: what it is to tell
-    apart."""
+def build_plays(warehouse: Warehouse, plan: TrainingPlan, corpus: str) -> Table:
+    """Positions after the best plays of every turn of a corpus, by the start at 0-ply: the choices that the network
+    should learn to tell apart."""
     games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     return built(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=CLASSES, **network))
 
 
-def build_lookahead(warehouse: Warehouse, plan: Plan, plays: str) -> Table:
-    """What the start sees a roll ahead in a version of positions."""
+def build_lookahead(warehouse: Warehouse, plan: TrainingPlan, plays: str) -> Table:
+    """Labels by the start at 1-ply for a version of positions."""
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     source, recipe = find_source(warehouse, plays)
     return built(warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe))
 
 
-def build_network(warehouse: Warehouse, plan: Plan, labels: str) -> Table:
-    """The network that learned from a version of labels; the feed works out its features."""
-    recipe = {"epochs": plan.epochs, "learning_rate": plan.rate, "hidden": plan.hidden}
+def build_network(warehouse: Warehouse, plan: TrainingPlan, labels: str) -> Table:
+    """The network trained on a version of labels; the feed computes its inputs."""
+    recipe = {"epochs": plan.epochs, "learning_rate": plan.learning_rate, "hidden": plan.hidden}
     parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
     return built(warehouse, NETWORKS.name, parameters)
 
 
-def build_score(warehouse: Warehouse, plan: Plan, network: str) -> Table:
-    """How good the network has become, against PubEval and the start among others. Raises UsageError unless this
-    version is the one that plays under its name."""
+def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table:
+    """The scores of the network, against PubEval and the start among others. Raises UsageError unless this version is
+    the one that plays under its name."""
     playing = find_network(f"{NETWORK}/{plan.name}", warehouse).name
     if playing != network:
         raise UsageError(
             f"expected {network} to be what plays as {NETWORK}/{plan.name}, found {playing}; give another name"
         )
-    amount = Amount(plan.score_games, plan.hedged_games, plan.decisions)
+    amount = Amount(plan.score_games, plan.luck_adjusted_games, plan.decisions)
     opponents = [PUBEVAL, opponent_of(plan.start)]
     with progress_bars() as progress:
         table, left_out = build_scores(
@@ -94,13 +94,13 @@ def build_score(warehouse: Warehouse, plan: Plan, network: str) -> Table:
 
 
 def built(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
-    """The version, with progress while it is built."""
+    """Build a version, or find it, with a progress bar."""
     with progress_bars() as progress:
         return warehouse.build(kind, parameters, progress=progress)
 
 
 def scores_text(warehouse: Warehouse, version: str) -> str:
-    """A version of `scores` for people. Raises UsageError for another kind."""
+    """A version of `scores` as text. Raises UsageError for another kind."""
     if version.partition("/")[0] != "scores":
         raise UsageError(f"expected a version of scores, got {version}")
     return "\n".join(score_lines(warehouse, warehouse.open_reference(version)))

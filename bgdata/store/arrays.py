@@ -1,4 +1,5 @@
-"""Flat arrays on disk (.npy): written whole or row by row, mapped read-only, and hashed by value. Needs NumPy alone."""
+"""Flat arrays on disk (.npy): written whole or row by row, memory-mapped read-only, and hashed by value. Needs NumPy
+alone."""
 
 from __future__ import annotations
 
@@ -32,10 +33,10 @@ _HEADER = re.compile(
 
 
 def map_array(path: Path) -> Array:
-    """Map a .npy file read-only as a plain array; nothing is read until it is asked for, and no file is kept open.
+    """Map a .npy file read-only as a plain array; nothing is read until it is used, and no file is kept open.
 
-    Raises MissingTableError when there is no such file, CorruptFileError when it is no regular file, or not exactly
-    the header and the values of a little-endian array of numbers or bytes, as we write it.
+    Raises MissingTableError when there is no such file, CorruptFileError when it is not a regular file, or not exactly
+    the header and values of a little-endian array of numbers or bytes, as written here.
     """
     with storage_errors("read", path):
         try:
@@ -57,10 +58,11 @@ def map_array(path: Path) -> Array:
 
 
 def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and dtype that the header of a .npy file of this size states; raises ValueError for others than ours.
+    """Shape and dtype that the header of a .npy file of this size states; raises ValueError for any header that is not
+    written like ours.
 
-    The text is matched, not evaluated as NumPy does: a stranger wrote it, and Python's parser fails now and then where
-    several threads are in it (cpython issue 106905).
+    The text is matched, not evaluated as NumPy does: it may come from a stranger, and Python's parser occasionally
+    fails when several threads use it (cpython issue 106905).
     """
     version = np.lib.format.read_magic(file)
     if version != (1, 0):
@@ -81,9 +83,10 @@ def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[An
 
 
 def mapped(handle: int, size: int) -> memoryview:
-    """The bytes of an open file, read-only, as long as anything looks at them.
+    """The bytes of an open file, mapped read-only for as long as they are referenced.
 
-    Python's own `mmap` keeps a file descriptor for each map, of which a process has a thousand, and a player has ten.
+    Python's own `mmap` keeps a file descriptor for each map, of which a process may have a thousand, and a player needs
+    ten.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
@@ -98,7 +101,7 @@ def mapped(handle: int, size: int) -> memoryview:
 
 
 class ArrayWriter:
-    """Writes a .npy file of known shape through plain file writes, so a table larger than memory costs none."""
+    """Writes a .npy file of known shape through plain file writes, so a table may be larger than memory."""
 
     def __init__(self, path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
         self.dtype = np.dtype(dtype)

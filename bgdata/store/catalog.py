@@ -33,7 +33,7 @@ from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import Column, TableShape
 from bgdata.store.leakage import leakage_views
-from bgdata.store.locked_sql import Limits, keep_to, lock, open_memory
+from bgdata.store.locked_sql import QueryLimits, keep_to, lock, open_memory
 from bgdata.store.names import identifier, quoted
 from bgdata.store.scripts import SQL, created_names, run_scripts
 from bgdata.store.storage import locked, open_regular, storage_errors, write_file
@@ -242,7 +242,7 @@ def comment_on(connection: duckdb.DuckDBPyConnection, view: str, shape: TableSha
 def connect(
     warehouse: Versions,
     *,
-    limits: Limits | None = None,
+    limits: QueryLimits | None = None,
     allow_files: bool = False,
     outputs: Iterable[Path] = (),
     functions: Callable[[duckdb.DuckDBPyConnection], None] | None = None,

@@ -1,4 +1,4 @@
-"""Checks of the tables of a version: the columns that their files have, and the rows that break a claim."""
+"""Checks of the tables of a version: the columns of their files, and the rows that violate a claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed between two tables of one kind: which rows, and by how much."""
+"""Differences between two tables of one kind: which rows differ, and by how much."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class ColumnChange(NamedTuple):
 
 
 def define_version(connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], table: Table) -> None:
-    """Create a temporary view of one version with the declared columns. Raises OlderTableError or CorruptFileError
-    for one with others."""
+    """Create a temporary view of one version with the declared columns. Raises OlderTableError or CorruptFileError for
+    a version with other columns."""
     parameters: Parameters = kind.recorded(table.manifest)
     check_columns(connection, kind, kind.tables[0], table)
     columns = select_columns(kind, parameters, kind.tables[0])
@@ -58,7 +58,8 @@ def column_changes(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any]) ->
 
 
 def change_size(column: Column, old: str, new: str) -> str:
-    """SQL for how far two values are apart: of lists the most that any entry is, of other values 0 or 1."""
+    """SQL for the size of a difference: of numbers how far they are apart, of lists the largest such difference, of
+    other values 0 or 1."""
     if column.type in NUMBERS:
         return f"abs({new}::double - {old}::double)"
     if column.type.removesuffix("[]") in NUMBERS:

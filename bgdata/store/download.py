@@ -21,9 +21,9 @@ FAILURES = (urllib.error.URLError, http.client.HTTPException, ssl.SSLError, Time
 
 
 def download(address: str, path: Path, progress: Progress) -> Path:
-    """Download to `path`, on from a `.partial` file where there is one; nothing happens when the file is there.
+    """Download a file to `path`, resuming a `.partial` file if there is one; do nothing if the file is there.
 
-    Raises DownloadError, which says that nothing else is blocked, and StorageError.
+    Raises DownloadError, which says that nothing else depends on it, and StorageError.
     """
     if path.exists():
         return path
@@ -51,7 +51,7 @@ def download(address: str, path: Path, progress: Progress) -> Path:
 
 
 def append(address: str, partial: Path, progress: Progress) -> None:
-    """Add what is missing to a partial file; one that is longer than what the server has begins anew."""
+    """Append what is missing to a partial file; if it is longer than the file on the server, start again."""
     have = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
     try:

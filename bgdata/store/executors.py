@@ -1,7 +1,7 @@
-"""Where shares of work run: in this process, in processes of this machine, or on a Dask cluster.
+"""Executors of work in parts: in this process, in processes of this machine, or on a Dask cluster.
 
-All are `concurrent.futures.Executor`s, so there is one way to use them. Processes are spawned, never forked: kernels
-have threads, which a fork would break.
+All are `concurrent.futures.Executor`s, so they are used in one way. Processes are spawned, never forked: kernels have
+threads, which a fork would break.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONNECT_SECONDS = 10
 
 
 class _Worker(multiprocessing.context.SpawnProcess):
-    """A process that Ctrl-C does not reach, from its first moment on: it ends with its parent, who answers."""
+    """A process that ignores Ctrl-C from its first moment on; it ends with its parent, which answers the signal."""
 
     def start(self) -> None:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # is inherited
@@ -42,10 +42,10 @@ class _Spawn(multiprocessing.context.SpawnContext):
 
 
 class InProcess(Executor):
-    """Runs each share as it is submitted; its kernels use the threads of this process."""
+    """Runs each part as it is submitted; its kernels use the threads of this process."""
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """A future that is done."""
+        """A future that is already done."""
         future: Future[T] = Future()
         try:
             future.set_result(function(*args, **kwargs))
@@ -56,7 +56,8 @@ class InProcess(Executor):
 
 @contextmanager
 def open_executor(name: str) -> Iterator[Executor]:
-    """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end, what has not begun dropped.
+    """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
+    dropped.
 
     Raises UsageError for another name, MissingExtraError where Dask is not installed, and WorkerError for a cluster
     that does not answer.
@@ -84,13 +85,13 @@ def _processes(count: int) -> Iterator[Executor]:
 
 
 def begin_worker() -> None:
-    """In a new process, before kernels are loaded: one thread, and an end when the parent ends, however it does."""
+    """In a new process, before kernels are loaded: use one thread, and end when the parent ends, however it does."""
     os.environ["NUMBA_NUM_THREADS"] = "1"
     end_with_parent()
 
 
 def end_with_parent() -> None:
-    """In a new process: have it end when its parent ends, however that does."""
+    """In a new process: arrange that it ends when its parent ends, however that does."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:

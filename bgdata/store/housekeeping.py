@@ -1,4 +1,4 @@
-"""Keeping house: who needs a version, deleting one, and finding and deleting what nobody needs or holds."""
+"""Housekeeping: what depends on a version, deleting versions, and finding and deleting what is not needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STAGED = re.compile(r"(.+?)(-[0-9a-f]{12}-[0-9a-f]{12}|\.published|\.lock)?")  #
 
 
 class Rubbish(NamedTuple):
-    """What may go: a version, or something in the staging folder."""
+    """Something that may be deleted: a version, or a part of the staging folder."""
 
     path: Path
     reason: str
@@ -27,14 +27,14 @@ class Rubbish(NamedTuple):
 
 
 def needed_by(warehouse: Versions, table: Table) -> list[str]:
-    """Names of the versions that are made from one, and of the lock if it states its digest. Raises
-    ManifestFormatError for a damaged lock."""
+    """Names of the versions that are made from one, and of the lock if it states its digest. Raises ManifestFormatError
+    for a damaged lock."""
     wanted = identities(table)
     return [who for who, needs in all_needs(warehouse).items() if needs & wanted and who != table.name]
 
 
 def all_needs(warehouse: Versions) -> dict[str, set[str]]:
-    """What every version that can be read, and the lock, is made from, as `kind/variant@digest` (inputs) or
+    """For every readable version, and for the lock, what it is made from: `kind/variant@digest` (inputs) or
     `rN-digest8` (versions that parameters name). Raises ManifestFormatError for a damaged lock."""
     found: dict[str, set[str]] = {}
     for table in warehouse.versions():
@@ -50,7 +50,7 @@ def all_needs(warehouse: Versions) -> dict[str, set[str]]:
 
 
 def identities(table: Table) -> set[str]:
-    """What others name a version by; a damaged one is known by its folder alone."""
+    """The names by which others refer to a version; a damaged one is only known by its folder."""
     kind, variant, version = table.folder.parts[-3:]
     try:
         return {version, f"{kind}/{variant}@{table.manifest.digest}"}
@@ -59,15 +59,15 @@ def identities(table: Table) -> set[str]:
 
 
 def remove(warehouse: Versions, table: Table) -> Table | None:
-    """Delete a version; where it was current, the newest of the others is from then on.
+    """Delete a version. If it was the current one, the newest of the others becomes current.
 
     Returns what is current now, None if nothing is left. Raises VersionInUseError while another version or the lock is
-    made from it, or while anything is built that may need it.
+    made from it, or while a build is running that may need it.
     """
     who = needed_by(warehouse, table)
     if who:
         named = ", ".join(who[:MOST_NAMED]) + (f" and {len(who) - MOST_NAMED} more" if len(who) > MOST_NAMED else "")
-        raise VersionInUseError(f"expected a version that nothing is made from, got {table.name}, needed by {named}")
+        raise VersionInUseError(f"expected a version that nothing depends on, got {table.name}, needed by {named}")
     check_no_builds(warehouse)
     delete_version(warehouse, table)
     rest = list(warehouse.versions(*table.folder.parts[-3:-1]))
@@ -75,7 +75,7 @@ def remove(warehouse: Versions, table: Table) -> Table | None:
 
 
 def delete_version(warehouse: Versions, table: Table) -> None:
-    """Move a version out of the way whole, then delete it: nobody ever sees half of one."""
+    """Move a version out of the way as a whole, then delete it, so that no reader ever sees half of one."""
     kind, variant, version = table.folder.parts[-3:]
     rest = [other for other in warehouse.versions(kind, variant) if other.folder != table.folder]
     with storage_errors("delete", table.folder):
@@ -93,7 +93,8 @@ def delete_version(warehouse: Versions, table: Table) -> None:
 
 
 def is_current(warehouse: Versions, table: Table) -> bool:
-    """Whether a version answers where its variant is named. One whose `current` is damaged counts: it may be meant."""
+    """Whether a version is the current one of its variant. If `current` is damaged, every version counts: it may be
+    meant."""
     try:
         return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
     except BgdataError:
@@ -101,10 +102,10 @@ def is_current(warehouse: Versions, table: Table) -> bool:
 
 
 def rubbish(warehouse: Versions) -> list[Rubbish]:
-    """What `sweep` would delete: staging that nobody holds, and versions that are neither current nor locked, nor
-    needed by one that is. Raises ManifestFormatError for a damaged lock."""
+    """What `sweep` would delete: staging folders that no process holds, and versions that are neither current nor
+    locked, nor needed by one that is. Raises ManifestFormatError for a damaged lock."""
     staged = [path for path in sorted(warehouse.staging.glob("*")) if path.suffix != ".lock" and not is_held(path)]
-    found = [Rubbish(path, "nobody holds it", size(path)) for path in staged]
+    found = [Rubbish(path, "no process holds it", size(path)) for path in staged]
     kept = kept_versions(warehouse)
     unneeded = [table for table in warehouse.versions() if table.name not in kept]
     return found + [Rubbish(table.folder, "nothing needs it", size(table.folder)) for table in unneeded]
@@ -127,7 +128,7 @@ def kept_versions(warehouse: Versions) -> set[str]:
 
 
 def sweep(warehouse: Versions, what: list[Rubbish]) -> None:
-    """Delete rubbish. Raises VersionInUseError while anything is built, which may need some of it, and StorageError."""
+    """Delete rubbish. Raises VersionInUseError while a build is running that may need some of it, and StorageError."""
     check_no_builds(warehouse)
     for entry in what:
         if not entry.path.is_relative_to(warehouse.staging):
@@ -144,7 +145,7 @@ def sweep(warehouse: Versions, what: list[Rubbish]) -> None:
 
 
 def check_no_builds(warehouse: Versions) -> None:
-    """Raise VersionInUseError if anything is being built: it may need what is about to go."""
+    """Raise VersionInUseError if a build is running: it may need what is about to be deleted."""
     held = [lock.stem for lock in sorted(warehouse.staging.glob("*.lock")) if lock.stem != "catalog" and is_held(lock)]
     if held:
         raise VersionInUseError(

@@ -1,4 +1,4 @@
-"""One running build: where its arrays go, who is told of progress, and what a killed build goes on from."""
+"""A running build: where its arrays are saved, its progress, and the checkpoints from which a killed build resumes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SEAL = "sha256"  # hash of all other fields of the state
 
 
 class Job:
-    """Handed to `Dataset.compute`: saves arrays into the staging folder and keeps checkpoints beside them."""
+    """What `Dataset.compute` saves arrays and checkpoints with, in the staging folder."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Job:
         self.executor = executor or InProcess()  # who computes shards; values do not depend on it
 
     def save(self, name: str, values: Array) -> None:
-        """Save a finished array."""
+        """Save a finished array under its declared name."""
         save_array(self.folder / f"{name}.npy", values)
 
     def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> ArrayWriter:
@@ -63,11 +63,11 @@ class Job:
     def steps(
         self, label: str, unit: str, steps: Sequence[Step], sizes: Sequence[int], state: Mapping[str, Array]
     ) -> Iterator[Step]:
-        """Yield the steps that are still to do, in order, reporting `sizes[n]` units of progress for each.
+        """Yield the steps that remain, in order, and report `sizes[n]` units of progress for each.
 
         The caller changes the arrays of `state` in place while it handles a step. Every CHECKPOINT_SECONDS they are
-        saved, or less often where that would take more than CHECKPOINT_SHARE of the time, so that a killed build goes
-        on from there; saved arrays are loaded into `state` before the first step.
+        saved, or less often where that would take more than CHECKPOINT_SHARE of the time, so that a killed build
+        resumes from there; saved arrays are loaded into `state` before the first step.
         """
         self.progress.start(label, sum(sizes), unit)
         done = self._restore(label, state)
@@ -86,7 +86,7 @@ class Job:
                     pause = max(CHECKPOINT_SECONDS, (saved - begin) * (1 / CHECKPOINT_SHARE - 1))
 
     def _checkpoint(self, label: str, done: int, state: Mapping[str, Array]) -> None:
-        """Save the state aside with its hashes, then rename it: there is always one whole checkpoint on the disk."""
+        """Save the state aside with its hashes, then rename it: there is always one complete checkpoint on disk."""
         partial = self.folder / "checkpoint.partial"
         target = self.folder / f"checkpoint-{done:09d}"
         with storage_errors("write a checkpoint to", partial):
@@ -108,8 +108,8 @@ class Job:
     def _restore(self, label: str, state: Mapping[str, Array]) -> int:
         """Load the newest usable checkpoint of this stage into `state`; returns the number of steps it has done.
 
-        A damaged one is named and deleted. One of another recipe, which only somebody's hands can have put here, is
-        named and passed over.
+        A damaged one is named and deleted. One of another recipe, which can only have been put here by hand, is named
+        and skipped.
         """
         for folder in sorted(self.folder.glob("checkpoint-*"), reverse=True):
             try:
@@ -164,12 +164,12 @@ def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
 
 
 def shapes_of(arrays: Mapping[str, Array]) -> dict[str, tuple[tuple[int, ...], str]]:
-    """What arrays must share for one to be copied into the other."""
+    """The names, shapes and dtypes that arrays must share for one set to be copied into the other."""
     return {name: (values.shape, values.dtype.str) for name, values in arrays.items()}
 
 
 def finished_part(folder: Path) -> str:
-    """How far what a killed build left in its folder reaches: `up to step 12`, `in 7 parts`, or nothing."""
+    """How far a killed build got, from its folder: `up to step 12`, `in 7 parts`, or empty."""
     for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
         return f"up to step {int(checkpoint.name.removeprefix('checkpoint-'))}"
     count = len(list((folder / SHARDS).glob("*.npz")))

@@ -1,4 +1,4 @@
-"""Two views that the view `leakage` compares, generated from what the kinds declare, so that no kind is forgotten.
+"""Two views that the view `leakage` compares, generated from the declarations of all kinds, so that none is forgotten.
 
 `labelled_boards` has the position of every row that can be trained on, `benchmark_boards` every position of the kinds
 that players are scored on, before the roll or after a play. Both work in any DuckDB client.

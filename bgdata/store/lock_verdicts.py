@@ -11,7 +11,7 @@ SAME = "same"
 
 
 class Verdict(NamedTuple):
-    """A locked variant, and in words whether its current version is the locked one."""
+    """A locked variant, and in words how its current version compares with the lock."""
 
     entry: LockEntry
     text: str
@@ -27,13 +27,14 @@ class Verdict(NamedTuple):
 
 def lock_verdicts(versions: Versions) -> list[Verdict]:
     """A verdict on each locked variant, in the order of the lock. Raises MissingWarehouseError, what `load_lock`
-    raises, and whatever is wrong with a manifest."""
+    raises, and ManifestFormatError for a damaged manifest."""
     versions.require()
     return [Verdict(entry, verdict_on(versions, entry)) for entry in load_lock(versions.lock)]
 
 
 def verdict_on(versions: Versions, entry: LockEntry) -> str:
-    """Whether the current version of a locked variant is the locked one, in words. Raises as `Versions.open`."""
+    """Whether the current version of a locked variant is the locked one, in words. Raises what `Versions.open`
+    raises."""
     built = list(versions.versions(entry.dataset, entry.variant))
     if not built:
         return "not built"

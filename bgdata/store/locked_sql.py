@@ -1,9 +1,9 @@
-"""SQL under lock: a query that anybody may have written reads the files it is given, and does nothing else.
+"""Locked SQL: an untrusted query can read the files that it is given, and do nothing else.
 
 DuckDB lets a connection read *and write* what it may open at all, and a SELECT can write too: `with a as (copy ...)`.
-So a query runs as a subquery, which DuckDB holds to reading, on a connection that can open no other files, with its
+So a query runs as a subquery, which DuckDB limits to reading, on a connection that can open no other files, with its
 configuration locked, and with limits. One call of a function that works for long, such as `sleep_ms`, is not
-interrupted: who serves strangers runs their queries in a process that can be ended.
+interrupted: a server for strangers should run their queries in a process that it can end.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ EXPLAIN = re.compile(r"\s*(explain(\s+analyze|\s*\([\w\s,]*\))?)\s", re.IGNORECA
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What a query may take: seconds until it is stopped, and bytes of memory, half of this machine's unless given."""
+class QueryLimits:
+    """Limits of a query: seconds until it is stopped, and bytes of memory (0: half of the memory of this machine)."""
 
     seconds: float = 600.0
     memory_bytes: int = 0
 
 
 def open_memory(*, allow_files: bool = True) -> duckdb.DuckDBPyConnection:
-    """A connection to an empty database in memory, which loads no extensions, and keeps what does not fit into memory
-    in a folder of its own while it is open."""
+    """A connection to an empty database in memory, which loads no extensions. What does not fit into memory is kept in
+    a folder of its own while it is open."""
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
@@ -48,13 +48,13 @@ def open_memory(*, allow_files: bool = True) -> duckdb.DuckDBPyConnection:
 
 
 def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path]) -> None:
-    """Let a connection open these files and no others, from now on and for good."""
+    """Restrict a connection to these files, for good."""
     paths = ", ".join(quoted(str(path)) for path in files)
     connection.execute(f"set allowed_paths = [{paths}]")
     connection.execute("set enable_external_access = false")
 
 
-def lock(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
+def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
     """Set limits for each statement, and lock the configuration."""
     memory = limits.memory_bytes or psutil.virtual_memory().total // 2
     connection.execute("set python_enable_replacements = false")  # variables of Python are no tables
@@ -64,9 +64,9 @@ def lock(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
 
 
 def reading_query(sql: str) -> str:
-    """The one query of a text, as a subquery that can only read; empty where there is none.
+    """The one query of a text, as a subquery that can only read; empty if the text has none.
 
-    Raises QueryError for several statements, for one that is no query, or for one that DuckDB cannot read.
+    Raises QueryError for several statements, for a statement that is not a query, or for one that DuckDB cannot read.
     """
     try:
         statements = duckdb.extract_statements(sql)
@@ -102,7 +102,7 @@ def without_semicolons(statement: str) -> str:
 
 
 def first_lines(error: Exception) -> str:
-    """DuckDB's message without the drawing of the query, in one line; of a damaged table what its view says."""
+    """DuckDB's message in one line, without the excerpt of the query; for a damaged table, the message of its view."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(("LINE ", "^"))]
     text = " ".join(kept[:3])

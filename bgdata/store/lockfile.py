@@ -1,4 +1,4 @@
-"""warehouse.lock: the digests that the default build must come out with, everywhere."""
+"""warehouse.lock: the digests that the default build must reproduce on every machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LockEntry:
 
 @dataclass(frozen=True)
 class PinnedFile:
-    """A downloaded file as it was when it was first trusted."""
+    """A downloaded file with the hash that it had when it was first trusted."""
 
     name: str
     address: str
@@ -44,7 +44,7 @@ def load_lock(path: Path) -> list[LockEntry]:
 
 
 def load_pins(path: Path) -> list[PinnedFile]:
-    """The pinned files, none where there is no lock. Raises ManifestFormatError when it is damaged."""
+    """The pinned files, an empty list without a lock. Raises ManifestFormatError when it is damaged."""
     return read_lock(path)[1] if path.exists() else []
 
 
@@ -68,7 +68,7 @@ def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
 
 
 def lock_entry(fields: dict[str, Any]) -> LockEntry:
-    """A locked variant as a lock has it. Raises TypeError or ValueError."""
+    """A locked variant from its fields in the lock. Raises TypeError or ValueError."""
     entry = LockEntry(**fields)
     names = {"kind": entry.dataset, "variant": entry.variant}
     for what, name in (*names.items(), ("digest", entry.recipe_key), ("digest", entry.digest)):
@@ -77,7 +77,7 @@ def lock_entry(fields: dict[str, Any]) -> LockEntry:
 
 
 def pinned_file(fields: dict[str, Any]) -> PinnedFile:
-    """A pinned file as a lock has it. Raises TypeError or ValueError."""
+    """A pinned file from its fields in the lock. Raises TypeError or ValueError."""
     pin = PinnedFile(**fields)
     check_name("digest", pin.sha256)
     if not (is_text(pin.name) and is_text(pin.address) and is_count(pin.bytes)):
@@ -86,19 +86,19 @@ def pinned_file(fields: dict[str, Any]) -> PinnedFile:
 
 
 def save_lock(path: Path, manifests: list[Manifest]) -> None:
-    """Write the lock of these versions, sorted, so that changes make small diffs; pinned files stay."""
+    """Write a lock of these versions, sorted, so that changes make small diffs; pinned files are kept."""
     entries = [LockEntry(m.dataset, m.variant, m.recipe_key, m.digest) for m in manifests]
     write_lock(path, entries, load_pins(path))
 
 
 def save_pin(path: Path, pin: PinnedFile) -> None:
-    """Pin a file, or pin it anew; the locked variants stay."""
+    """Pin a file, or replace its pin; the locked variants are kept."""
     entries, pins = read_lock(path) if path.exists() else ([], [])
     write_lock(path, entries, [*(other for other in pins if other.name != pin.name), pin])
 
 
 def write_lock(path: Path, entries: list[LockEntry], pins: list[PinnedFile]) -> None:
-    """Write both parts, sorted."""
+    """Write the locked variants and the pinned files, each sorted."""
     entries = sorted(entries, key=lambda entry: (entry.dataset, entry.variant))
     lock: dict[str, object] = {"format": FORMAT, "entries": [asdict(entry) for entry in entries]}
     if pins:

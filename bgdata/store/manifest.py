@@ -32,7 +32,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class RawFile:
-    """A file that a version was imported from, and where it came from."""
+    """A file that a version was imported from, with its origin."""
 
     name: str
     bytes: int
@@ -44,25 +44,25 @@ class RawFile:
 
     @property
     def recipe(self) -> str:
-        """What the values are made from: the content, and the name that rows remember."""
+        """What identifies the file in a recipe: the hash of its content, and the name that rows refer to."""
         return f"{self.content_sha256} {unpacked_name(self.name)}"
 
 
 class Source(NamedTuple):
-    """A file to import, read once: what it is and where it comes from, and its content, unpacked."""
+    """A file to import, read once: its description and its unpacked content."""
 
     file: RawFile
     content: bytes
 
 
 def unpacked_name(name: str) -> str:
-    """The name of a file without the ending that says how it is packed."""
+    """The name of a file without the ending of a compressed file."""
     return name.removesuffix(".gz").removesuffix(".bz2")
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything about one version. Time, machine and software are recorded but are no part of any digest."""
+    """Everything about one version. Time, machine and software are recorded but are not part of any digest."""
 
     dataset: str
     variant: str
@@ -93,11 +93,11 @@ class Manifest:
         return version_name(self.revision, self.digest)
 
     def to_bytes(self) -> bytes:
-        """The file: JSON with a hash of the fields, so that any byte that changes later shows."""
+        """The file: JSON with a hash of its fields, so that any later change is noticed."""
         return sealed(self.values())
 
     def values(self) -> dict[str, Any]:
-        """The fields as JSON has them: a figure that is none, as the mean of no rows, is null."""
+        """The fields as JSON values; a figure that is NaN, such as the mean of no rows, is null."""
         listed = {name: [vars(entry) for entry in getattr(self, name)] for name in ("files", "raw_files")}
         figures = {name: value if math.isfinite(value) else None for name, value in self.statistics.items()}
         return vars(self) | listed | {"statistics": figures}
@@ -126,7 +126,8 @@ def canonical_json(value: object, indent: int | None = None) -> bytes:
 def recipe_key(
     dataset: str, revision: int, parameters: dict[str, Any], inputs: dict[str, str], raw_files: Sequence[RawFile] = ()
 ) -> str:
-    """SHA-256 of all that determines the values: kind, revision, parameters, digests of the inputs, and raw files."""
+    """SHA-256 of everything that determines the values: kind, revision, parameters, digests of inputs, and raw
+    files."""
     recipe: dict[str, Any] = {"dataset": dataset, "revision": revision, "parameters": parameters, "inputs": inputs}
     if raw_files:
         recipe["raw_files"] = [file.recipe for file in raw_files]
@@ -134,7 +135,8 @@ def recipe_key(
 
 
 def load_manifest(folder: Path) -> Manifest:
-    """Read and check the manifest of a version: every field has the type, and every name the form, that we write.
+    """Read and check the manifest of a version: every field must have the type, and every name the form, that is
+    written here.
 
     Raises MissingTableError when there is none, ManifestFormatError when it is damaged or of a newer format.
     """
@@ -170,8 +172,8 @@ def load_manifest(folder: Path) -> Manifest:
 
 
 def read_whole(path: Path) -> bytes:
-    """The bytes of a manifest or a lock. Raises FileNotFoundError, CorruptFileError for what is no regular file,
-    ManifestFormatError for one that is far larger than any, or StorageError."""
+    """The bytes of a manifest or a lock. Raises FileNotFoundError, CorruptFileError if it is not a regular file,
+    ManifestFormatError if it is far larger than any of ours, or StorageError."""
     with storage_errors("read", path):
         try:
             with open_regular(path) as file:
@@ -200,12 +202,12 @@ def parse_json(written: bytes) -> Any:
 
 
 def is_count(value: object) -> bool:
-    """Whether a value is an integer from 0 that fits into 64 bits; true and false are none."""
+    """Whether a value is an integer from 0 that fits into 64 bits; true and false are not."""
     return type(value) is int and 0 <= value < 1 << 63
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a finite number; true and false are none."""
+    """Whether a value is a finite number; true and false are not."""
     return type(value) is int or (type(value) is float and math.isfinite(value))
 
 
@@ -237,7 +239,7 @@ def is_mapping(value: object, is_right: Callable[[object], bool], names: str = "
 
 
 def is_file_list(value: object) -> bool:
-    """Whether a value lists the files of a version, each once."""
+    """Whether a value is a list of the files of a version, each listed once."""
     keys = {entry.name for entry in fields(FileEntry)}
     if not isinstance(value, list) or not all(isinstance(entry, dict) and set(entry) == keys for entry in value):
         return False
@@ -249,7 +251,7 @@ def is_file_list(value: object) -> bool:
 
 
 def is_raw_file_list(value: object) -> bool:
-    """Whether a value lists the files that a version was imported from; what they are called is up to their owner."""
+    """Whether a value is a list of the files that a version was imported from; their names may be any text."""
     keys = {entry.name for entry in fields(RawFile)}
     digests = ("sha256", "content_sha256")
     return isinstance(value, list) and all(

@@ -1,7 +1,7 @@
-"""Names that come from outside, checked and quoted in one place: of kinds, variants, versions, tables and files.
+"""Names that come from outside (of kinds, variants, versions, tables and files), checked and quoted in one place.
 
-They are parts of paths and of SQL, so each is as narrow as what we write: a name that passes is a single path
-component that stays inside its folder, needs no quoting in a shell, and is the same on every file system.
+They are parts of paths and of SQL, so only names in the form that is written here are allowed: such a name is a single
+path component that stays inside its folder, needs no quoting in a shell, and is the same on every file system.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def is_name(what: str, text: object) -> bool:
 
 
 def check_name(what: str, text: object) -> str:
-    """The name itself; raises InvalidNameError where it is none. `what` is as for `is_name`."""
+    """The name itself. Raises InvalidNameError for a text that is not one; `what` is as for `is_name`."""
     if not (is_name(what, text) and isinstance(text, str)):
         raise InvalidNameError(f"expected a {what} named by {_RULES[what][1]}, got {shown(text)}")
     return text
@@ -52,7 +52,7 @@ def parse_reference(text: str) -> tuple[str, str, str | None]:
 
 
 def parse_input(text: object) -> tuple[str, str, str]:
-    """(kind, variant, digest) of the input of a version, `kind/variant@digest`. Raises InvalidNameError."""
+    """(kind, variant, digest) of the text `kind/variant@digest`, an input of a version. Raises InvalidNameError."""
     title, sign, digest = text.partition("@") if isinstance(text, str) else ("", "", "")
     if not sign:
         raise InvalidNameError(f"expected kind/variant@digest, got {shown(text)}")
@@ -63,10 +63,10 @@ def parse_input(text: object) -> tuple[str, str, str]:
 
 
 def quoted(text: str) -> str:
-    """An SQL string literal."""
+    """A text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def identifier(name: str) -> str:
-    """An SQL identifier, in quotes whatever it is."""
+    """A name as an SQL identifier, always in quotes."""
     return '"' + name.replace('"', '""') + '"'

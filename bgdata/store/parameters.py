@@ -1,7 +1,7 @@
-"""Parameters of variants: frozen dataclasses of few types, recorded in manifests as JSON and written by users as text.
+"""Parameters of variants: frozen dataclasses with few types, which manifests record as JSON and users write as text.
 
 A parameter is an integer, a float, a text, true or false; a tuple of these; a dataclass of these, such as `VersionRef`,
-which has a text form; or any of them or None. `Given` holds the parameters of another variant.
+which has a text form; or any of them or None. `Given` holds the parameters of a variant of another kind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no":
 
 @dataclass(frozen=True, order=True)
 class VersionRef:
-    """A version by name; without `version`, whichever the recipe of the variant leads to."""
+    """A reference to a version by name; without `version`, to the version that the recipe of the variant leads to."""
 
     kind: str
     variant: str
@@ -32,12 +32,12 @@ class VersionRef:
 
     @property
     def title(self) -> str:
-        """KIND/VARIANT."""
+        """The text KIND/VARIANT."""
         return f"{self.kind}/{self.variant}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidParameterError."""
+        """The reference of a text KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidParameterError."""
         try:
             kind, variant, version = parse_reference(text)
         except InvalidNameError:
@@ -47,18 +47,18 @@ class VersionRef:
 
 @dataclass(frozen=True)
 class Given:
-    """Parameters of a variant of another kind, by name; none where the name of the variant says them all."""
+    """Parameters of a variant of another kind, by name; empty if the name of the variant determines them all."""
 
     values: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
     def of(cls, parameters: Parameters) -> Self:
-        """All parameters of a variant."""
+        """All parameters of a variant, as `Given`."""
         return cls(tuple((name, frozen(each)) for name, each in sorted(parameters.to_json().items())))
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """A JSON object. Raises InvalidParameterError."""
+        """The parameters of a text with a JSON object. Raises InvalidParameterError."""
         try:
             found = json.loads(text or "{}")
         except ValueError:
@@ -72,7 +72,7 @@ NONE_GIVEN = Given()
 
 
 def frozen(value: Any) -> Any:
-    """JSON that can be hashed: tuples for lists, `Given` for objects."""
+    """A JSON value made hashable: tuples for lists, `Given` for objects."""
     if isinstance(value, dict):
         return Given(tuple((name, frozen(each)) for name, each in sorted(value.items())))
     return tuple(map(frozen, value)) if isinstance(value, list) else value
@@ -93,7 +93,7 @@ class Parameters:
         return tuple(field.name for field in fields(cls))
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
-        """A copy with some parameters changed. Raises InvalidParameterError for a name that is none of them."""
+        """A copy with some parameters changed. Raises InvalidParameterError for a name that is not a parameter."""
         for name in changes:
             if name not in self.names():
                 raise InvalidParameterError(f"expected a parameter among {', '.join(self.names())}, got {name}")
@@ -111,13 +111,13 @@ class Parameters:
                 ) from None
 
     def to_json(self) -> dict[str, Any]:
-        """The parameters as manifests and recipes have them."""
+        """The parameters as JSON values, as in manifests and recipes."""
         return {name: to_json(value) for name, value in vars(self).items()}
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters that a manifest records. Raises ManifestFormatError when they are those of another recipe, or
-        of other types than declared."""
+        """The parameters that a manifest records. Raises ManifestFormatError if their names are those of another
+        recipe, or their types not the declared ones."""
         if set(values) != set(cls.names()):
             raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {shown(dict(values))}")
         found = {}
@@ -131,12 +131,13 @@ class Parameters:
         return cls(**found)
 
     def with_texts(self, changes: Mapping[str, str]) -> Self:
-        """A copy with some parameters changed to what a user writes. Raises InvalidParameterError."""
+        """A copy with some parameters changed to values that a user wrote as text. Raises InvalidParameterError."""
         return self.with_changes({name: self.parse(name, text) for name, text in changes.items()})
 
     @classmethod
     def parse(cls, name: str, text: str) -> Any:
-        """The value of a parameter that a user writes; tuples have spaces between. Raises InvalidParameterError."""
+        """The value of a parameter from the text of a user; the items of a tuple are separated by spaces. Raises
+        InvalidParameterError."""
         declared = get_type_hints(cls).get(name, str)
         try:
             return from_text(declared, text)
@@ -210,7 +211,7 @@ def from_text(declared: Any, text: str) -> Any:
 
 
 def type_text(declared: Any) -> str:
-    """A type for people: `float`, `tuple of VersionRef`, `float or none`."""
+    """The name of a type for people: `float`, `tuple of VersionRef`, `float or none`."""
     choices = get_args(declared)
     if get_origin(declared) is tuple:
         return f"tuple of {type_text(choices[0])}"
@@ -225,7 +226,7 @@ def number_text(number: float) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A parameter as a user writes it: what `Parameters.parse` reads."""
+    """A parameter as text that `Parameters.parse` reads."""
     if isinstance(value, tuple):
         return " ".join(map(value_text, value))
     if isinstance(value, Given):

@@ -1,4 +1,4 @@
-"""Tables as Parquet: sorted, in row groups that prune well, encoded for what the columns hold."""
+"""Tables as Parquet: sorted, in row groups that allow pruning, and encoded to suit the columns."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from bgdata.store.storage import storage_errors
 def encodings(schema: pa.Schema) -> dict[str, Any]:
     """Writer options by column type.
 
-    Dictionaries double the size of 16-bit columns whose values are all different, so wide integers are stored as
-    packed differences, lists of small ones too (twice as fast to write), and floats as byte streams; other small
-    integers and texts keep the default dictionary, and so do numbers that come as one.
+    Dictionaries double the size of 16-bit columns whose values are all different, so wide integers are stored as packed
+    differences, lists of small ones too (twice as fast to write), and floats as byte streams; other small integers and
+    texts keep the default dictionary, and so do numbers that come as dictionaries.
     """
     dictionary, encoding = [], {}
     for column in schema:
@@ -42,8 +42,8 @@ def encodings(schema: pa.Schema) -> dict[str, Any]:
 
 
 def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, str]) -> pa.Schema:
-    """The schema of a file: columns with `unit` and `meaning`, the file with `about` under `bgdata.` names; numbers
-    that come as a dictionary are plain numbers in it."""
+    """The schema of a file, with `unit` and `meaning` for each column and `about` for the file, under names that begin
+    with `bgdata.`; numbers that come as dictionaries are plain numbers in it."""
     fields = []
     for column in shape.columns:
         field = schema.field(column.name)
@@ -53,7 +53,7 @@ def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, s
 
 
 def stored_type(type_: pa.DataType) -> pa.DataType:
-    """The type that a reader gets: texts stay dictionaries, which readers know as categories."""
+    """The type that a reader gets: texts stay dictionaries, which readers treat as categories."""
     is_number = pa.types.is_dictionary(type_) and not pa.types.is_string(type_.value_type)
     return type_.value_type if is_number else type_
 
@@ -61,8 +61,8 @@ def stored_type(type_: pa.DataType) -> pa.DataType:
 def write_parquet(
     path: Path, batches: Iterator[pa.RecordBatch], shape: TableShape, about: Mapping[str, str], progress: Progress
 ) -> int:
-    """Write one row group for each batch and return the number of rows; the file says what it is `about`, and what its
-    columns mean."""
+    """Write one row group for each batch and return the number of rows; the metadata of the file says what it is
+    `about`, and what its columns mean."""
     rows = 0
     first = next(batches)
     schema = described_schema(first.schema, shape, about)
@@ -85,10 +85,10 @@ def write_parquet(
 
 
 class RowReader:
-    """Some columns of some rows at a time, from the row groups that hold them; nothing else is read."""
+    """Reads some columns of some rows at a time, and only the row groups that hold them."""
 
     def __init__(self, path: Path) -> None:
-        """Raises CorruptFileError for what is no Parquet file."""
+        """Open a file. Raises CorruptFileError if it is not a Parquet file."""
         self._path = path
         with _parquet_errors(path):
             self._file = pq.ParquetFile(path)
@@ -96,7 +96,7 @@ class RowReader:
         self._ends = list(accumulate(groups))
 
     def read(self, columns: Sequence[str], begin: int, end: int) -> pa.Table:
-        """The columns of the rows from `begin` to before `end`, of which there must be some."""
+        """The columns of the rows from `begin` to before `end`, at least one row."""
         first, last = bisect_right(self._ends, begin), bisect_left(self._ends, end)
         with _parquet_errors(self._path):
             found = self._file.read_row_groups(range(first, last + 1), columns=list(columns))
@@ -104,7 +104,7 @@ class RowReader:
 
 
 def first_difference(path: Path, batches: Iterator[pa.RecordBatch]) -> int | None:
-    """Row number where the file first differs from what the arrays say it holds, or None when it is equal."""
+    """The number of the first row that differs from the arrays, or None if the file equals them."""
     row = 0
     with _parquet_errors(path):
         file = pq.ParquetFile(path)
@@ -126,7 +126,7 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch]) -> int | Non
 
 @contextmanager
 def _parquet_errors(path: Path) -> Iterator[None]:
-    """Raises CorruptFileError for whatever PyArrow raises."""
+    """Raise CorruptFileError in place of whatever PyArrow raises."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -134,6 +134,6 @@ def _parquet_errors(path: Path) -> Iterator[None]:
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """Without dictionaries: equal texts are equal whatever dictionary they are numbered in."""
+    """A table without dictionaries, so that equal texts are equal however dictionaries number them."""
     types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
     return table.cast(pa.schema(list(zip(table.column_names, types, strict=True))))

@@ -1,4 +1,4 @@
-"""Who hears how far long work has come. The default hears nothing; the command line draws bars."""
+"""Reports of the progress of long work. By default they are ignored; the command line draws bars."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told of each stage of work: a label, how many units there are, and each step done."""
+    """Receives the progress of each stage of work: its label, its number of units, and each step done."""
 
     def start(self, label: str, total: int, unit: str) -> None:
-        """A stage begins."""
+        """A stage begins: its label, its number of units, and what a unit is."""
 
     def advance(self, count: int) -> None:
         """`count` more units of the current stage are done."""
 
     def tell(self, text: str) -> None:
-        """What is known so far of what the current stage computes, such as an estimate and its error."""
+        """An interim result of the current stage, such as an estimate with its error."""
 
     def note(self, text: str) -> None:
-        """Something worth a line: waiting for another build, resuming, already built."""
+        """A message: waiting for another build, resuming, already built."""
 
 
 class Silence:
-    """Progress that nobody watches."""
+    """Progress that ignores all reports."""
 
     def start(self, label: str, total: int, unit: str) -> None:
-        """Ignored."""
+        """Do nothing."""
 
     def advance(self, count: int) -> None:
-        """Ignored."""
+        """Do nothing."""
 
     def tell(self, text: str) -> None:
-        """Ignored."""
+        """Do nothing."""
 
     def note(self, text: str) -> None:
-        """Ignored."""
+        """Do nothing."""

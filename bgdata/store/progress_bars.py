@@ -1,4 +1,4 @@
-"""Progress on a terminal: bars while something is built, and lines that stay."""
+"""Progress on a terminal: bars during a build, and lines that stay."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class TerminalBars:
         self._notes: set[str] = set()
 
     def start(self, label: str, total: int, unit: str) -> None:
-        """Replace the bar by that of the next stage."""
+        """Replace the bar by one for the next stage."""
         if self._task is not None:
             self._bars.remove_task(self._task)
         self._task = self._bars.add_task(label, total=total, unit=unit, known="")
 
     def advance(self, count: int) -> None:
-        """Move the bar on."""
+        """Move the bar by this many units."""
         if self._task is not None:
             self._bars.advance(self._task, count)
 
     def tell(self, text: str) -> None:
-        """Show what is known so far beside the label."""
+        """Show an interim result beside the label."""
         if self._task is not None:
             self._bars.update(self._task, known=text)
 
     def note(self, text: str) -> None:
-        """Print a line above the bar, once: a table may be the input of many."""
+        """Print a line above the bar, each text only once: a table may be the input of many."""
         if text in self._notes or not self._has_notes:
             return
         self._notes.add(text)
@@ -50,14 +50,14 @@ class TerminalBars:
 
 @contextmanager
 def progress_bars(*, notes: bool = True) -> Iterator[Progress]:
-    """Bars on standard error while the block runs, and `notes`; without a terminal only these."""
+    """Bars, and optionally `notes`, on standard error while the block runs; without a terminal only the notes."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """Units a second."""
+        """The column with the number of units per second."""
 
         def render(self, task: Any) -> Text:
             speed = task.finished_speed or task.speed

@@ -1,4 +1,5 @@
-"""Versions that come with the package: copied into a warehouse, and proven on the way, instead of being computed."""
+"""Versions that come with the package: copied into a warehouse, with their hashes checked, instead of being
+computed."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ P = TypeVar("P", bound=Parameters)
 
 
 def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
-    """Folders <variant>/<version> in one of the package, by their parameters; what is damaged is left out."""
+    """Folders <variant>/<version> within a folder of the package, by their parameters; damaged ones are left out."""
     found: dict[P, Path] = {}
     for version in sorted(folder.glob("*/r*-*")):
         try:
@@ -29,9 +30,9 @@ def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
 
 
 def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> Table | None:
-    """The version of a recipe that comes with the package, or None; one with another recipe key is none.
+    """The version of a recipe that comes with the package, or None; its recipe key must be the same.
 
-    Raises ManifestFormatError when its manifest is damaged.
+    Raises ManifestFormatError if its manifest is damaged.
     """
     folder = kind.published(parameters)
     if folder is None or load_manifest(folder).recipe_key != key:
@@ -65,7 +66,7 @@ def install(table: Table, staging: Path, target: Path) -> Table:
         if found != entry.sha256:
             raise DigestMismatchError(
                 f"expected SHA-256 {entry.sha256[:16]}... of {table.folder / entry.name}, which comes with the "
-                f"package, found {found[:16]}...; install bgdata anew"
+                f"package, found {found[:16]}...; try: pip install --force-reinstall bgdata"
             )
     publish(staging, target)
     return Table(target)

@@ -1,4 +1,4 @@
-"""SQL over some versions, without a catalog: each table under its name, as the catalog shows it."""
+"""SQL over a few versions without a catalog; each table has the name that it has in the catalog."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def connect_tables(
     kinds: Mapping[str, Dataset[Any]], tables: Iterable[Table], *, outputs: Iterable[Path] = ()
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with a view for each table of these versions, over all of its variants, and with the macros; it
-    opens their files and the `outputs`, and no others."""
+    """A connection with a view for each table of these versions, over all of its variants, and with the macros; it can
+    open their files and the `outputs`, and no others."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
     sources: dict[str, list[str]] = {}
@@ -45,7 +45,7 @@ def connect_tables(
 
 
 def only_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
-    """The values of a query with one row, of which none is null. Raises QueryError for any other."""
+    """The values of a query with exactly one row without nulls. Raises QueryError for any other."""
     import duckdb
 
     try:

@@ -1,5 +1,5 @@
 """The .sql files: macros, lookups, views, and checks `sql/checks/<table>__<claim>.sql`, which return the rows that
-break the claim."""
+violate the claim."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Work split into ranges, each written as one file by whoever computes it, so that a killed build keeps the finished
-ones and any number of processes can share the rest.
+"""Work split into ranges. Each range is written as one file by the process that computes it, so a killed build keeps
+the finished ones, and any number of processes can share the rest.
 
-A shard `000000000-000002000.<SHA-256>.npz` holds the arrays of the items 0 to 1,999. It is written aside and renamed,
-and its name proves it: one that was damaged is said, and computed anew. Workers get a function's name, settings, a
-range and a folder, never arrays.
+A shard `000000000-000002000.<SHA-256>.npz` holds the arrays of the items 0 to 1,999. It is written aside and renamed;
+its name holds its hash, so a damaged shard is noticed, named and computed again. Workers are given the name of a
+function, settings, a range and a folder, never arrays.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Settings = Mapping[str, str | int]
 
 @dataclass(frozen=True)
 class Work:
-    """What is computed for each range: `module:function`, which is called with (settings, begin, end) and returns
-    named arrays that depend on nothing else."""
+    """What is computed for each range: `module:function`, called with (settings, begin, end), returns named arrays that
+    depend on nothing else."""
 
     function: str
     settings: Settings
@@ -48,12 +48,12 @@ class Work:
 
 
 def ranges(count: int, size: int) -> list[range]:
-    """0 to count - 1 in ranges of `size`, the last one maybe shorter."""
+    """0 to count - 1 in ranges of `size`; the last one may be shorter."""
     return [range(begin, min(count, begin + size)) for begin in range(0, count, size)]
 
 
 def compute_shards(job: Job, label: str, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
-    """The arrays of each range, in order: those that a killed build has finished, the others computed by
+    """The arrays of each range, in order. Ranges that a killed build finished are read; the others are computed by
     `job.executor`.
 
     Raises WorkerError when workers are lost, and whatever the function raises; finished shards are kept.
@@ -75,7 +75,7 @@ def compute_shards(job: Job, label: str, unit: str, work: Work, parts: Sequence[
 
 
 def intact_shards(progress: Progress, folder: Path) -> dict[tuple[int, int], Path]:
-    """The whole shards of a folder by (begin, end); the others are named and deleted."""
+    """The undamaged shards of a folder by (begin, end); damaged ones are named and deleted."""
     found = {}
     for path in sorted(folder.iterdir()):
         match = _NAME.fullmatch(path.name)
@@ -92,7 +92,7 @@ def intact_shards(progress: Progress, folder: Path) -> dict[tuple[int, int], Pat
 def written_shards(
     executor: Executor, work: Work, parts: Iterable[range], folder: Path
 ) -> Iterator[tuple[range, Path]]:
-    """Have shards written, and yield each with its path as it is finished. Raises WorkerError."""
+    """Have shards written, and yield each with its path when it is finished. Raises WorkerError."""
     asked: dict[Future[str], range] = {}
     try:
         for part in parts:
@@ -105,14 +105,16 @@ def written_shards(
         if not is_loss(error):
             raise
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise WorkerError(f"lost a worker; finished parts are kept, the same command goes on: {reason}") from error
+        raise WorkerError(
+            f"expected workers to finish, lost one; finished parts are kept, and the same command resumes: {reason}"
+        ) from error
     finally:
         for future in asked:
             future.cancel()
 
 
 def is_loss(error: Exception) -> bool:
-    """Whether an error comes from the executor, not from the work."""
+    """Whether an error comes from the executor rather than from the work."""
     return isinstance(error, BrokenExecutor | CancelledError) or type(error).__module__.startswith("distributed")
 
 

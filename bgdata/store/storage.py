@@ -1,4 +1,4 @@
-"""Files: written aside, synced, then renamed into place; hashed; locked; and errors said in one clear line."""
+"""Files: written aside, synced, then renamed into place; hashed; locked; and with errors in one clear line."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def storage_errors(action: str, path: Path) -> Iterator[None]:
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a file of a warehouse to read, never waiting for one that is a pipe, and never following a link.
+    """Open a file of a warehouse for reading. This never waits for a pipe and never follows a link.
 
-    Raises FileNotFoundError, CorruptFileError for what is no regular file, or another OSError.
+    Raises FileNotFoundError, CorruptFileError if it is not a regular file, or another OSError.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -59,7 +59,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def not_regular(path: Path) -> str:
-    """What is wrong where a file of a warehouse is something else."""
+    """The message for a path that is not a regular file."""
     kinds = {stat.S_ISLNK: "link", stat.S_ISDIR: "folder", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
     mode = path.lstat().st_mode
     found = next((name for is_kind, name in kinds.items() if is_kind(mode)), "device")
@@ -114,7 +114,7 @@ def publish(staging: Path, target: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and those above it that are missing, durable one after the other."""
+    """Create a folder and its missing parents, each durable before the next."""
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(exist_ok=True)
@@ -122,13 +122,14 @@ def make_folder(path: Path) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Delete a folder and all in it, read-only files too; nothing happens when there is none."""
+    """Delete a folder and everything in it, read-only files included; do nothing if there is none."""
     if path.exists():
         shutil.rmtree(path)
 
 
 def sha256_file(path: Path, *, inside: bool = False) -> str:
-    """SHA-256 of a file's bytes, in hex. One that is `inside` a warehouse must be a regular file: CorruptFileError."""
+    """SHA-256 of a file's bytes, in hex. Raises CorruptFileError if it is `inside` a warehouse and not a regular
+    file."""
     with storage_errors("read", path), open_regular(path) if inside else path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -151,7 +152,7 @@ def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[N
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock of a file; nobody does of one that is not there."""
+    """Whether a process holds the lock of a file; false if there is no file."""
     with storage_errors("look at the lock of", path):
         try:
             handle = os.open(path, os.O_RDWR)
@@ -167,7 +168,7 @@ def is_locked(path: Path) -> bool:
 
 
 def open_locked(path: Path, waiting: Callable[[], None]) -> int:
-    """Open and lock a file, once more where its last holder removed it: others lock a new one by then."""
+    """Open and lock a file; once more if its last holder has removed it, since others lock a new one by then."""
     while True:
         with storage_errors("lock", path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -187,7 +188,7 @@ def open_locked(path: Path, waiting: Callable[[], None]) -> int:
 
 
 def is_open_at(handle: int, path: Path) -> bool:
-    """Whether an open file is the one that the path names now."""
+    """Whether an open file is still the one that the path names."""
     try:
         return os.path.samestat(os.fstat(handle), path.stat())
     except FileNotFoundError:

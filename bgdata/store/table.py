@@ -1,4 +1,4 @@
-"""One version of a dataset, opened: its manifest and its arrays, mapped when first asked for. Needs NumPy alone."""
+"""One version of a dataset, opened: its manifest and its arrays, memory-mapped when first used. Needs NumPy alone."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bgdata.store.storage import not_regular
 
 
 def reopened(folder: Path, kind: str) -> Table:
-    """The version in a folder, for who unpickles a table. Raises MissingTableError where it is gone."""
+    """The version in a folder, when a table is unpickled. Raises MissingTableError if it is gone."""
     if not folder.is_dir():
         name = "/".join(folder.parts[-3:])
         raise MissingTableError(
             f"expected the version {name} of a pickled table in {folder}, found no such folder; "
-            f"try: bgdata list {folder.parts[-3]}, and open the table anew"
+            f"try: bgdata list {folder.parts[-3]}, and open the table again"
         )
     return Table(folder, kind)
 
@@ -28,7 +28,7 @@ def reopened(folder: Path, kind: str) -> Table:
 class Table:
     """A published version. Opening reads nothing; the manifest and each array are read when they are used.
 
-    Its folder is <variant>/<version>, in one named by its kind where a `kind` is given: the manifest must say the same.
+    Its folder is <variant>/<version>, below one that is named by its kind if `kind` is given; the manifest must agree.
     """
 
     def __init__(self, folder: Path, kind: str = "") -> None:
@@ -40,8 +40,8 @@ class Table:
         return f"Table({self.folder})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled, a table is the path of its version: whoever unpickles it maps the same files, or is told that the
-        version is gone."""
+        """A pickled table is the path of its version: unpickling maps the same files, or raises an error if the version
+        is gone."""
         return reopened, (self.folder.resolve(), self._kind)
 
     @cached_property
@@ -59,12 +59,12 @@ class Table:
 
     @property
     def name(self) -> str:
-        """`dataset/variant/version`, for messages."""
+        """The text `dataset/variant/version`, for messages."""
         return "/".join(self.folder.parts[-3:])
 
     @property
     def parquet(self) -> Path:
-        """The Parquet file."""
+        """The path of the Parquet file of the main table."""
         return self.folder / PARQUET
 
     def array(self, name: str) -> Array:
@@ -79,13 +79,14 @@ class Table:
         return {name.removesuffix(".npy"): self.array(name.removesuffix(".npy")) for name in names}
 
     def check_sizes(self) -> None:
-        """Compare every file's size with the manifest: raises MissingTableError or CorruptFileError for the first."""
+        """Compare the size of every file with the manifest. Raises MissingTableError or CorruptFileError for the first
+        that differs."""
         for entry in self.manifest.files:
             self.check_file(entry.name)
 
     def check_file(self, name: str) -> Path:
-        """The path of a file that the manifest lists. Raises MissingTableError, or CorruptFileError where it is no
-        regular file of the size that the manifest states."""
+        """The path of a file that the manifest lists. Raises MissingTableError, or CorruptFileError if it is not a
+        regular file of the size in the manifest."""
         path = self.folder / name
         sizes = {entry.name: entry.bytes for entry in self.manifest.files}
         if name not in sizes:

@@ -3,9 +3,8 @@
     warehouse/<dataset>/<variant>/r<revision>-<digest8>/{manifest.json, table.parquet, *.npy}
     warehouse/<dataset>/<variant>/current
 
-`current` names the version of the variant that was last asked for, by a build, an import or `use`: the one that answers
-where nobody names a version. A variant without the file, from an older bgdata or copied by hand, has its newest version
-as current.
+`current` names the version of the variant that is used when no version is named: the one of the last build, import or
+`use`. In a variant without this file, from an older bgdata or copied by hand, the newest version is current.
 
 Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built or queried.
 """
@@ -49,7 +48,7 @@ CURRENT = "current"  # in a variant's folder: the name of a version
 
 
 class Versions:
-    """The versions below one folder, of the dataset kinds that it is given."""
+    """The versions below one folder, of the given kinds of dataset."""
 
     def __init__(self, root: str | os.PathLike[str], kinds: Mapping[str, Dataset[Any]]) -> None:
         self.root = Path(root)
@@ -70,16 +69,16 @@ class Versions:
 
     @property
     def lock(self) -> Path:
-        """The lock file."""
+        """The path of warehouse.lock."""
         return self.root / LOCK_NAME
 
     @property
     def staging(self) -> Path:
-        """Where unfinished builds live, on the same disk so that they can be renamed into place."""
+        """The folder of unfinished builds, on the same disk so that they can be renamed into place."""
         return self.root / STAGING
 
     def is_moved(self) -> bool:
-        """Whether catalog.duckdb, where there is one, was written in another folder, or nobody knows in which."""
+        """Whether catalog.duckdb, if there is one, was written in another folder, or in an unknown one."""
         if not self.catalog.exists():
             return False
         try:
@@ -142,21 +141,22 @@ class Versions:
         raise MissingTableError(f"no {name} in {self.root} (have: {have}); try: bgdata {step}")
 
     def open_reference(self, reference: VersionRef | str) -> Table:
-        """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError, and as `open`."""
+        """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError, and what `open`
+        raises."""
         parts = str(reference).split("/")
         if len(parts) not in (2, 3) or not all(parts):
             raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {shown(reference)}")
         return self.open(*parts)
 
     def current(self, kind: str | None = None) -> Iterator[Table]:
-        """The current version of every variant, or of those of one kind. Raises as `open`."""
+        """The current version of every variant, or of those of one kind. Raises what `open` raises."""
         for name in sorted(self.kinds) if kind is None else [self.kind(kind).name]:
             for variant in self.variants(name):
                 if next(self.versions(name, variant), None) is not None:
                     yield self.open(name, variant)
 
     def pointer(self, kind: str, variant: str) -> str | None:
-        """The version that the variant's `current` names, None where there is no such file. Raises CorruptFileError."""
+        """The version that the file `current` of a variant names, or None without the file. Raises CorruptFileError."""
         path = self.root / kind / variant / CURRENT
         with storage_errors("read", path):
             try:
@@ -183,10 +183,10 @@ class Versions:
         return True
 
     def find(self, kind: Dataset[Any], parameters: Parameters, raw_files: Sequence[RawFile] = ()) -> Table | None:
-        """A version with this recipe, or None: the current one if it has it, else the newest. Damaged ones are passed
-        over.
+        """A version with this recipe, or None: the current one if it has it, else the newest that does. Damaged
+        versions are skipped.
 
-        An imported variant without files named is the current import of it, whatever it was imported from.
+        For an imported variant without raw files, it is the current version, whatever it was imported from.
         """
         any_recipe = kind.takes_files and not raw_files
         key = None if any_recipe else self.recipe_key(kind, parameters, raw_files)
@@ -248,7 +248,7 @@ class Versions:
 
 
 def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:
-    """How inputs are named in recipes and manifests: role -> dataset/variant@digest."""
+    """Inputs as recipes and manifests name them: role -> dataset/variant@digest."""
     return {
         role: f"{table.manifest.dataset}/{table.manifest.variant}@{table.manifest.digest}"
         for role, table in inputs.items()
@@ -256,7 +256,8 @@ def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:
 
 
 def newest(tables: Iterable[Table]) -> Table:
-    """The one that is current where nothing says so: of the highest revision the newest. Raises ValueError for none."""
+    """The version that is current in a variant without `current`: of the highest revision, the newest. Raises
+    ValueError for none."""
     found = list(tables)
     if len(found) == 1 and (found[0].folder / MANIFEST_NAME).exists():
         return found[0]  # without reading its manifest
@@ -264,7 +265,7 @@ def newest(tables: Iterable[Table]) -> Table:
 
 
 def _age(table: Table) -> tuple[int, str]:
-    """Sorts versions of a variant by revision, then by date; damaged ones come first."""
+    """The sort key of the versions of a variant: revision, then date; damaged ones come first."""
     try:
         return table.manifest.revision, table.manifest.created
     except BgdataError:

@@ -1,8 +1,9 @@
-"""What both ways of learning share: the logistic function, errors of answers, and errors of the layers before.
+"""What both ways of learning share: the logistic function, errors of the outputs, and backpropagation.
 
-The rest differs in the order of sums, on which the last bits of weights depend, and so the digests of networks. By
-temporal differences a position is learned at a time: weights change by (rate x input) x delta, sums go by halving.
-In supervised learning a batch is one step: gradients are summed over positions by fours, then multiplied by the rate.
+The rest differs in the order of sums, on which the last bits of weights, and so the digests of networks, depend.
+Temporal-difference learning takes one position at a time: weights change by (learning rate x input) x delta, and sums
+are by halving. In supervised learning a batch is one step: gradients are summed over positions, four at a time, and
+then multiplied by the learning rate.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _ONE, _HALF, _NONE = np.float32(1), np.float32(0.5), np.float32(0)
 
 @kernel(borrows=True)
 def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, errors: Floats) -> None:
-    """Fills errors[0:5] with how much more the sums of the outputs should give. What the rules forbid (its bit of
-    `possible` is 0) is no error, since nobody asks the network for it."""
+    """Fills errors[0:5] with the negative gradient of the loss by the sums of the outputs. It is 0 for a chance that
+    the rules exclude (its bit of `possible` is 0), since the network is never asked for it."""
     for output in range(OUTPUTS):
         error = (target[output] - outputs[output]) * np.float32(possible >> output & 1)
         errors[output] = error * outputs[output] * (_ONE - outputs[output]) if squared else error
@@ -39,7 +40,7 @@ def squash(sums: Floats) -> None:
 
 @kernel(borrows=True)
 def backward(shape: NDArray[np.int64], weights: Floats, values: Floats, deltas: Floats, sample: int) -> None:
-    """Fills deltas[layer, sample, unit] of the layers before the last with how much more they should give."""
+    """Fills deltas[layer, sample, unit] of all layers before the last by backpropagation."""
     end = shape[1] * shape[5]
     for layer in range(1, shape[4]):
         end += shape[5 + layer] * shape[4 + layer]

@@ -1,4 +1,5 @@
-"""Inputs of positions for learning: dense rows of floats for matrix products, or the few that are not 0."""
+"""Inputs of positions for learning: dense rows of floats for matrix products, or sparse rows of those that are not
+0."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _UNIT, _NONE = np.float32(1 / UNIT), np.float32(0)
 
 
 class Sparse(NamedTuple):
-    """Inputs that are not 0 of positions in batches."""
+    """The inputs, in batches of positions, that are not 0."""
 
     counts: NDArray[np.int64]  # [position] how many it has, filled up to a multiple of four
     columns: NDArray[np.int32]  # [position, item] which; ascending, then 0
@@ -29,12 +30,13 @@ class Sparse(NamedTuple):
 
 
 def most_used(input_set: InputSet) -> int:
-    """Room for the inputs that are not 0: at most one for each checker, and the extras; a multiple of four."""
+    """Room for the inputs of a position that are not 0: at most one for each checker, and the extras; a multiple of
+    four."""
     return -(-(2 * CHECKERS + EXTRAS[input_set]) // 4) * 4
 
 
 def new_sparse(input_set: InputSet, inputs: int, rows: int, batch: int) -> Sparse:
-    """Room for the inputs of so many positions."""
+    """An empty `Sparse` with room for this many positions."""
     most, batches = most_used(input_set), -(-rows // batch)
     return Sparse(
         np.empty(rows, np.int64),
@@ -55,7 +57,7 @@ def fill_sparse(input_set: int, boards: Boards, batch: int, sparse: Sparse) -> N
 
 @kernel()
 def fill_sparse_alone(input_set: int, boards: Boards, batch: int, sparse: Sparse) -> None:
-    """Fills the same on the thread that calls, so that others can do something else."""
+    """Fills the same on the calling thread only, so that the other threads are free."""
     for number in range(len(sparse.starts)):
         fill_batch(input_set, boards, batch, number, sparse)
 
@@ -123,7 +125,8 @@ def fill_by_input(
 
 @kernel()
 def fill_dense(input_set: int, boards: Boards, inputs: Floats) -> None:
-    """Fills inputs[row, input] from boards[row, slot] on the thread that calls, so that others can learn."""
+    """Fills inputs[row, input] from boards[row, slot] on the calling thread only, so that the other threads can
+    learn."""
     row_inputs = np.empty(inputs.shape[1], np.int16)
     for row in range(len(boards)):
         fill_inputs(input_set, boards[row], row_inputs)

@@ -1,4 +1,5 @@
-"""Networks in float32, as they learn: new ones, those of a version as floats again, and back as players have them."""
+"""Networks in float32 for learning: new ones, those of a version converted to floats, and back to the integers of
+players."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weights [below, unit]
 
 
 class FloatNetworks(NamedTuple):
-    """Networks that learn: laid out as in `Networks`, in float32."""
+    """Networks that learn, laid out as in `Networks`, but in float32."""
 
     shapes: NDArray[np.int64]
     weights: Floats
@@ -37,7 +38,8 @@ class FloatNetworks(NamedTuple):
 
 
 def new_networks(input_sets: tuple[InputSet, ...], hidden: tuple[tuple[int, ...], ...], seed: int) -> FloatNetworks:
-    """Networks with small random weights, even in -0.1 to 0.1, and no biases; one for each of NETWORK_CLASSES."""
+    """Networks with small random weights, uniform from -0.1 to 0.1, and zero biases; one for each of
+    NETWORK_CLASSES."""
     layers = max(map(len, hidden)) + 1
     shapes = np.zeros((len(input_sets), SHAPE_COLUMNS + layers), np.int64)
     weights = biases = 0
@@ -80,15 +82,15 @@ def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
 
 
 def copied(networks: FloatNetworks) -> FloatNetworks:
-    """The same numbers in other arrays."""
+    """A copy with arrays of its own."""
     return FloatNetworks(networks.shapes, networks.weights.copy(), networks.biases.copy())
 
 
 def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], seed: int) -> FloatNetworks:
-    """The networks in float32 with so many hidden units, nothing for as many as they have.
+    """The networks in float32 with these numbers of hidden units; an empty tuple keeps the present ones.
 
-    Units that are added have small random weights below and none above, so that all answers stay the same. Raises
-    InvalidParameterError for fewer units, or another number of layers.
+    Added units have small random weights from the layer below and zero weights to the layer above, so all answers stay
+    the same. Raises InvalidParameterError for fewer units, or another number of layers.
     """
     found = [layers_of(networks, which) for which in range(len(networks.shapes))]
     sizes = [tuple(len(biases) for _, biases in layers[:-1]) for layers in found]
@@ -106,24 +108,24 @@ def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], se
 
 
 def input_sets_of(networks: Networks) -> tuple[InputSet, ...]:
-    """The inputs of each network."""
+    """The input set of each network."""
     return tuple(InputSet(row[0]) for row in networks.shapes.tolist())
 
 
 def feature_names(networks: Networks) -> str:
-    """The inputs of each network with their revisions, such as "race@1 contact@1 contact@1"."""
+    """The input sets of the networks with their revisions, such as "race@1 contact@1 contact@1"."""
     return " ".join(f"{input_set.label}@{input_set.revision}" for input_set in input_sets_of(networks))
 
 
 def check_features(networks: Networks, features: str) -> None:
-    """Raise UsageError unless the networks have the inputs that are named, of the same revisions; empty for any."""
+    """Raise UsageError unless the networks have the named inputs, in the same revisions; an empty name allows any."""
     found = feature_names(networks)
     if features and features != found:
         raise UsageError(f"expected networks with the inputs {features}, got {found}")
 
 
 def chosen(hidden: tuple[tuple[int, ...], ...], sizes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """What is wanted, or else what there is."""
+    """The wanted sizes, or the present ones if none are given."""
     return tuple(wanted or size for wanted, size in zip(hidden, sizes, strict=True))
 
 

@@ -27,7 +27,7 @@ comment on column bearoff_match_decisions.on_roll_points is 'Checkers of the pla
 comment on column bearoff_match_decisions.opponent_points is 'Checkers of the opponent on each point [checkers]';
 comment on column bearoff_match_decisions.away is 'Points that the player on roll still needs to win the match [points]';
 comment on column bearoff_match_decisions.opponent_away is 'Points that the opponent still needs [points]';
-comment on column bearoff_match_decisions.is_crawford is 'Whether this is the Crawford game, in which nobody may double';
+comment on column bearoff_match_decisions.is_crawford is 'Whether this is the Crawford game, in which neither side may double';
 comment on column bearoff_match_decisions.cube_value is 'Value of the cube';
 comment on column bearoff_match_decisions.met is 'Name of the match equity table';
 comment on column bearoff_match_decisions.cube_owner is 'centered, or on_roll for a cube above 1';

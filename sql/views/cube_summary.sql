@@ -1,4 +1,4 @@
--- The cube in one row for each corpus or import in which somebody doubled.
+-- The cube in one row for each corpus or import with a double.
 create view cube_summary as
 with by_game as (
     select dataset, variant, game,
@@ -19,7 +19,7 @@ from by_game
 group by dataset, variant
 having sum(doubles) > 0
 order by dataset, variant;
-comment on view cube_summary is 'The cube in one row for each corpus or import in which somebody doubled';
+comment on view cube_summary is 'The cube in one row for each corpus or import with a double';
 comment on column cube_summary.dataset is 'Dataset kind';
 comment on column cube_summary.variant is 'Player, cube models, games and seed, or the import';
 comment on column cube_summary.games is 'Games';

@@ -32,4 +32,4 @@ comment on column referee_summary.loss_of_worst_tenth is 'One decision in ten lo
 comment on column referee_summary.loss_of_worst_hundredth is 'One decision in a hundred loses at least this [points]';
 comment on column referee_summary.loss_of_worst_thousandth is 'One decision in a thousand loses at least this [points]';
 comment on column referee_summary.largest_loss is 'Largest loss of a decision [points]';
-comment on column referee_summary.loss_error_bound is 'How far a loss can be off by the rounding of the table [points]';
+comment on column referee_summary.loss_error_bound is 'Error bound of a loss, from the rounding of the table [points]';

@@ -16,7 +16,7 @@ from games
 where dataset = 'selfplay'
 group by variant
 order by variant;
-comment on view selfplay_summary is 'Self-play in one row for each corpus: how games end, and how much noise hedging takes away';
+comment on view selfplay_summary is 'Self-play in one row for each corpus: how games end, and how much noise luck adjustment removes';
 comment on column selfplay_summary.variant is 'Player, games and seed';
 comment on column selfplay_summary.player is 'Player and its version';
 comment on column selfplay_summary.games is 'Games';
@@ -28,4 +28,4 @@ comment on column selfplay_summary.points_per_game is 'Mean result of player 0, 
 comment on column selfplay_summary.standard_error is 'Standard error of points_per_game [points]';
 comment on column selfplay_summary.hedged_points_per_game is 'Mean of hedged_points, null where luck was not measured [points]';
 comment on column selfplay_summary.hedged_standard_error is 'Standard error of hedged_points_per_game [points]';
-comment on column selfplay_summary.hedging_factor is 'How many times smaller hedging makes the standard error';
+comment on column selfplay_summary.hedging_factor is 'How many times smaller luck adjustment makes the standard error';

@@ -46,6 +46,10 @@ def test_boards_layouts_and_indexes_say_the_same(tables: tuple[MatchTable, Match
     assert len(tables[0]) == 400
 
 
+def test_a_table_names_its_version(tables: tuple[MatchTable, MatchTable]) -> None:
+    assert repr(tables[0]) == f"MatchTable({tables[0].table.name}: {len(tables[0]):,} pairs of layouts)"
+
+
 def test_normalised_equities(tables: tuple[MatchTable, MatchTable]) -> None:
     table = tables[0]
     assert table.equity(table.won) == 1

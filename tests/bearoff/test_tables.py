@@ -158,3 +158,9 @@ def test_layouts_are_fitted_to_the_points() -> None:
 def test_mapped_values_cannot_be_changed(tables: Path) -> None:
     with pytest.raises(ValueError, match="read-only"):
         bgdata.open_two_sided(tables, 6, 4).stored[0] = 0
+
+
+def test_tables_name_their_version(tables: Path) -> None:
+    race, pairs = bgdata.open_one_sided(tables, 6), bgdata.open_two_sided(tables, 6, 4)
+    assert repr(race) == f"RaceTable({race.table.name}: 54,264 layouts)"
+    assert repr(pairs) == f"TwoSidedTable({pairs.table.name}: 44,100 pairs of layouts)"

@@ -53,7 +53,7 @@ def player_rows() -> Iterator[Row]:
         yield Row(f"TD self-play, {words}, 120 hidden", f"{games:,.0f} games/s", ">= 1,000 games/s", peer)
     peer = "bgsage 200,000/s"
     for inputs, words, goal in (("tesauro-196", "196x120x5", ">= 500,000/s"), ("contact", "260x120x5", "")):
-        found = rate("teaching", inputs, "120", 5)
+        found = rate("training", inputs, "120", 5)
         yield Row(f"supervised learning, positions, {words}", f"{found:,.0f}/s", goal, peer)
     for with_luck, words, count, goal, peer in (
         (False, "every turn kept", 2000, ">= 1,000 games/s", "gnubg 355 games/s a core"),

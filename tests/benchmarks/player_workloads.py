@@ -92,7 +92,7 @@ def learning(inputs: str, hidden: str, repeats: int) -> float:
     return best_of(repeats, ten_rounds) / (10 * recipe.round_games)
 
 
-def teaching(inputs: str, hidden: str, repeats: int) -> float:
+def training(inputs: str, hidden: str, repeats: int) -> float:
     """Supervised learning from the default self-play labels with the feed and Adam, all three networks, forward and
     backward; seconds a position."""
     from bgdata.training.networks import new_networks

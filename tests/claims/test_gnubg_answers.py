@@ -14,7 +14,7 @@ from bgdata.datasets import all_kinds
 from bgdata.datasets.common.sources import find_source
 from bgdata.datasets.engine_labels import EngineParameters
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.store.reading import connect_tables, only_row
 from bgdata.store.table import Table
 from tests.oracles import needs_gnubg_tool
@@ -55,7 +55,7 @@ def test_the_start_position(tmp_path: Path) -> None:
     kind = warehouse.kinds["positions"]
     warehouse.build("positions", kind.parameters_of([path], None), files=[path])  # type: ignore[attr-defined]
     place, recipe = find_source(warehouse, "positions/start")
-    version = open_player("gnubg").version
+    version = open_named_player("gnubg").version
     table = warehouse.build("engine_labels", EngineParameters(place, "gnubg", 0, version, source_recipe=recipe))
     found = [each for each in answers("A11.start-", [table]) if each.claim.claim.endswith("-gnubg-0ply")]
     assert [each.claim.published for each in found] == ["51.9", "15.1", "13.6"]

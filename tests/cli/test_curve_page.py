@@ -15,7 +15,7 @@ import pytest
 
 from bgdata.cli.recipes import recipe_command
 from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.datasets.supervised_network import DATASET as TAUGHT
+from bgdata.datasets.supervised_network import DATASET as SUPERVISED
 from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
@@ -115,7 +115,7 @@ def test_a_network_that_learned_by_self_play(small_root: Path, tmp_path: Path, w
 
 def test_a_network_that_learned_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
     page = page_of(small_root, tmp_path, "tiny-supervised")
-    table = warehouse.open(TAUGHT.name, "tiny-supervised")
+    table = warehouse.open(SUPERVISED.name, "tiny-supervised")
     start, labels = warehouse.open("network", "tiny"), next(warehouse.versions("selfplay_labels"))
     assert len(page.pictures()) == 6
     assert len(page.sections["Table"]) == 1 + table.manifest.rows
@@ -136,7 +136,7 @@ def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
     succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
     two = ("--start", "network/one", "--labels", "selfplay_labels:2", "--labels", "bearoff_labels")
     succeeds(warehouse.root, "train", "sl", "two", *two, *SMALL)
-    tables = {name: warehouse.open(TAUGHT.name, name) for name in ("one", "two")}
+    tables = {name: warehouse.open(SUPERVISED.name, name) for name in ("one", "two")}
     page = page_of(warehouse.root, tmp_path, "two")
     names = [row[0] for row in page.sections["Lineage"][1:]]
     assert names == [tables["two"].name, tables["one"].name, warehouse.open("network", "tiny").name]
@@ -149,7 +149,7 @@ def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
         assert command in page_of(warehouse.root, tmp_path, table.manifest.variant).text
         again = run(warehouse.root, *shlex.split(command)[1:])
         assert f"already built ({table.folder.name})" in again.stderr
-    shutil.rmtree(warehouse.root / TAUGHT.name / "one")
+    shutil.rmtree(warehouse.root / SUPERVISED.name / "one")
     page = page_of(warehouse.root, tmp_path, "two")
     assert page.sections["Lineage"][2:] == [[tables["one"].name, "not in this warehouse", "", ""]]
 

@@ -11,7 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.cli.positions import describe_evaluation, describe_plays, describe_source
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import Evaluation
 from bgdata.game.position import START, Position
 from tests.cli.command_line import error_of, run, succeeds
@@ -112,29 +112,29 @@ def test_hint_where_nothing_can_be_played(player_root: Path) -> None:
     assert "more" not in shown
 
 
-def evaluation(source: Source, ply: int, accuracy: str = "") -> Evaluation:
+def evaluation(source: AnswerSource, ply: int, accuracy: str = "") -> Evaluation:
     return Evaluation(0.5, 0.25, 0.125, 0.0625, 0.03125, 0.28125, source, ply, accuracy)
 
 
 @pytest.mark.parametrize(
     ("source", "ply", "text"),
     [
-        (Source.OVER, 0, "the rules"),
-        (Source.EXACT, 0, "two-sided table"),
-        (Source.COMBINED, 0, "one-sided tables combined"),
-        (Source.RACE_NETWORK, 0, "race network, static"),
-        (Source.CRASHED_NETWORK, 1, "crashed network, 1 ply"),
-        (Source.CONTACT_NETWORK, 2, "contact network, 2 plies"),
-        (Source.PROGRAM, 0, "another program, static"),
+        (AnswerSource.OVER, 0, "the rules"),
+        (AnswerSource.EXACT, 0, "two-sided table"),
+        (AnswerSource.COMBINED, 0, "one-sided tables combined"),
+        (AnswerSource.RACE_NETWORK, 0, "race network, static"),
+        (AnswerSource.CRASHED_NETWORK, 1, "crashed network, 1 ply"),
+        (AnswerSource.CONTACT_NETWORK, 2, "contact network, 2 plies"),
+        (AnswerSource.PROGRAM, 0, "another program, static"),
     ],
 )
-def test_who_answered(source: Source, ply: int, text: str) -> None:
+def test_who_answered(source: AnswerSource, ply: int, text: str) -> None:
     assert describe_source(evaluation(source, ply)) == text
     assert describe_source(evaluation(source, ply, "roughly")) == f"{text}: roughly"
 
 
 def test_long_statements_are_lines_of_text() -> None:
-    said = describe_source(evaluation(Source.COMBINED, 0, "within -0.0279 to +0.0236 " * 12))
+    said = describe_source(evaluation(AnswerSource.COMBINED, 0, "within -0.0279 to +0.0236 " * 12))
     lines = said.splitlines()
     assert len(lines) == 3
     assert max(map(len, lines)) <= 118
@@ -142,7 +142,7 @@ def test_long_statements_are_lines_of_text() -> None:
 
 
 def test_chances_in_words() -> None:
-    assert describe_evaluation(evaluation(Source.RACE_NETWORK, 0)).splitlines()[:3] == [
+    assert describe_evaluation(evaluation(AnswerSource.RACE_NETWORK, 0)).splitlines()[:3] == [
         "win   50.00 %   with a gammon  25.00 %   backgammon 12.50 %",
         "lose  50.00 %   with a gammon   6.25 %   backgammon  3.12 %",
         "cubeless equity +0.2812",
@@ -170,9 +170,9 @@ FAILURES: list[tuple[list[str], int, str]] = [
 
 
 @pytest.fixture(scope="module")
-def spoiled_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def corrupted_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse with network/random as it should be, one that is cut, and one for other inputs."""
-    root = tmp_path_factory.mktemp("spoiled")
+    root = tmp_path_factory.mktemp("corrupted")
     good = random_networks(7)
     write_network(root, "random", good)
     write_network(root, "cut", good._replace(weights=good.weights[:-1]))
@@ -183,8 +183,8 @@ def spoiled_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("arguments", "code", "message"), FAILURES, ids=[" ".join(words) for words, _, _ in FAILURES])
-def test_failures(spoiled_root: Path, arguments: list[str], code: int, message: str) -> None:
-    assert re.match(f".*{message}", error_of(run(spoiled_root, *arguments), code))
+def test_failures(corrupted_root: Path, arguments: list[str], code: int, message: str) -> None:
+    assert re.match(f".*{message}", error_of(run(corrupted_root, *arguments), code))
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ def test_no_warehouse(tmp_path: Path, arguments: list[str]) -> None:
      ["play", "--seed", "-1"], ["hint", START_ID, "31", "--plays", "0"], ["play", "--ply", "x"]],
     ids=" ".join,
 )  # fmt: skip
-def test_wrong_words_on_the_line(spoiled_root: Path, arguments: list[str]) -> None:
-    result = run(spoiled_root, *arguments)
+def test_wrong_words_on_the_line(corrupted_root: Path, arguments: list[str]) -> None:
+    result = run(corrupted_root, *arguments)
     assert result.exit_code == 2
     assert re.fullmatch(r"error: (invalid value|missing argument) .*; see: bgdata \w+ --help\n", result.stderr)
 

@@ -47,8 +47,8 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     ],
     "referee": [("pubeval", "--decisions", "20", "--table", "3x3"), ("random", "--decisions", "20")],
     "score": [
-        ("pubeval", "--games", "4", "--hedged-games", "0", "--decisions", "20", "--no-programs"),
-        ("random", "--games", "4", "--hedged-games", "0", "--decisions", "20", "--no-programs"),
+        ("pubeval", "--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs"),
+        ("random", "--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs"),
     ],
     "import": [("positions", "{tmp}/list.txt")],
     "selfplay": [("--player", "pubeval", "--games", "4")],

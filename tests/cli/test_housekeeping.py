@@ -94,7 +94,7 @@ def test_rm(two_networks: tuple[Warehouse, Table, Table]) -> None:
     inputs = first.manifest.inputs["two_sided"].partition("@")[0]
     needed = warehouse.open_reference(inputs)
     error = error_of(run(warehouse.root, "rm", needed.name), 1)
-    assert error == f"expected a version that nothing is made from, got {needed.name}, needed by {first.name}"
+    assert error == f"expected a version that nothing depends on, got {needed.name}, needed by {first.name}"
     assert succeeds(warehouse.root, "rm", first.name) == f"deleted {first.name}\n"
     assert not first.folder.parent.exists()
     assert succeeds(warehouse.root, "rm", needed.name) == f"deleted {needed.name}\n"

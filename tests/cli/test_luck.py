@@ -46,7 +46,7 @@ def test_every_form_of_a_session(root: Path) -> None:
         lucks = [sum(row["luck"] for row in own if row["player"] == game[f"player_{side}"]) for side in (0, 1)]
         assert [game["luck_0"], game["luck_1"]] == pytest.approx(lucks)
         assert game["net_luck"] == pytest.approx(lucks[0] - lucks[1])
-        assert game["hedged"] == pytest.approx(game["result"] - game["net_luck"])
+        assert game["luck_adjusted"] == pytest.approx(game["result"] - game["net_luck"])
         assert game["result"] == pytest.approx(game["net_luck"] + game["net_skill"] + game["net_drift"])
         assert own[0]["equity_before"] == 0
     assert all(row["skill"] <= 0 for row in turns)
@@ -58,7 +58,9 @@ def test_every_form_of_a_session(root: Path) -> None:
     assert re.search(r"^mean +-0\.125", table, re.MULTILINE)
     assert "cube actions are not valued" in table
     rows = re.findall(r"^ +\d+ +\d+ +\d+((?: +[+-]\d\.\d{3}){5})$", table, re.MULTILINE)
-    assert [float(row.split()[-1]) for row in rows] == pytest.approx([game["hedged"] for game in games], abs=6e-4)
+    assert [float(row.split()[-1]) for row in rows] == pytest.approx(
+        [game["luck_adjusted"] for game in games], abs=6e-4
+    )
     assert table.endswith(succeeds(root, "luck", path, "--by-game"))
 
 
@@ -76,7 +78,7 @@ def test_files_of_both_formats_and_imports_are_the_same(root: Path) -> None:
 def test_a_game_that_was_not_finished(root: Path) -> None:
     path = file(root, "cut.mat", WHOLE.partition("      Wins")[0])
     (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
-    assert (game["result"], game["hedged"], game["net_drift"]) == (None, None, None)
+    assert (game["result"], game["luck_adjusted"], game["net_drift"]) == (None, None, None)
     assert game["luck_0"] > 0
     assert re.search(r"^ +1 +2 +1 +- .* - +-$", succeeds(root, "luck", path, "--by-game"), re.MULTILINE)
 
@@ -97,7 +99,7 @@ def test_bad_records(root: Path, change: tuple[str, str], message: str) -> None:
 def test_wrong_players_and_places(root: Path) -> None:
     path = file(root, "whole.mat", WHOLE)
     message = error_of(run(root, "luck", path, "--player", "pubeval"), 2)
-    assert message == "expected a player who says what a roll is worth, got pubeval, which only chooses plays"
+    assert message == "expected a player that evaluates positions, got pubeval, which only chooses plays"
     assert re.match("expected a player among random, ", error_of(run(root, "luck", path, "--player", "nobody"), 2))
     assert re.match("no network/none in ", error_of(run(root, "luck", path, "--player", "network/none"), 1))
     assert re.match("expected a file at .*none.mat, found", error_of(run(root, "luck", root / "none.mat"), 1))

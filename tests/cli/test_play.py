@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import main
 from bgdata.cli import play as playing
-from bgdata.cli.play import Game, describe_result, play_game, save_game
+from bgdata.cli.play import InteractiveGame, describe_result, play_game, save_game
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.formats.mat import parse_mat
@@ -39,7 +39,7 @@ def talk(root: Path, *answers: str, seed: int = SEED) -> str:
 
 def your_plays(seed: int, player: LookaheadPlayer) -> list[str]:
     """The plays that you have at your first decision."""
-    game = Game(seed)
+    game = InteractiveGame(seed)
     if not game.yours:
         game.make(player.best_play(game.position, game.roll).play)
     return [str(play) for play in legal_plays(game.position, game.roll)]
@@ -47,7 +47,7 @@ def your_plays(seed: int, player: LookaheadPlayer) -> list[str]:
 
 def test_the_dice_are_those_of_game_0_of_the_seed() -> None:
     for seed in range(8):
-        game = Game(seed)
+        game = InteractiveGame(seed)
         for turn in range(40):
             game.turn = turn
             assert game.dice() == dice(seed, 0, turn)
@@ -55,21 +55,23 @@ def test_the_dice_are_those_of_game_0_of_the_seed() -> None:
         game.turn = 0
         assert (game.roll.high, game.roll.low) == (high, low)
         assert game.yours == (dice(seed, 0, 0)[0] == high)
-    assert {Game(seed).yours for seed in range(8)} == {False, True}
+    assert {InteractiveGame(seed).yours for seed in range(8)} == {False, True}
 
 
 def test_a_game_that_is_left_at_the_end_of_the_input(player_root: Path, player: LookaheadPlayer) -> None:
     shown = talk(player_root)
     assert shown.startswith("You are X, random-0ply is O; the dice are those of seed 3.\n  8/5 6/5   your play;")
-    rolled = Game(SEED).roll
+    rolled = InteractiveGame(SEED).roll
     assert f"\nrandom-0ply rolls {rolled}: {player.best_play(START, rolled).play}\n" in shown
     assert shown.endswith(" quit\nleft after 1 roll; the same dice again: bgdata play --seed 3\n")
-    assert "left after 0 rolls;" in talk(player_root, "quit", seed=next(seed for seed in range(9) if Game(seed).yours))
+    assert "left after 0 rolls;" in talk(
+        player_root, "quit", seed=next(seed for seed in range(9) if InteractiveGame(seed).yours)
+    )
 
 
 def test_a_transcript_reads_like_the_dialogue(player_root: Path, player: LookaheadPlayer) -> None:
     mine = your_plays(SEED, player)[0]
-    roll = Game(SEED, turn=1).roll
+    roll = InteractiveGame(SEED, turn=1).roll
     shown = talk(player_root, "hint", "nonsense", "1/25", "9/1", "", "BOARD", mine, "undo", "undo", mine, "exit")
     assert f"\nYou roll {roll}: hint\n     ply  play" in shown or f"\nYou roll {roll}: hint\n    ply  play" in shown
     assert f"\nYou roll {roll}: nonsense\nexpected checker moves such as 'bar/22* 6/5(2)', got 'nonsense'" in shown
@@ -88,7 +90,7 @@ def test_a_transcript_reads_like_the_dialogue(player_root: Path, player: Lookahe
 
 
 def test_undo_takes_back_to_the_last_decision() -> None:
-    game = Game(SEED)
+    game = InteractiveGame(SEED)
     assert not game.undo()
     game.make(legal_plays(game.position, game.roll)[0])
     before = game.position, game.turn
@@ -127,11 +129,11 @@ def test_only_plays_are_made_without_asking(player: LookaheadPlayer, capsys: pyt
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
     forced = Position([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0])
     for position, said in ((closed_out, "no play"), (forced, " is the only play")):
-        game = Game(5, position, turn=1)
+        game = InteractiveGame(5, position, turn=1)
         game.yours = True
         playing.take_turn(game, player, lambda _: "quit")
         shown = capsys.readouterr().out
-        assert f"You roll {Game(5, turn=1).roll}: " in shown
+        assert f"You roll {InteractiveGame(5, turn=1).roll}: " in shown
         assert said in shown.splitlines()[-1]
         assert (game.turn, game.yours, game.is_left, game.decisions) == (2, False, False, [])
 
@@ -169,7 +171,7 @@ def test_watching_a_game(player_root: Path, player: LookaheadPlayer, name: str) 
     assert head == f"{name} is X, random-0ply is O; the dice are those of seed 11."
     assert columns.split() == ["play", "equity", "of", "random-0ply"]
     assert empty == ""
-    game = Game(11)
+    game = InteractiveGame(11)
     for turn, line in enumerate(lines):
         parts = re.fullmatch(r" *(\d+)  (\S+) +(\d\d): (.*?) +([+-]\d\.\d{3})", line)
         assert parts, line
@@ -196,7 +198,7 @@ def test_a_saved_game_is_the_one_that_was_played(player_root: Path, tmp_path: Pa
     (match,) = parse_mat(output.read_bytes()).matches
     (game,) = match.games
     assert (match.players, match.length, game.score) == (("pubeval", "random-0ply"), 0, (0, 0))
-    first = Game(11)
+    first = InteractiveGame(11)
     assert game.winner is not None
     assert game.points is not None
     assert shown.splitlines()[-1] == describe_result(
@@ -224,7 +226,7 @@ def test_a_saved_game_that_was_left_has_no_result_and_no_play_that_was_taken_bac
     assert (recorded.winner, recorded.points) == (None, None)
     assert len(recorded.turns) == game.turn == 3
     assert [turn.player for turn in recorded.turns] == [1, 0, 1]
-    again = Game(SEED)
+    again = InteractiveGame(SEED)
     for turn, play in enumerate(game.plays):
         assert play in legal_plays(again.position, again.roll)
         assert turn != 1 or str(play) == mine[1]
@@ -255,5 +257,5 @@ def test_results(points: int, text: str) -> None:
 
 
 def test_chosen_plays_are_those_of_the_player() -> None:
-    chosen = playing.chosen_play(RandomPlayer(4), START, Game(1).roll)
-    assert chosen in legal_plays(START, Game(1).roll)
+    chosen = playing.chosen_play(RandomPlayer(4), START, InteractiveGame(1).roll)
+    assert chosen in legal_plays(START, InteractiveGame(1).roll)

@@ -24,7 +24,7 @@ def test_probe(small_root: Path) -> None:
     mean = bgdata.open_one_sided(small_root, 3).probe_mean_rolls(OPPONENT)
     assert f"opponent  mean {mean:.5f}, standard deviation" in shown
     assert f"EPC {mean * 49 / 6:.2f}" in shown
-    assert "(over all pairs of 3x3 the combined equity is off by" in shown
+    assert "(over all pairs of 3x3 the error of the combined equity is" in shown
 
 
 def test_probe_of_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> None:

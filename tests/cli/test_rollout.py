@@ -130,10 +130,10 @@ def test_labels(warehouse: Warehouse) -> None:
     assert shown[0] == str(table.folder)
     assert shown[1].startswith("2 positions, 144 games: standard errors of 0.00")
     assert len(shown) == 2
-    brain = open_network_player("network/tiny", 0, warehouse)
-    assert isinstance(brain, NetworkPlayer)
+    player = open_network_player("network/tiny", 0, warehouse)
+    assert isinstance(player, NetworkPlayer)
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
-    result = roll_out(boards, brain.chooser, 72, 0, RolloutSettings("exact", 1))
+    result = roll_out(boards, player.chooser, 72, 0, RolloutSettings("exact", 1))
     assert np.array_equal(table.array("chances"), result.legal_chances())
 
 

@@ -15,13 +15,13 @@ from bgdata.cli import score
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.errors import UnknownPlayerError, UsageError
 from bgdata.evaluation.player import Player
-from bgdata.evaluation.player import open_player as open_any_player
+from bgdata.evaluation.player import open_named_player as open_any_player
 from bgdata.steps import scores
 from bgdata.steps.scores import Amount, opponent_of
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
-FEW = ("--games", "4", "--hedged-games", "0", "--decisions", "20")
+FEW = ("--games", "4", "--luck-adjusted-games", "0", "--decisions", "20")
 GNUBG = "games against gnubg: expected GNU Backgammon on this machine, found none (Debian package gnubg)"
 
 
@@ -29,13 +29,15 @@ GNUBG = "games against gnubg: expected GNU Backgammon on this machine, found non
 def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine that has none: games with them would take minutes."""
 
-    def open_player(name: str, ply: int = 0, warehouse: Warehouse | None = None, *, tables: bool = True) -> Player:
+    def open_named_player(
+        name: str, ply: int = 0, warehouse: Warehouse | None = None, *, tables: bool = True
+    ) -> Player:
         if name in ("gnubg", "bgsage"):
             found = "GNU Backgammon on this machine, found none (Debian package gnubg)"
             raise UnknownPlayerError(f"expected {found if name == 'gnubg' else 'bgsage, found none'}")
         return open_any_player(name, ply, warehouse, tables=tables)
 
-    monkeypatch.setattr(scores, "open_player", open_player)
+    monkeypatch.setattr(scores, "open_named_player", open_named_player)
 
 
 def test_everything_is_measured_once(warehouse: Warehouse) -> None:
@@ -80,13 +82,13 @@ def test_rows_as_csv_and_json(warehouse: Warehouse) -> None:
     assert "points_per_game" not in {row["measure"] for row in shown}  # nobody plays himself
 
 
-def test_hedged_games(network_root: Path, tmp_path: Path) -> None:
+def test_luck_adjusted_games(network_root: Path, tmp_path: Path) -> None:
     """Who judges luck brings his bearoff tables; what there is nothing for is left out."""
     root = tmp_path / "warehouse"
     shutil.copytree(network_root, root)
     for kind in ("bearoff_two_sided", "bearoff_one_sided", "bearoff_gammon"):
         shutil.rmtree(root / kind)
-    options = ("--games", "0", "--hedged-games", "4", "--decisions", "20", "--no-programs")
+    options = ("--games", "0", "--luck-adjusted-games", "4", "--decisions", "20", "--no-programs")
     shown = run(root, "score", "network", *options)
     assert shown.exit_code == 0, shown.output
     rows = [row.split()[:2] for row in shown.stdout.splitlines()[1:]]
@@ -111,7 +113,7 @@ def test_quick(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bearoffs_without_a_table(memory_path: Path) -> None:
-    shown = run(memory_path, "score", "random", "--games", "4", "--hedged-games", "0", "--no-programs")
+    shown = run(memory_path, "score", "random", "--games", "4", "--luck-adjusted-games", "0", "--no-programs")
     assert shown.exit_code == 0
     assert [row.split()[:2] for row in shown.stdout.splitlines()[1:]] == [
         ["points_per_game", "pubeval-0ply"],
@@ -150,7 +152,7 @@ def test_wrong_options(memory_path: Path) -> None:
     assert error(2, "pubeval", "--against", "gnubg") == GNUBG.partition(": ")[2]
     assert error(2, "pubeval", "--against", "gnubg:x") == "expected a player such as gnubg or gnubg:2, got 'gnubg:x'"
     assert error(2, "pubeval", "--games", "5") == "expected an even number of at least 4 games, got 5"
-    assert error(2, "pubeval", "--hedged-games", "2") == "expected an even number of at least 4 games, got 2"
+    assert error(2, "pubeval", "--luck-adjusted-games", "2") == "expected an even number of at least 4 games, got 2"
     assert error(2, "pubeval", "--decisions", "1").startswith("expected 2 to 16,777,216 decisions, got 1")
     assert error(1, "network/x").startswith("no network/x in ")
     assert not (memory_path / "none").exists()

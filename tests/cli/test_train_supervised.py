@@ -47,7 +47,7 @@ def test_every_parameter_is_an_option_with_its_default() -> None:
         assert options[name].help == RECIPE[name]
 
 
-def test_it_teaches_and_says_how_well(warehouse: Warehouse) -> None:
+def test_it_trains_and_says_how_well(warehouse: Warehouse) -> None:
     result = run(warehouse.root, *TINY, "--labels", "selfplay_labels")
     assert result.exit_code == 0, result.stderr
     table = warehouse.open(DATASET.name, "mine")

@@ -28,7 +28,7 @@ from tests.store.toy import Notes
 
 INDEX = StudyParameters(table_points=3, table_checkers=3, study="index", games=20, seed=6)
 MATCH = replace(INDEX, study="match", games=4)
-HEDGED = replace(INDEX, games=4, with_luck=True)
+LUCK_ADJUSTED = replace(INDEX, games=4, with_luck=True)
 STATISTICS = replace(INDEX, study="statistics")
 Key = tuple[int, float, str]
 
@@ -37,7 +37,7 @@ Key = tuple[int, float, str]
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a warehouse with the network that comes with bgdata, small tables, and small studies."""
     root = tmp_path_factory.mktemp("studies") / "warehouse"
-    for parameters in (INDEX, MATCH, STATISTICS, HEDGED, replace(MATCH, with_luck=True)):
+    for parameters in (INDEX, MATCH, STATISTICS, LUCK_ADJUSTED, replace(MATCH, with_luck=True)):
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
     return root
 
@@ -125,7 +125,7 @@ def test_matches(root: Path) -> None:
 
 def test_luck_is_subtracted(root: Path) -> None:
     """Beside the same results without: of both seats, in steps of 1/10,000 point."""
-    brain, rows = brain_of(root), rows_of(root, HEDGED)
+    brain, rows = brain_of(root), rows_of(root, LUCK_ADJUSTED)
     found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
     winners, points = found.column("winner"), found.column("points")
     hedged = []

@@ -19,9 +19,9 @@ from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.gnubg_program import gnubg_version
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import Boards
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
@@ -43,14 +43,14 @@ class Program:
     """Somebody who answers by the number of checkers on the points, and counts what he is asked."""
 
     label, version = "program", "9.9"
-    accuracy: Mapping[Source, str] = {}
+    accuracy: Mapping[AnswerSource, str] = {}
 
     def __init__(self) -> None:
         self.asked: list[int] = []
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         self.asked.append(len(boards))
-        return Evaluations(answers(boards), np.full(len(boards), Source.PROGRAM, np.int8))
+        return Evaluations(answers(boards), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
 
 
 def answers(boards: Boards) -> Chances:
@@ -63,7 +63,7 @@ def answers(boards: Boards) -> Chances:
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
     """In the place of every program that is installed."""
     found = Program()
-    monkeypatch.setattr("bgdata.computations.engine_labels.open_player", lambda *_: found)
+    monkeypatch.setattr("bgdata.computations.engine_labels.open_named_player", lambda *_: found)
     return found
 
 
@@ -125,7 +125,9 @@ def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: 
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row \d+ of engine_labels/"):
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     monkeypatch.setattr(program, "version", "10")  # nobody is left who could tell
-    with pytest.raises(CheckSkippedError, match=r"nobody can be asked: expected version 10 of gnubg, as it is here"):
+    with pytest.raises(
+        CheckSkippedError, match=r"the engine cannot be asked: expected version 10 of gnubg, as it is here"
+    ):
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     (table.folder / "games.npy").chmod(0o644)
     np.save(table.folder / "games.npy", table.array("games") + 1)
@@ -181,13 +183,13 @@ def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
 def test_bgsage_answers() -> None:
     """As gnubg does, within what two networks differ by, where both are installed."""
     try:
-        bgsage, gnubg = open_player("bgsage"), open_player("gnubg")
+        bgsage, gnubg = open_named_player("bgsage"), open_named_player("gnubg")
     except UnknownPlayerError as error:
         pytest.skip(str(error))
     boards = np.array([START.board, *places_of_opening()], np.int8)
     found, expected = (player.evaluate_many(boards) for player in (bgsage, gnubg))  # type: ignore[attr-defined]
     assert found.chances == pytest.approx(expected.chances, abs=0.06)
-    assert (found.sources == Source.PROGRAM).all()
+    assert (found.sources == AnswerSource.PROGRAM).all()
 
 
 def places_of_opening() -> list[tuple[int, ...]]:

@@ -21,7 +21,7 @@ from bgdata.errors import (
     UnknownPlayerError,
 )
 from bgdata.evaluation.choices import KernelPlayer
-from bgdata.evaluation.player import RandomPlayer, open_player
+from bgdata.evaluation.player import RandomPlayer, open_named_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
@@ -38,7 +38,7 @@ JUDGED = replace(SMALL, games=4, luck=True)
 
 def network_parameters(warehouse: Warehouse) -> GameParameters:
     """The tiny network against PubEval."""
-    version = open_player("network/tiny", 0, warehouse).version
+    version = open_named_player("network/tiny", 0, warehouse).version
     return GameParameters("network/tiny", 0, version, "pubeval", 0, "2", 40)
 
 
@@ -113,7 +113,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory, network_root: Path) -> Path
 def test_luck_is_that_of_the_judge(judged: Path) -> None:
     warehouse = bgdata.open_warehouse(judged)
     table = warehouse.open(DATASET.name, "pubeval-0ply-against-random-0ply-4-seed-2-luck")
-    judge = open_player("network", 0, warehouse)
+    judge = open_named_player("network", 0, warehouse)
     assert isinstance(judge, KernelPlayer)
     games, lucks = play_games_with_luck(PubEval(), RandomPlayer(), judge.chooser, 4, 2)
     assert table.array("lucks").tolist() == lucks.tolist()
@@ -145,7 +145,7 @@ def test_changed_luck_is_found(judged: Path) -> None:
 def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) -> None:
     parameters = network_parameters(warehouse)
     table = warehouse.build(DATASET.name, parameters)
-    games = play_games(open_player("network/tiny", 0, warehouse), PubEval(), 40, parameters.seed)
+    games = play_games(open_named_player("network/tiny", 0, warehouse), PubEval(), 40, parameters.seed)
     assert table.array("outcomes").tolist() == games.outcomes.tolist()
     assert table.folder.parent.name == "network-tiny-0ply-against-pubeval-0ply-40-seed-2"
     check_sample(DATASET, table, {}, 40, np.random.default_rng(0))

@@ -12,7 +12,7 @@ import pytest
 import bgdata
 from bgdata.datasets.referee_scores import DATASET
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UsageError
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import format_position_ids
 from bgdata.kernel import threads
 from bgdata.store.table import Table
@@ -25,7 +25,7 @@ SMALL = DATASET.smallest
 def test_rows_and_summary(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, "pubeval-0ply-3x3-20-seed-1")
-    chosen = open_player("pubeval").choose_plays(table.array("boards"), table.array("rolls"))
+    chosen = open_named_player("pubeval").choose_plays(table.array("boards"), table.array("rolls"))
     assert np.array_equal(table.array("chosen"), chosen)
     with warehouse.connect() as connection:
         rows = connection.sql(
@@ -55,7 +55,7 @@ def test_a_network_is_perfect_with_the_tables(warehouse: Warehouse) -> None:
     """Without them it is another version; that it then errs is shown in `tests/cli/test_referee.py`."""
     means, versions = [], set()
     for tables in (True, False):
-        version = open_player("network/tiny", 0, warehouse, tables=tables).version
+        version = open_named_player("network/tiny", 0, warehouse, tables=tables).version
         parameters = replace(SMALL, player="network/tiny", version=version, tables=tables)
         versions.add(version)
         means.append(warehouse.build(DATASET.name, parameters).manifest.statistics["mean_loss"])

@@ -16,7 +16,7 @@ from bgdata.datasets import benchmark_scores, game_scores, referee_scores, selfp
 from bgdata.datasets.common.measures import UNITS, game_measures, referee_measures, share_error
 from bgdata.datasets.scores import DATASET, ScoresParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
@@ -97,7 +97,7 @@ def test_a_network_without_tables_is_scored_under_its_version(warehouse: Warehou
     versions = {}
     sources = []
     for tables in (True, False):
-        player = open_player("network/tiny", 0, warehouse, tables=tables)
+        player = open_named_player("network/tiny", 0, warehouse, tables=tables)
         versions[tables] = player.version
         recipe = replace(referee_scores.DATASET.smallest, player="network/tiny", version=player.version, tables=tables)
         sources.append(warehouse.build("referee_scores", recipe).name)

@@ -22,7 +22,7 @@ from bgdata.datasets.selfplay import DATASET, TABLES, SelfPlayParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.player import RandomPlayer, open_player
+from bgdata.evaluation.player import RandomPlayer, open_named_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
@@ -132,7 +132,7 @@ def test_luck_of_players_without_networks(
     """The network that comes with bgdata says what their rolls are worth; the games are theirs."""
     shutil.copytree(network_root, memory_path, dirs_exist_ok=True)
     warehouse = bgdata.open_warehouse(memory_path)
-    player = open_player(name, 0, warehouse)
+    player = open_named_player(name, 0, warehouse)
     parameters = SelfPlayParameters(name, player.version, 3, 4, True)
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == f"{name}-3-seed-4-luck"
@@ -380,7 +380,7 @@ def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: s
 
 def test_networks_by_name(warehouse: Warehouse) -> None:
     """They play by the best tables of the warehouse, which are part of their version."""
-    version = open_player("network/tiny", 0, warehouse).version
+    version = open_named_player("network/tiny", 0, warehouse).version
     parameters = SelfPlayParameters("network/tiny", version, 2, 5, True)
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == "network-tiny-2-seed-5-luck"

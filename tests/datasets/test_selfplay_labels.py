@@ -26,7 +26,7 @@ from bgdata.store.table import Table
 from tests.conftest import LUCKY
 from tests.datasets.test_selfplay import Changed
 from tests.rechecking import check_sample
-from tests.reference.luck import Board, hedged, rescored
+from tests.reference.luck import Board, luck_adjusted, rescored
 from tests.reference.networks import Chances
 
 SMALL = DATASET.smallest
@@ -108,7 +108,7 @@ def test_labels_less_luck(network_root: Path) -> None:
     equities, later = cubeless_equities(table.array("chances")).tolist(), table.array("turns_later")
     for rows, _, points in games_of(corpus):
         known = [equities[row] if later[row] == 0 else None for row in range(rows.start, rows.stop)]
-        expected = hedged(known, corpus.array("lucks")[rows].tolist(), points)
+        expected = luck_adjusted(known, corpus.array("lucks")[rows].tolist(), points)
         assert table.array("hedged_equities")[rows] == pytest.approx(np.array(expected), abs=1e-5)
     assert (later == 0).any()
     statistics = table.manifest.statistics

@@ -20,7 +20,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.parameters import VersionRef
@@ -108,7 +108,7 @@ def test_it_plays_by_name(small_root: Path) -> None:
     table, _ = opened(small_root)
     assert find_network("network/tiny-supervised", warehouse).folder == table.folder
     assert find_network("network/tiny-supervised", warehouse, table.folder.name).folder == table.folder
-    player = open_player("network/tiny-supervised", 0, warehouse)
+    player = open_named_player("network/tiny-supervised", 0, warehouse)
     assert player.label == "tiny-supervised"
     evaluation = player.evaluate_many(np.zeros((0, 26), np.int8))  # type: ignore[attr-defined]
     assert len(evaluation.chances) == 0

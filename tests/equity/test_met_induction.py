@@ -122,7 +122,7 @@ def test_cells_are_what_the_lines_of_the_cube_say(rate: float, index: float) -> 
 
 
 def test_tables_are_those_of_a_diffusion() -> None:
-    """On a grid of 1/200 the diffusion is off by 0.0007 at most, and by twice that on one of 1/100."""
+    """On a grid of 1/200 the error of the diffusion is 0.0007 at most, and by twice that on one of 1/100."""
     table = induced_table("x", ROW[:7], RATE)
     errors = []
     for grid in (100, 200):

@@ -15,7 +15,7 @@ from bgdata.kernel import read_only
 from bgdata.store.arrays import save_array
 from bgdata.store.manifest import Manifest
 
-ENCODERS = (InputSet.RACE, InputSet.TESAURO_198, InputSet.CONTACT)
+INPUT_SETS = (InputSet.RACE, InputSet.TESAURO_198, InputSet.CONTACT)
 HIDDEN = ((6, 4), (5,), (7,))
 # weights of the inputs of points and bars: pips of the opponent less ours, 100 of them 4.0
 _PER_CHECKER = np.array([1, 1, 1, 2])
@@ -31,7 +31,7 @@ def random_networks(seed: int) -> Networks:
     shapes = np.zeros((len(NETWORK_CLASSES), SHAPE_COLUMNS + 3), np.int64)
     weights: list[np.ndarray] = []
     biases = 0
-    for row, input_set, hidden in zip(shapes, ENCODERS, HIDDEN, strict=True):
+    for row, input_set, hidden in zip(shapes, INPUT_SETS, HIDDEN, strict=True):
         sizes = [*hidden, OUTPUTS]
         start = sum(values.size for values in weights)
         row[: SHAPE_COLUMNS + len(sizes)] = [input_set, input_count(input_set), start, biases, len(sizes), *sizes]

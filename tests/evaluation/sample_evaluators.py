@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.game.codec import Boards, check_boards
 from bgdata.game.outcome import game_outcome
 from bgdata.game.position import Position
@@ -37,7 +37,7 @@ class Scrambled:
     """Five numbers without sense or pattern, exact in float32, some of them final; the rules for finished games."""
 
     label, version = "scrambled", "1"
-    accuracy: Mapping[Source, str] = {Source.EXACT: "made up"}
+    accuracy: Mapping[AnswerSource, str] = {AnswerSource.EXACT: "made up"}
 
     def __init__(self) -> None:
         self.asked = 0  # boards
@@ -47,11 +47,11 @@ class Scrambled:
         self.asked += len(check_boards(boards))
         sums = boards.astype(np.int64) @ _STEPS
         chances = (sums % 1024 / 1024).astype(np.float32)
-        sources = np.where(sums[:, 0] % _FINAL == 0, Source.EXACT, Source.CONTACT_NETWORK).astype(np.int8)
+        sources = np.where(sums[:, 0] % _FINAL == 0, AnswerSource.EXACT, AnswerSource.CONTACT_NETWORK).astype(np.int8)
         for row, board in enumerate(boards.tolist()):
             outcome = game_outcome(Position(board))
             if outcome:
-                chances[row], sources[row] = chances_of_outcome(outcome), Source.OVER
+                chances[row], sources[row] = chances_of_outcome(outcome), AnswerSource.OVER
         return Evaluations(chances, sources)
 
 
@@ -59,11 +59,11 @@ class OnRollWins:
     """Whoever is on roll wins a single game, unless the game is over: all plays but the last are equals."""
 
     label, version = "on-roll-wins", "1"
-    accuracy: Mapping[Source, str] = {}
+    accuracy: Mapping[AnswerSource, str] = {}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See evaluator.Evaluator."""
         outcomes = [game_outcome(Position(board)) for board in boards.tolist()]
         chances = [chances_of_outcome(outcome or 1) for outcome in outcomes]
-        sources = [Source.CONTACT_NETWORK if outcome == 0 else Source.OVER for outcome in outcomes]
+        sources = [AnswerSource.CONTACT_NETWORK if outcome == 0 else AnswerSource.OVER for outcome in outcomes]
         return Evaluations(np.array(chances, np.float32).reshape(-1, 5), np.array(sources, np.int8))

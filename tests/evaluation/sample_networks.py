@@ -1,4 +1,4 @@
-"""Networks for tests: random ones of every encoder and depth, and one made by hand whose answers are known."""
+"""Networks for tests: random ones of every input set and depth, and one made by hand whose answers are known."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.kernel import read_only
 from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
 
-# encoders and layers of the networks for race, crashed and contact
+# input sets and layers of the networks for race, crashed and contact
 SHAPES: tuple[tuple[tuple[InputSet, ...], tuple[tuple[int, ...], ...]], ...] = (
     ((InputSet.RACE, InputSet.CONTACT, InputSet.CONTACT), ((8,), (7,), (9,))),
     ((InputSet.RACE, InputSet.TESAURO_196, InputSet.CONTACT), ((6, 4), (16,), (5, 3, 4))),

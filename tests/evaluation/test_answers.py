@@ -24,7 +24,7 @@ from bgdata.evaluation.answers import (
 from bgdata.evaluation.bearoff import BearoffEvaluator, map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays, BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.classes import PositionClass
@@ -93,7 +93,7 @@ def test_plays_are_evaluated_as_if_anew(number: int, tables: BearoffArrays) -> N
             assert chances.tobytes() == expected.chances[play].tobytes()
             seen[source] += 1
     assert len(after_play) > 4000
-    assert set(seen) == set(Source) - {Source.PROGRAM}
+    assert set(seen) == set(AnswerSource) - {AnswerSource.PROGRAM}
     assert min(seen.values()) >= 10
 
 
@@ -127,7 +127,7 @@ def test_networks_answer_as_their_twin_within_the_rules(number: int) -> None:
     for row, board in enumerate(boards.tolist()):
         which = {PositionClass.CRASHED: 1, PositionClass.CONTACT: 2}.get(PositionClass(classes[row]), 0)
         assert network_of(classes[row]) == which
-        assert found.sources[row] == Source.RACE_NETWORK + which
+        assert found.sources[row] == AnswerSource.RACE_NETWORK + which
         expected = answer(unpacked(networks, which), values[which][row])
         if expected.margin > 0.003:
             assert found.chances[row].tolist() == pytest.approx(limited(expected.chances, board), abs=1e-6)
@@ -142,7 +142,7 @@ def test_finished_games() -> None:
     finished = finished[game_outcomes(finished) != 0]
     both = np.concatenate([finished, flip_boards(finished)])
     found = evaluations(random_networks(0), NO_TABLES, both)
-    assert (found.sources == Source.OVER).all()
+    assert (found.sources == AnswerSource.OVER).all()
     assert cubeless_equities(found.chances).tolist() == game_outcomes(both).tolist()
     assert set(game_outcomes(both).tolist()) >= {-2, -1, 1, 2}
 
@@ -154,9 +154,9 @@ def test_tables_are_asked_first(bearoff: list[Table], tables: BearoffArrays) -> 
     covered = expected.sources != BearoffSource.NONE
     assert np.array_equal(found.sources[covered], expected.sources[covered])
     assert np.array_equal(found.chances[covered], expected.chances[covered])
-    assert (found.sources[~covered] == Source.RACE_NETWORK).all()
+    assert (found.sources[~covered] == AnswerSource.RACE_NETWORK).all()
     assert {source: int((found.sources == source).sum()) > 20 for source in (1, 2, 3)} == {1: True, 2: True, 3: True}
-    assert (Source.EXACT, Source.COMBINED) == (BearoffSource.EXACT, BearoffSource.COMBINED)
+    assert (AnswerSource.EXACT, AnswerSource.COMBINED) == (BearoffSource.EXACT, BearoffSource.COMBINED)
 
 
 @pytest.mark.parametrize("number", [0, 2])

@@ -335,6 +335,7 @@ def test_a_warehouse_without_tables(tmp_path: Path) -> None:
     empty = open_bearoff(bgdata.open_warehouse(tmp_path))
     assert not empty.evaluate_many(random_pairs(6, 15, 50)).sources.any()
     assert empty.accuracy == {NONE: "not covered"}
+    assert repr(empty) == "BearoffEvaluator(no tables)"
 
 
 def test_what_is_said_of_the_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
@@ -348,7 +349,10 @@ def test_what_is_said_of_the_accuracy(evaluator: BearoffEvaluator, root: Path, t
     warehouse = bgdata.open_warehouse(tmp_path / "measured")
     statistics = warehouse.build("bearoff_error", ErrorParameters(6, 3)).manifest.statistics
     told = open_bearoff(warehouse).accuracy[COMBINED]
-    assert f"over all pairs of 6x3 the cubeless equity is off by {statistics['mean_absolute_difference']:.4f}" in told
+    assert (
+        f"over all pairs of 6x3 the error of the cubeless equity is {statistics['mean_absolute_difference']:.4f}"
+        in told
+    )
     assert f"{statistics['smallest_difference']:+.4f} to {statistics['largest_difference']:+.4f}" in told
 
 

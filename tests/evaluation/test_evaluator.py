@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
-from bgdata.evaluation.evaluator import Evaluator, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluator
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import RandomPlayer
@@ -30,9 +30,13 @@ def test_who_is_an_evaluator() -> None:
 
 
 def test_sources() -> None:
-    assert [source for source in Source if source.is_final] == [Source.OVER, Source.EXACT, Source.COMBINED]
-    assert Source.EXACT == BearoffSource.EXACT
-    assert Source.COMBINED == BearoffSource.COMBINED
+    assert [source for source in AnswerSource if source.is_final] == [
+        AnswerSource.OVER,
+        AnswerSource.EXACT,
+        AnswerSource.COMBINED,
+    ]
+    assert AnswerSource.EXACT == BearoffSource.EXACT
+    assert AnswerSource.COMBINED == BearoffSource.COMBINED
 
 
 def ended(slot: int, count: int) -> list[int]:
@@ -56,7 +60,11 @@ def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
 
     found = answers_of_program(boards, ask)
     assert [given.tolist() for given in asked] == [[list(START.board)] * 2]
-    assert found.sources.tolist() == [Source.OVER] * 6 + [Source.PROGRAM, Source.OVER, Source.PROGRAM]
+    assert found.sources.tolist() == [AnswerSource.OVER] * 6 + [
+        AnswerSource.PROGRAM,
+        AnswerSource.OVER,
+        AnswerSource.PROGRAM,
+    ]
     outcomes = [int(game_outcome(Position(board))) for board in boards.tolist()]
     assert outcomes == [1, 2, 3, -1, -2, -3, 0, 3, 0]
     for outcome, chances in zip(outcomes, found.chances.tolist(), strict=True):

@@ -9,11 +9,11 @@ import pytest
 
 from bgdata.errors import ExternalProgramError, InvalidPositionError, UnknownPlayerError
 from bgdata.evaluation import gnubg_program
-from bgdata.evaluation.evaluator import Evaluator, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluator
 from bgdata.evaluation.gnubg_player import GnubgPlayer, after_moves
 from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version, require_gnubg
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays, parse_play
@@ -46,8 +46,9 @@ def test_gnubg_chooses() -> None:
     games = random_game_positions(1, seed=9)
     boards = np.vstack([np.array([START.board] * 3, np.int8), games.boards[:39]])
     rolls = np.vstack([np.array([[3, 1], [4, 2], [6, 1]], np.int8), games.rolls[:39]])
-    player = open_player("gnubg")
+    player = open_named_player("gnubg")
     assert (player.label, player.version) == ("gnubg-0ply", gnubg_version())
+    assert repr(player) == "GnubgPlayer(gnubg-0ply)"
     chosen = flip_boards(player.choose_plays(boards, rolls)).tolist()
     for row, play in enumerate(("8/5 6/5", "8/4 6/4", "13/7 8/7")):
         assert tuple(chosen[row]) == parse_play(play, START, roll_of(*rolls[row].tolist())).after_play.board
@@ -69,7 +70,7 @@ def test_gnubg_evaluates(ply: int) -> None:
     assert isinstance(player, Evaluator)
     boards = np.array([START.board, *OVER, BEAROFF, GAMMON, START.board], np.int8)
     chances, sources = player.evaluate_many(boards)
-    program, over = Source.PROGRAM, Source.OVER
+    program, over = AnswerSource.PROGRAM, AnswerSource.OVER
     assert sources.tolist() == [program, over, over, program, program, program]
     assert chances[1:3].tolist() == [[1, 1, 0, 0, 0], [0, 0, 0, 1, 1]]
     start = chances[0]
@@ -87,7 +88,7 @@ def test_gnubg_gives_hints() -> None:
     """Any evaluator can be asked through a mapped player."""
     best, *others = LookaheadPlayer(GnubgPlayer()).rank_plays(START, "31")
     assert str(best.play) == "8/5 6/5"
-    assert best.evaluation.source is Source.PROGRAM
+    assert best.evaluation.source is AnswerSource.PROGRAM
     assert 0.1 < best.evaluation.cubeless_equity < 0.25
     assert len(others) == 15
     assert others[0].loss > 0.05

@@ -15,7 +15,7 @@ from bgdata.errors import InvalidPositionError, InvalidRollError
 from bgdata.evaluation import lookahead
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import Evaluations, Evaluator, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
 from bgdata.evaluation.lookahead import (
     FILTERS,
     PlayFilter,
@@ -62,7 +62,7 @@ def test_one_ply_is_the_mean_of_the_best_replies() -> None:
     assert np.abs(found.chances - as_floats(expected)).max() < ROUNDING
     assert found.chances.dtype == np.float32
     assert (found.sources == static.sources).all()
-    is_final = static.sources == Source.EXACT
+    is_final = static.sources == AnswerSource.EXACT
     assert 0 < is_final.sum() < len(boards)
     assert (found.chances[is_final] == static.chances[is_final]).all()
 
@@ -133,12 +133,15 @@ class Doubted:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator, self.label, self.version = evaluator, "doubted", "1"
-        self.accuracy: Mapping[Source, str] = {}
+        self.accuracy: Mapping[AnswerSource, str] = {}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See evaluator.Evaluator."""
         found = self.evaluator.evaluate_many(boards)
-        return Evaluations(found.chances, np.where(found.sources == Source.OVER, Source.OVER, Source.PROGRAM))
+        return Evaluations(
+            found.chances,
+            np.where(found.sources == AnswerSource.OVER, AnswerSource.OVER, AnswerSource.PROGRAM),
+        )
 
 
 @pytest.mark.parametrize(("ply", "step"), [(1, 7), (2, 250)])
@@ -151,7 +154,7 @@ def test_an_exact_table_is_its_own_mean(player_root: Path, ply: int, step: int) 
     boards = np.zeros((len(sides[0]), 26), np.int8)
     boards[:, 1:7], boards[:, 24:18:-1] = layouts[sides[0]], -layouts[sides[1]]
     exact = player.evaluate_many(boards)
-    assert set(exact.sources.tolist()) == {Source.EXACT}
+    assert set(exact.sources.tolist()) == {AnswerSource.EXACT}
     found = evaluate_ahead(Doubted(player), boards, ply)
     assert np.abs(found.chances - exact.chances).max() < 2e-6
     assert exact.chances[:, 0].std() > 0.15
@@ -190,14 +193,14 @@ def test_finished_games_and_no_positions() -> None:
     for ply in range(3):
         found = evaluate_ahead(Scrambled(), over, ply)
         assert found.chances.tolist() == [[0] * 5, [1, 0, 0, 0, 0]]
-        assert set(found.sources.tolist()) == {Source.OVER}
+        assert set(found.sources.tolist()) == {AnswerSource.OVER}
         nothing = evaluate_ahead(Scrambled(), over[:0], ply)
         assert (nothing.chances.shape, nothing.sources.shape) == ((0, 5), (0,))
         empty = rank_all(partial(evaluate_ahead, Scrambled()), over[:0], np.empty((0, 2), np.int8), ply)
         assert empty.best().tolist() == []
         ends = rank_all(partial(evaluate_ahead, Scrambled()), over, np.array([(2, 1)] * 2), ply)
         assert ends.offsets.tolist() == [0, 1, 2]
-        assert ends.sources.tolist() == [Source.OVER] * 2
+        assert ends.sources.tolist() == [AnswerSource.OVER] * 2
 
 
 def test_neither_batches_nor_threads_matter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from bgdata.errors import (
     UsageError,
 )
 from bgdata.evaluation.cache import EvaluationCache
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead import FILTERS, PlayFilter, evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.named import map_player
@@ -57,34 +57,34 @@ def evaluator(player_root: Path) -> NetworkPlayer:
 
 def test_who_answers_and_how_well(player_root: Path) -> None:
     player = bgdata.open_player(player_root, "random")
-    assert (player.label, repr(player)) == ("random-0ply", "MappedPlayer(random-0ply)")
+    assert (player.label, repr(player)) == ("random-0ply", "LookaheadPlayer(random-0ply)")
     start = player.evaluate("4HPwATDgc/ABMA")
-    assert (start.source, start.ply) == (Source.CONTACT_NETWORK, 0)
+    assert (start.source, start.ply) == (AnswerSource.CONTACT_NETWORK, 0)
     assert start.accuracy == "network/random/r1-0123abcd: +0.250 +/- 0.013 points per game against PubEval in training"
     assert 0 <= start.win_backgammon <= start.win_gammon <= start.win <= 1
     exact = player.evaluate(BEAROFF)
     table = bgdata.open_two_sided(player_root, 6, 3)
-    assert exact.source is Source.EXACT
+    assert exact.source is AnswerSource.EXACT
     assert exact.cubeless_equity == pytest.approx(
         table.probe([0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0]).cubeless, abs=1e-6
     )
     assert exact.accuracy.startswith("exact, bearoff_two_sided/6x3/")
     combined = player.evaluate(RACE)
-    assert combined.source is Source.COMBINED
+    assert combined.source is AnswerSource.COMBINED
     assert "as if each side just raced; its error was not measured" in combined.accuracy
     over = player.evaluate(WON)
     assert (over.win_gammon, over.cubeless_equity, over.source, over.accuracy) == (
         1,
         2,
-        Source.OVER,
+        AnswerSource.OVER,
         "the game is over",
     )
     assert set(player.accuracy) == {
-        Source.EXACT,
-        Source.COMBINED,
-        Source.RACE_NETWORK,
-        Source.CRASHED_NETWORK,
-        Source.CONTACT_NETWORK,
+        AnswerSource.EXACT,
+        AnswerSource.COMBINED,
+        AnswerSource.RACE_NETWORK,
+        AnswerSource.CRASHED_NETWORK,
+        AnswerSource.CONTACT_NETWORK,
     }
     assert len(player.accuracy) == len(dict(player.accuracy)) == 5
 
@@ -93,9 +93,9 @@ def test_what_is_missing_is_not_promised(player_root: Path, tmp_path: Path) -> N
     shutil.copytree(player_root / "network", tmp_path / "network")
     player = bgdata.open_player(tmp_path, "random")
     assert len(dict(player.accuracy)) == 3
-    assert player.evaluate(BEAROFF).source is Source.RACE_NETWORK
+    assert player.evaluate(BEAROFF).source is AnswerSource.RACE_NETWORK
     with pytest.raises(KeyError):
-        player.accuracy[Source.EXACT]
+        player.accuracy[AnswerSource.EXACT]
 
 
 def test_choices_are_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
@@ -171,7 +171,7 @@ def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> Non
         assert ahead.ply == 0
 
 
-def test_remembered_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None:
+def test_cached_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None:
     """To the last bit: asked again, one by one, twice in one batch, and after the memory was full."""
     boards = GAMES.boards[::700]
     fresh = evaluate_ahead(evaluator, boards, 1)

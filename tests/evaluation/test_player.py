@@ -9,7 +9,7 @@ import pytest
 
 from bgdata.errors import UnknownPlayerError
 from bgdata.evaluation import player
-from bgdata.evaluation.player import RandomPlayer, open_player
+from bgdata.evaluation.player import RandomPlayer, open_named_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import legal_plays
@@ -22,7 +22,7 @@ GAMES = random_game_positions(40, seed=17)
 
 @pytest.mark.parametrize("name", ["random", "pubeval"])
 def test_choices_are_legal(name: str) -> None:
-    chosen = flip_boards(open_player(name).choose_plays(GAMES.boards, GAMES.rolls)).tolist()
+    chosen = flip_boards(open_named_player(name).choose_plays(GAMES.boards, GAMES.rolls)).tolist()
     offsets, after_play = batch_plays(GAMES.boards, GAMES.rolls)
     candidates = after_play.tolist()
     for row, board in enumerate(chosen):
@@ -57,17 +57,21 @@ def test_random_choices_are_fair() -> None:
     assert all(abs(found - count * chance) < error for found in chosen.values())
 
 
+def test_players_name_themselves() -> None:
+    assert [repr(open_named_player(name)) for name in ("random", "pubeval")] == ["RandomPlayer(0)", "PubEval()"]
+
+
 def test_no_decisions() -> None:
     for name in ("random", "pubeval"):
-        assert open_player(name).choose_plays(GAMES.boards[:0], GAMES.rolls[:0]).shape == (0, 26)
+        assert open_named_player(name).choose_plays(GAMES.boards[:0], GAMES.rolls[:0]).shape == (0, 26)
 
 
 def test_players_by_name() -> None:
     for name, version in (("random", "1"), ("pubeval", "2")):
-        opened = open_player(name)
+        opened = open_named_player(name)
         assert (opened.label, opened.version) == (name, version)
     with pytest.raises(UnknownPlayerError, match=r"expected a player among random, pubeval, .*, got nobody"):
-        open_player("nobody")
+        open_named_player("nobody")
     for name in ("random", "pubeval"):
         with pytest.raises(UnknownPlayerError, match=f"expected --ply 0 for {name}, which does not look ahead, got 1"):
-            open_player(name, 1)
+            open_named_player(name, 1)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bgdata.errors import UsageError
 from bgdata.formats import bgsage_rollouts as bgsage
-from bgdata.formats.lines import Counts
+from bgdata.formats.lines import LineCounts
 from bgdata.game.position import START
 from tests.formats.samples import BGSAGE_ROW
 from tests.game.strategies import boards
@@ -22,7 +22,7 @@ START_TEXT = " ".join(map(str, START.board))
 
 def test_the_published_row() -> None:
     data = bgsage.parse_bgsage_rollouts(BGSAGE_ROW)
-    assert data.counts == Counts(1, 1, 0, 0)
+    assert data.counts == LineCounts(1, 1, 0, 0)
     assert data.boards[0, 1:6].tolist() == [-2, 5, 3, -2, 5]
     assert data.chances.tolist() == [[0.7823, 0.4430, 0.0480, 0.0025, -0.0002]]
     assert bgsage.clipped(data.chances).tolist() == [[0.7823, 0.4430, 0.0480, 0.0025, 0]]
@@ -66,7 +66,7 @@ ENTRY = {"board": list(START.board), "equity": 0.0625, "se": 0.0039, "probs": [0
 def test_json_lines() -> None:
     text = f"{json.dumps(ENTRY)}\n\n{json.dumps(ENTRY | {'kind': 'cube', 'equity': 1})}\n"
     data = bgsage.parse_bgsage_entries(text.encode())
-    assert data.counts == Counts(3, 2, 1, 0)
+    assert data.counts == LineCounts(3, 2, 1, 0)
     assert data.equities.tolist() == [0.0625, 1]
     assert data.standard_errors.tolist() == [0.0039, 0.0039]
     assert data.chances.tolist() == [ENTRY["probs"]] * 2

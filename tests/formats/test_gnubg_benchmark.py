@@ -13,7 +13,7 @@ from bgdata.errors import UsageError
 from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark, read_gnubg_benchmark
 from bgdata.formats.gnubg_benchmark_tables import NO_SEED, Benchmark
 from bgdata.formats.gnubg_benchmark_write import format_gnubg_benchmark, write_gnubg_benchmark
-from bgdata.formats.lines import Counts
+from bgdata.formats.lines import LineCounts
 from bgdata.game.position import Position, format_key20, parse_key20
 from tests.formats.samples import BENCHMARK_ROWS, SETTINGS, shared_file
 from tests.game.strategies import boards
@@ -36,7 +36,7 @@ def text_of(benchmark: Benchmark) -> bytes:
 
 def test_the_published_rows() -> None:
     benchmark = parse_gnubg_benchmark(BENCHMARK_ROWS)
-    assert benchmark.counts == Counts(6, 6, 0, 0)
+    assert benchmark.counts == LineCounts(6, 6, 0, 0)
     decisions, plays = benchmark.decisions, benchmark.plays
     assert [Position(board) for board in decisions.boards[:2]] == [
         parse_key20(START_KEY),
@@ -59,14 +59,14 @@ def test_the_published_sample_file() -> None:
     rows = shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
     text = b"".join(row.split(b" ", 2)[2] for row in rows)  # behind the name of the file and the line number
     benchmark = parse_gnubg_benchmark(text)
-    assert benchmark.counts == Counts(43, 43, 0, 0)
+    assert benchmark.counts == LineCounts(43, 43, 0, 0)
     assert len(benchmark.plays) == 226
     assert text_of(benchmark) == text
 
 
 def test_a_group_is_tied_together() -> None:
     benchmark = parse_gnubg_benchmark(SETTINGS + b"# made up\n" + GROUP)
-    assert benchmark.counts == Counts(8, 7, 1, 0)
+    assert benchmark.counts == LineCounts(8, 7, 1, 0)
     assert benchmark.settings == ((1, SETTINGS.decode().strip()),)
     assert benchmark.comments == ((2, "# made up"),)
     assert benchmark.seeds.seeds.tolist() == [1234567, NO_SEED + 1]
@@ -112,7 +112,7 @@ O {START_KEY} 0.5 0 0 0 0
 s version 1.93
 """.encode()
     benchmark = parse_gnubg_benchmark(text)
-    assert benchmark.counts == Counts(9, 6, 3, 0)
+    assert benchmark.counts == LineCounts(9, 6, 3, 0)
     assert benchmark.cube_rollouts.mwc_percents.tolist() == [[51.25, 49.875], [61, 63]]
     assert benchmark.cube_rollouts.actions.tolist() == [b"ND", b"D/T"]
     assert benchmark.cube_rollouts.seeds.tolist() == [NO_SEED, 7]
@@ -172,7 +172,7 @@ def test_each_rule(line: str) -> None:
     benchmark = parse_gnubg_benchmark(GROUP + line.encode() + b"\n" + GROUP)
     (bad,) = benchmark.quarantined
     assert (bad.line, bad.reason) == (7, BAD_LINES[line])
-    assert benchmark.counts == Counts(13, 12, 0, 1)
+    assert benchmark.counts == LineCounts(13, 12, 0, 1)
     assert text_of(benchmark) == GROUP * 2
 
 
@@ -187,14 +187,14 @@ def test_a_play_that_is_not_legal_takes_its_decision_out() -> None:
     is_illegal = np.zeros(6, np.bool_)
     is_illegal[3] = True
     rest = benchmark.quarantine("plays", is_illegal, "expected legal plays")
-    assert rest.counts == Counts(18, 17, 0, 1)
+    assert rest.counts == LineCounts(18, 17, 0, 1)
     assert [(bad.line, bad.reason) for bad in rest.quarantined] == [(10, "expected legal plays")]
     assert rest.decisions.lines.tolist() == [4, 16]
     assert rest.decisions.first_plays.tolist() == [0, 2]
     assert rest.plays.decisions.tolist() == [0, 0, 1, 1]
     assert rest.rollouts.decisions.tolist() == [0, 0, -1, -1, 1, 1]
     assert rest.plays.rollouts.tolist() == [0, 1, 4, 5]
-    assert benchmark.counts == Counts(18, 18, 0, 0)
+    assert benchmark.counts == LineCounts(18, 18, 0, 0)
     again = rest.quarantine("rollouts", np.arange(6) == 0, "expected the equity of the decision")
     assert again.plays.rollouts.tolist() == [-1, 0, 3, 4]
     assert again.rollouts.decisions.tolist() == [0, -1, -1, 1, 1]

@@ -19,7 +19,7 @@ from bgdata.formats.gnubg_training import (
     read_gnubg_training,
     write_gnubg_training,
 )
-from bgdata.formats.lines import Counts
+from bgdata.formats.lines import LineCounts
 from bgdata.game.board import Flaw
 from bgdata.game.position import START, Position, format_key20
 from tests.formats.samples import TRAINING_ROW
@@ -43,7 +43,7 @@ def text_of(data: TrainingData) -> bytes:
 
 def test_the_published_row() -> None:
     data = parse_gnubg_training(TRAINING_ROW)
-    assert data.counts == Counts(1, 1, 0, 0)
+    assert data.counts == LineCounts(1, 1, 0, 0)
     assert data.boards.tolist() == [
         [0, -1, 0, 0, 2, 2, 3, 2, 3, 0, 0, 0, -3, 2, 0, -1, 0, -2, -1, -3, -2, -2, 0, 1, 0, 0]
     ]
@@ -61,7 +61,7 @@ def test_the_published_row() -> None:
 def test_comments_in_force() -> None:
     text = b"# head\n\n" + START_ROW + b"# a\n# " + "ü\n".encode() + TRAINING_ROW + b"bad\n" + START_ROW + b"# end"
     data = parse_gnubg_training(text)
-    assert data.counts == Counts(9, 3, 5, 1)
+    assert data.counts == LineCounts(9, 3, 5, 1)
     assert data.comments == ("# head", "# a", "# ü", "# end")
     assert data.comment_index.tolist() == [0, 2, 2]
     assert data.lines.tolist() == [3, 6, 8]
@@ -127,7 +127,7 @@ def test_each_rule(row: str) -> None:
     ],
 )
 def test_rows_that_are_good_enough(row: str) -> None:
-    assert parse_gnubg_training(row.encode()).counts == Counts(1, 1, 0, 0)
+    assert parse_gnubg_training(row.encode()).counts == LineCounts(1, 1, 0, 0)
 
 
 def test_a_rule_of_the_caller_takes_rows_out() -> None:
@@ -135,7 +135,7 @@ def test_a_rule_of_the_caller_takes_rows_out() -> None:
     rest = data.quarantine(np.array([True, False]), "expected a race")
     assert rest.position_ids.tolist() == [b"2K6JAyDYbgcDEA"]
     assert [str(bad) for bad in rest.quarantined] == [f"line 1: expected a race, got '{START_ROW.decode().strip()}'"]
-    assert rest.counts == Counts(2, 1, 0, 1)
+    assert rest.counts == LineCounts(2, 1, 0, 1)
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"# only\n", b"\xef\xbb\xbf", b"\0\0\0", b"\xff" * 1000])
@@ -164,7 +164,7 @@ def test_round_trip(rows: list[tuple[list[int], list[float], int]]) -> None:
     board_array = np.array([row[0] for row in rows], np.int8).reshape(-1, 26)
     text = b"".join(format_gnubg_training(board_array, values, comment_index=index.astype(np.int32), comments=comments))
     data = parse_gnubg_training(text)
-    assert data.counts == Counts(len(rows) + len(comments), len(rows), len(comments), 0)
+    assert data.counts == LineCounts(len(rows) + len(comments), len(rows), len(comments), 0)
     assert (data.boards == board_array).all()
     assert (data.chances == values).all()
     assert data.position_ids.tolist() == [position.id.encode() for position in positions]
@@ -218,7 +218,7 @@ def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     for block in (1, 2, 4):
         monkeypatch.setattr(lines_module, "BLOCK", block)
         data = parse_gnubg_training(text)
-        assert data.counts == expected.counts == Counts(9, 4, 3, 2)
+        assert data.counts == expected.counts == LineCounts(9, 4, 3, 2)
         assert data.quarantined == expected.quarantined
         assert data.lines.tolist() == expected.lines.tolist() == [1, 4, 5, 9]
         assert data.boards.tolist() == expected.boards.tolist()

@@ -19,8 +19,8 @@ from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.formats import lines as lines_module
 from bgdata.formats.lines import (
     TEXT_LIMIT,
-    Counts,
     Ledger,
+    LineCounts,
     Quarantined,
     RowIntake,
     map_blocks,
@@ -85,7 +85,8 @@ def test_every_line_has_one_verdict() -> None:
     ledger.reject([0, 4], "expected something else")
     ledger.set_aside([0])
     ledger.reject([], "expected nothing")
-    assert ledger.counts == Counts(lines=5, rows=2, comments=1, quarantined=2)
+    assert ledger.counts == LineCounts(lines=5, rows=2, comments=1, quarantined=2)
+    assert repr(ledger) == "Ledger(2 rows, 1 comments, 2 quarantined)"
     assert ledger.rows.tolist() == [1, 3]
     assert ledger.comments.tolist() == [2]
     assert ledger.quarantined == [
@@ -118,8 +119,8 @@ def test_quarantine_takes_rows_out_of_every_array() -> None:
     assert len(rows) == 3
     assert (rest.lines.tolist(), rest.values.tolist(), rest.comments) == ([1, 4], [1, 3], ("kept",))
     assert rest.quarantined == [Quarantined(3, "b", "expected another class")]
-    assert rest.counts == Counts(4, 2, 1, 1)
-    assert rows.counts == Counts(4, 3, 1, 0)
+    assert rest.counts == LineCounts(4, 2, 1, 1)
+    assert rows.counts == LineCounts(4, 3, 1, 0)
     masks: tuple[NDArray[Any], ...] = np.zeros(2, np.bool_), np.zeros(3, np.int8)
     for mask in masks:
         with pytest.raises(UsageError, match=r"expected bool\[3\], got "):
@@ -140,7 +141,7 @@ def test_blocks_are_joined_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
         return ledger
 
     ledger = Ledger.joined(lines, map_blocks(parse, lines))
-    assert ledger.counts == Counts(10, 6, 1, 3)
+    assert ledger.counts == LineCounts(10, 6, 1, 3)
     assert [(bad.line, bad.text, bad.reason) for bad in ledger.quarantined] == [
         (number + 1, str(number), f"expected no {number}") for number in (1, 5, 9)
     ]

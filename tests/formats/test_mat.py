@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgdata.formats.lines import Counts
+from bgdata.formats.lines import LineCounts
 from bgdata.formats.mat import format_mat, parse_mat, read_mat, write_mat
-from bgdata.formats.matches import CheckerMove, Game, Match, Turn, TurnKind
+from bgdata.formats.matches import Game, Match, RecordedMove, Turn, TurnKind
 
 # rows of gnubg's export of a match that it played against itself, seed 4711; $ shows where blanks end a line
 EXAMPLE = """\
@@ -67,7 +67,7 @@ def game_of(rows: str) -> Game:
 
 def test_the_example() -> None:
     file = parse_mat(EXAMPLE.encode())
-    assert file.counts == Counts(lines=35, rows=29, comments=6, quarantined=0)
+    assert file.counts == LineCounts(lines=35, rows=29, comments=6, quarantined=0)
     (match,) = file.matches
     assert (match.players, match.length, match.info) == (("alice", "bob"), 3, (("EventDate", "2026.11.20"),))
     assert [(game.number, game.score, game.winner, game.points) for game in match.games] == [
@@ -77,8 +77,8 @@ def test_the_example() -> None:
         (4, (1, 2), 1, 1),
     ]
     turns = match.games[0].turns
-    assert turns[0] == Turn(1, TurnKind.PLAY, (4, 2), (CheckerMove(8, 4, False), CheckerMove(6, 4, False)))
-    assert turns[4].checker_moves[1] == CheckerMove(20, 14, True)
+    assert turns[0] == Turn(1, TurnKind.PLAY, (4, 2), (RecordedMove(8, 4, False), RecordedMove(6, 4, False)))
+    assert turns[4].checker_moves[1] == RecordedMove(20, 14, True)
     assert turns[6] == Turn(1, TurnKind.DOUBLE, cube_value=2)
     assert turns[7] == Turn(0, TurnKind.TAKE)
     assert turns[9] == Turn(0, TurnKind.PLAY, (5, 4))
@@ -135,13 +135,17 @@ Ann,1720.5 : 0                 Bo : 0
                                   Wins 2 points and the match
 """
     file = parse_mat(text.encode())
-    assert file.counts == Counts(14, 10, 4, 0)
+    assert file.counts == LineCounts(14, 10, 4, 0)
     (match,) = file.matches
     assert match.info == (("Site", "XG Gammon"), ("Player 1", "Ann"))
     assert match.players == ("Ann,1720.5", "Bo")
     turns = match.games[0].turns
     assert [move[:2] for move in turns[0].checker_moves] == [(8, 5), (8, 5)]
-    assert turns[1].checker_moves == (CheckerMove(25, 23, False), CheckerMove(23, 18, True), CheckerMove(6, 0, False))
+    assert turns[1].checker_moves == (
+        RecordedMove(25, 23, False),
+        RecordedMove(23, 18, True),
+        RecordedMove(6, 0, False),
+    )
     assert [turn.text for turn in turns[2:4]] == ["????", "Cannot Move"]
     assert [tuple(move) for move in turns[4].checker_moves] == [
         (24, 20, True),
@@ -225,9 +229,9 @@ def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
 
     rest = file.quarantine_games(check)
     assert [game.number for game in rest.matches[0].games] == [2, 3, 4]
-    assert rest.counts == Counts(36, 18, 6, 12)
+    assert rest.counts == LineCounts(36, 18, 6, 12)
     assert rest.quarantined[0].line == 5
-    assert file.counts == Counts(36, 29, 6, 1)
+    assert file.counts == LineCounts(36, 29, 6, 1)
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"; x", b"\xff\xfe\0\0"])
@@ -256,7 +260,7 @@ names = st.text("abcXYZ ä", min_size=1, max_size=20).map(str.strip).filter(bool
 moves = st.tuples(st.integers(1, 25), st.integers(0, 24), st.booleans()).filter(lambda move: move[0] > move[1])
 plays = st.tuples(
     st.tuples(st.integers(1, 6), st.integers(1, 6)),
-    st.lists(moves.map(lambda move: CheckerMove(*move)), max_size=4).map(tuple),
+    st.lists(moves.map(lambda move: RecordedMove(*move)), max_size=4).map(tuple),
 )
 acts = st.one_of(
     plays.map(lambda play: (TurnKind.PLAY, *play, None)),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import InvalidPositionError
-from bgdata.formats.lines import Counts
+from bgdata.formats.lines import LineCounts
 from bgdata.formats.position_list import (
     format_position_list,
     parse_position_list,
@@ -26,14 +26,14 @@ from tests.game.strategies import boards
 def test_wildbg_benchmark_positions(name: str, first: bytes) -> None:
     path = shared_file("wildbg", name)
     positions = read_position_list(path)
-    assert positions.counts == Counts(1000, 1000, 0, 0)
+    assert positions.counts == LineCounts(1000, 1000, 0, 0)
     assert positions.position_ids[0] == first
     assert b"".join(format_position_list(positions.boards)) == path.read_bytes()
 
 
 def test_headings_columns_and_comments() -> None:
     positions = parse_position_list(b"position_id,win\n# x\n4HPwATDgc/ABMA, 0.5,x\r\n\n v3sAAAhmdzMAAQ\n4HPwATDgc/ABMA")
-    assert positions.counts == Counts(6, 3, 3, 0)
+    assert positions.counts == LineCounts(6, 3, 3, 0)
     assert positions.position_ids.tolist() == [b"4HPwATDgc/ABMA", b"v3sAAAhmdzMAAQ", b"4HPwATDgc/ABMA"]
     assert positions.lines.tolist() == [3, 5, 6]
     assert positions.boards[0].tolist() == list(Position("4HPwATDgc/ABMA").board)
@@ -72,7 +72,7 @@ def test_round_trip(rows: list[list[int]], heading: bool) -> None:
     text = b"".join(format_position_list(board_array, heading=heading))
     positions = parse_position_list(text)
     assert (positions.boards == board_array).all()
-    assert positions.counts == Counts(len(rows) + heading, len(rows), int(heading), 0)
+    assert positions.counts == LineCounts(len(rows) + heading, len(rows), int(heading), 0)
     assert b"".join(format_position_list(positions.boards, heading=heading)) == text
 
 

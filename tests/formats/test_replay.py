@@ -11,7 +11,7 @@ import pytest
 
 from bgdata.errors import InvalidGameError
 from bgdata.formats.mat import format_mat, parse_mat
-from bgdata.formats.matches import CheckerMove, Game, Match, Turn, TurnKind
+from bgdata.formats.matches import Game, Match, RecordedMove, Turn, TurnKind
 from bgdata.formats.replay import ReplayedTurn, replay
 from bgdata.formats.sgf import parse_sgf
 from bgdata.game.dice import roll_of
@@ -50,7 +50,7 @@ def test_positions_before_each_turn() -> None:
         [0, -2, 0, 0, 0, 2, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -2, 0, -4, 0, -2, 0, 0, 2, 0]
     )
     assert [str(turn.play or "") for turn in turns] == ["8/4 6/4", "", "", "8/5 6/5", "no play"]
-    assert turns[0].turn == Turn(0, TurnKind.PLAY, (4, 2), (CheckerMove(8, 4), CheckerMove(6, 4)))
+    assert turns[0].turn == Turn(0, TurnKind.PLAY, (4, 2), (RecordedMove(8, 4), RecordedMove(6, 4)))
 
 
 @functools.cache
@@ -68,7 +68,7 @@ def random_match() -> tuple[Match, list[list[list[int]]]]:
             play = next(
                 p for p in plays if p.next_position.board == following or (not following and is_over(p.after_play))
             )
-            moves = tuple(CheckerMove(*move) for move in play.moves)
+            moves = tuple(RecordedMove(*move) for move in play.moves)
             turns.append(Turn((row - begin) % 2, TurnKind.PLAY, rolls[row], moves))
         points = int(game_outcome(play.after_play))
         winner = turns[-1].player if points > 0 else 1 - turns[-1].player

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.formats.lines import Counts
-from bgdata.formats.matches import CheckerMove, Game, Match, Turn, TurnKind
+from bgdata.formats.lines import LineCounts
+from bgdata.formats.matches import Game, Match, RecordedMove, Turn, TurnKind
 from bgdata.formats.sgf import parse_sgf, parse_sgf_nodes, read_sgf
 
 # a session that gnubg saved, statistics cut: beavers and a resignation, a drop, a roll that was not played
@@ -38,7 +38,7 @@ ROOT = "FF[4]GM[6]MI[length:7][game:0][ws:0][bs:0]PW[a]PB[b]"
 
 def test_a_session() -> None:
     file = parse_sgf(EXAMPLE.encode())
-    assert file.counts == Counts(lines=3, rows=3, comments=0, quarantined=0)
+    assert file.counts == LineCounts(lines=3, rows=3, comments=0, quarantined=0)
     (match,) = file.matches
     assert (match.players, match.length, match.info) == (("gnubg", r"r]oo\t"), 0, (("DT", "2026-11-21"),))
     assert [(game.number, game.score, game.winner, game.points, game.is_crawford) for game in match.games] == [
@@ -47,27 +47,30 @@ def test_a_session() -> None:
         (3, (17, 0), 1, 1, False),
     ]
     assert match.games[0].turns == (
-        Turn(1, TurnKind.PLAY, (2, 1), (CheckerMove(13, 11), CheckerMove(24, 23))),
-        Turn(0, TurnKind.PLAY, (5, 2), (CheckerMove(13, 8), CheckerMove(24, 22))),
-        Turn(1, TurnKind.PLAY, (6, 3), (CheckerMove(11, 5), CheckerMove(8, 5))),
+        Turn(1, TurnKind.PLAY, (2, 1), (RecordedMove(13, 11), RecordedMove(24, 23))),
+        Turn(0, TurnKind.PLAY, (5, 2), (RecordedMove(13, 8), RecordedMove(24, 22))),
+        Turn(1, TurnKind.PLAY, (6, 3), (RecordedMove(11, 5), RecordedMove(8, 5))),
         Turn(0, TurnKind.DOUBLE, cube_value=2),
         Turn(1, TurnKind.BEAVER, cube_value=4),
         Turn(0, TurnKind.BEAVER, cube_value=8),
         Turn(1, TurnKind.TAKE),
         Turn(
-            0, TurnKind.PLAY, (3, 3), (CheckerMove(25, 22), CheckerMove(25, 22), CheckerMove(8, 5), CheckerMove(9, 6))
+            0,
+            TurnKind.PLAY,
+            (3, 3),
+            (RecordedMove(25, 22), RecordedMove(25, 22), RecordedMove(8, 5), RecordedMove(9, 6)),
         ),
         Turn(1, TurnKind.RESIGN),
     )
     assert match.games[1].turns == (
-        Turn(0, TurnKind.PLAY, (3, 1), (CheckerMove(25, 24), CheckerMove(8, 5))),
+        Turn(0, TurnKind.PLAY, (3, 1), (RecordedMove(25, 24), RecordedMove(8, 5))),
         Turn(1, TurnKind.PLAY, (6, 6)),
         Turn(0, TurnKind.DOUBLE, cube_value=2),
         Turn(1, TurnKind.PASS),
     )
     assert match.games[2].turns == (
         Turn(0, TurnKind.SETUP, text="AE[a:y]AW[aabb][z]PL[W]DI[36]CV[4]CP[b]"),
-        Turn(1, TurnKind.PLAY, (4, 2), (CheckerMove(8, 4), CheckerMove(6, 4))),
+        Turn(1, TurnKind.PLAY, (4, 2), (RecordedMove(8, 4), RecordedMove(6, 4))),
         Turn(0, TurnKind.ROLL, (5, 1)),
         Turn(0, TurnKind.RESIGN),
     )
@@ -149,7 +152,7 @@ BAD_TREES = {
 def test_each_rule(tree: str) -> None:
     file = parse_sgf(f"(;{ROOT})\n\n{tree}".encode())
     assert [(bad.line, bad.reason) for bad in file.quarantined] == [(3, BAD_TREES[tree])]
-    assert file.counts == Counts(2, 1, 0, 1)
+    assert file.counts == LineCounts(2, 1, 0, 1)
 
 
 def test_a_bad_game_does_not_end_the_match() -> None:
@@ -173,7 +176,7 @@ def test_comments_may_quote_a_game() -> None:
     quoted = f"(;{ROOT})\n".replace("]", r"\]")
     for comment in (quoted, f"look:\n{quoted}", f"\n(;{ROOT[:3]}4\\]", "\n(;C["):
         file = parse_sgf(f"(;{ROOT}C[{comment}];W[31hefe])\n(;{ROOT})".encode())
-        assert file.counts == Counts(2, 2, 0, 0)
+        assert file.counts == LineCounts(2, 2, 0, 0)
         assert len(file.matches[0].games[0].turns) == 1
 
 
@@ -183,7 +186,7 @@ def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
 
     rest = parse_sgf(EXAMPLE.encode()).quarantine_games(check)
     assert [game.number for game in rest.matches[0].games] == [1, 3]
-    assert rest.counts == Counts(3, 2, 0, 1)
+    assert rest.counts == LineCounts(3, 2, 0, 1)
     assert [(bad.line, bad.reason) for bad in rest.quarantined] == [(13, "expected more than 3 games")]
 
 
@@ -195,7 +198,7 @@ def test_text_that_is_not_utf8() -> None:
 @pytest.mark.parametrize("text", ["", "\n", "\ufeff", " \t\n"])
 def test_files_without_a_match(text: str) -> None:
     file = parse_sgf(text.encode())
-    assert (file.matches, file.counts) == ((), Counts(0, 0, 0, 0))
+    assert (file.matches, file.counts) == ((), LineCounts(0, 0, 0, 0))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import UsageError
-from bgdata.formats.lines import Counts
+from bgdata.formats.lines import LineCounts
 from bgdata.formats.wildbg_csv import HEADING, format_wildbg_csv, parse_wildbg_csv, read_wildbg_csv, write_wildbg_csv
 from bgdata.game.position import START
 from tests.formats.samples import WILDBG_BAD_ROW
@@ -58,7 +58,7 @@ def test_each_rule(line: str, reason: str) -> None:
 
 def test_a_heading_of_other_columns_spoils_every_row() -> None:
     data = parse_wildbg_csv(b"\nposition_id,win,lose_g,lose_bg,win_g,win_bg\n" + ROW)
-    assert data.counts == Counts(3, 0, 1, 2)
+    assert data.counts == LineCounts(3, 0, 1, 2)
     assert {bad.reason for bad in data.quarantined} == {f"expected the heading {HEADING} or none"}
 
 

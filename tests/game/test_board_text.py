@@ -76,7 +76,7 @@ def test_a_single_pip_is_no_plural() -> None:
     assert "  1 pip, 14 off\n" in format_board_text(Position((0, 1, *[0] * 24)))
 
 
-def spoiled(line: int, column: int, letters: str) -> str:
+def corrupted(line: int, column: int, letters: str) -> str:
     """The drawn board with letters written over it; line and column from 1, as errors count."""
     lines = DRAWN.splitlines()
     lines[line - 1] = lines[line - 1][: column - 1] + letters + lines[line - 1][column - 1 + len(letters) :]
@@ -90,26 +90,26 @@ def spoiled(line: int, column: int, letters: str) -> str:
         (DRAWN + "\n" + DRAWN, "one line with .*, got 2"),
         ("\n".join(DRAWN.splitlines()[:-1]), "12 lines below the upper frame"),
         (DRAWN.replace("|BAR|                   |  post-crawford\n", "|BAR|\n\n"), "12 lines below the upper frame"),
-        (spoiled(8, 1, " "), r"expected '\|' in column 1 of line 8, got ' '"),
-        (spoiled(8, 4, "X"), r"expected ' ' in column 4 of line 8, got 'X'"),
-        (spoiled(3, 2, "X"), r"expected ' ' in column 2 of line 3, got 'X'"),
-        (spoiled(6, 16, "O"), "a stack of X or O from the edge on point 17"),
-        (spoiled(4, 16, "X"), "a stack of X or O from the edge on point 17"),
-        (spoiled(4, 16, "o"), "a stack of X or O from the edge on point 17"),
-        (spoiled(9, 4, "5"), "a stack of X or O from the edge on point 12"),
-        (spoiled(9, 3, "16"), "a stack of X or O from the edge on point 12"),
-        (spoiled(10, 4, "7"), "a stack of X or O from the edge on point 12"),
-        (spoiled(9, 3, "6 "), "a stack of X or O from the edge on point 12"),
-        (spoiled(3, 23, "O"), "expected only X on the upper bar and only O on the lower one"),
+        (corrupted(8, 1, " "), r"expected '\|' in column 1 of line 8, got ' '"),
+        (corrupted(8, 4, "X"), r"expected ' ' in column 4 of line 8, got 'X'"),
+        (corrupted(3, 2, "X"), r"expected ' ' in column 2 of line 3, got 'X'"),
+        (corrupted(6, 16, "O"), "a stack of X or O from the edge on point 17"),
+        (corrupted(4, 16, "X"), "a stack of X or O from the edge on point 17"),
+        (corrupted(4, 16, "o"), "a stack of X or O from the edge on point 17"),
+        (corrupted(9, 4, "5"), "a stack of X or O from the edge on point 12"),
+        (corrupted(9, 3, "16"), "a stack of X or O from the edge on point 12"),
+        (corrupted(10, 4, "7"), "a stack of X or O from the edge on point 12"),
+        (corrupted(9, 3, "6 "), "a stack of X or O from the edge on point 12"),
+        (corrupted(3, 23, "O"), "expected only X on the upper bar and only O on the lower one"),
         (
-            spoiled(12, 23, "X").replace("| O |  X  O  X  X       |", "| X |  X  O  X  X       |"),
+            corrupted(12, 23, "X").replace("| O |  X  O  X  X       |", "| X |  X  O  X  X       |"),
             "a stack of X or O from the edge on the lower bar",
         ),
-        (spoiled(9, 27, "15"), "at most 15 checkers of the player on roll"),
-        (spoiled(3, 16, " "), "expected a stack of X or O from the edge on point 17"),
-        (spoiled(4, 16, " "), "expected position id gMEPGBmb/wEAEA on the board, got"),
-        (spoiled(1, 14, "4HPwATDgc/ABMA"), "expected position id 4HPwATDgc/ABMA on the board, got gMEP"),
-        (spoiled(1, 14, "!"), "expected letters of a position id, got '!'"),
+        (corrupted(9, 27, "15"), "at most 15 checkers of the player on roll"),
+        (corrupted(3, 16, " "), "expected a stack of X or O from the edge on point 17"),
+        (corrupted(4, 16, " "), "expected position id gMEPGBmb/wEAEA on the board, got"),
+        (corrupted(1, 14, "4HPwATDgc/ABMA"), "expected position id 4HPwATDgc/ABMA on the board, got gMEP"),
+        (corrupted(1, 14, "!"), "expected letters of a position id, got '!'"),
     ],
 )
 def test_what_is_refused(text: str, rule: str) -> None:

@@ -96,7 +96,7 @@ def test_a_finished_match_has_no_stakes() -> None:
         (DOUBLED | {"resigned": 2}, "a double and a resignation is offered, got TOP"),
         (DOUBLED | {"roll": Roll(2, 1)}, "a double before the roll, got it after 21"),
         (DOUBLED | {"length": 5, "is_crawford": True, "scores": (4, 0)}, "no double in the crawford game"),
-        (DOUBLED | {"length": 5, "cube_value": 2, "cube_owner": TOP}, "a double by who may turn the cube"),
+        (DOUBLED | {"length": 5, "cube_value": 2, "cube_owner": TOP}, "a double by a player who may turn the cube"),
         (DOUBLED | {"cube_value": 2, "cube_owner": TOP}, "a cube of at least 4 after a beaver, got 2"),
     ],
 )

@@ -25,7 +25,7 @@ from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
 
 MARK = "=== "
-FEW = {"start": "network/tiny", "games": 20, "epochs": 1, "score-games": 4, "hedged-games": 0, "decisions": 20}
+FEW = {"start": "network/tiny", "games": 20, "epochs": 1, "score-games": 4, "luck-adjusted-games": 0, "decisions": 20}
 
 
 def case(name: str, function: Callable[[], Any]) -> None:

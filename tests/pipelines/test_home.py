@@ -36,4 +36,4 @@ def test_one_that_cannot_be_written_is_replaced_for_this_run(tmp_path: Path, ins
     assert not Path(home).exists()  # it goes with the process
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"cannot write {tmp_path / 'file' / inside}: ")
-    assert line.endswith("; this run is not remembered")
+    assert line.endswith("; this run is not recorded")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import bgdata
-from bgdata.steps.training import Plan
+from bgdata.steps.training import TrainingPlan
 from bgdata.store.parameters import VersionRef
 from pipelines.train import MEANINGS, parsed
 from tests.pipelines.conftest import Run
@@ -68,9 +68,20 @@ def test_nothing_but_our_own_notes_is_printed(flows: Run) -> None:
 
 
 def test_arguments() -> None:
-    assert parsed(["mine"]) == ("warehouse", Plan("mine"))
-    options = ["--warehouse", "w", "--start", "network/a", "--games", "7", "--hidden", "40-20", "--hedged-games", "0"]
-    expected = Plan("mine", start="network/a", games=7, hidden="40-20", hedged_games=0)
+    assert parsed(["mine"]) == ("warehouse", TrainingPlan("mine"))
+    options = [
+        "--warehouse",
+        "w",
+        "--start",
+        "network/a",
+        "--games",
+        "7",
+        "--hidden",
+        "40-20",
+        "--luck-adjusted-games",
+        "0",
+    ]
+    expected = TrainingPlan("mine", start="network/a", games=7, hidden="40-20", luck_adjusted_games=0)
     assert parsed(["mine", *options]) == ("w", expected)
     assert ["name", *MEANINGS] == list(vars(expected))
 

@@ -12,10 +12,10 @@ from bgdata.computations.benchmark_scores import decisions_of
 from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.gnubg_program import gnubg_version
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.game.position import Position, parse_key20
 from bgdata.kernel import threads
-from bgdata.play.benchmark import Decisions, losses_of, rank_choices, score_of
+from bgdata.play.benchmark import RolledOutDecisions, losses_of, rank_choices, score_of
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from tests.datasets.importing import Imports
@@ -29,10 +29,10 @@ UNLISTED = list(parse_key20("OAHDPAABAJOAHDPAABDA").board)
 START = list(parse_key20("OAHDPAABDAOAHDPAABDA").board)
 
 
-def decisions(*losses: list[float]) -> Decisions:
+def decisions(*losses: list[float]) -> RolledOutDecisions:
     """The same position and roll again and again, with as many of its plays as there are losses."""
     counts = [len(some) for some in losses]
-    return Decisions(
+    return RolledOutDecisions(
         boards=np.array([START] * len(losses), np.int8),
         rolls=np.array([[2, 4]] * len(losses), np.int8),
         first_plays=np.array([0, *np.cumsum(counts)]),
@@ -288,4 +288,4 @@ def test_gnubg_on_the_published_rows(imports: Imports, ply: int, expected: dict[
         statistics = scores(imports, "gnubg", ply, gnubg_version(), class_).manifest.statistics
         assert statistics["error_rate"] == pytest.approx(error_rate, rel=2e-6)
         assert statistics["unlisted_share"] == 0
-    assert open_player("gnubg", ply).label == f"gnubg-{ply}ply"
+    assert open_named_player("gnubg", ply).label == f"gnubg-{ply}ply"

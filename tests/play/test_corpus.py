@@ -39,7 +39,7 @@ PIPS = pips_networks()  # its games take ten thousands of turns: single position
 SEED, GAMES = 31, 40
 
 
-def brain_of(networks: Networks) -> Chooser:
+def chooser_of(networks: Networks) -> Chooser:
     return NetworkPlayer(networks, NO_TABLES).chooser
 
 
@@ -58,7 +58,7 @@ def equities_of(networks: Networks) -> Equities:
 @pytest.fixture(scope="module")
 def lucky() -> Corpus:
     """Games of the network that comes with bgdata, without tables, with luck."""
-    return self_play(brain_of(SHIPPED), GAMES, SEED, with_luck=True)
+    return self_play(chooser_of(SHIPPED), GAMES, SEED, with_luck=True)
 
 
 def assert_same(one: Corpus, other: Corpus) -> None:
@@ -83,7 +83,7 @@ def check_games(found: Corpus, choose: PlayChooser, first: int = 0) -> None:
     [
         (PubEval().chooser, pubeval_chooser(CONTACT, RACE)),
         (RandomPlayer(7).chooser, random_chooser(7)),
-        (brain_of(SHIPPED), best_chooser(equities_of(SHIPPED))),
+        (chooser_of(SHIPPED), best_chooser(equities_of(SHIPPED))),
     ],
     ids=["pubeval", "random", "network"],
 )
@@ -173,24 +173,24 @@ def test_net_luck_is_that_of_player_0(lucky: Corpus) -> None:
     assert net_lucks(np.zeros(0, np.int8), np.zeros(1, np.int64), np.zeros(0, np.float32)).tolist() == []
 
 
-def test_hedged_results_are_as_good_on_average_and_less_noisy() -> None:
-    found = self_play(brain_of(SHIPPED), 200, 7, with_luck=True)
+def test_luck_adjusted_results_are_as_good_on_average_and_less_noisy() -> None:
+    found = self_play(chooser_of(SHIPPED), 200, 7, with_luck=True)
     net = net_lucks(found.begins, found.offsets, found.lucks)
-    hedged = found.outcomes - net
+    adjusted = found.outcomes - net
     assert abs(net.mean()) < 4 * net.std() / np.sqrt(len(net))
     assert abs(found.lucks.mean()) < 4 * found.lucks.std() / np.sqrt(len(found.lucks))
-    assert hedged.std() < 0.5 * found.outcomes.std()
+    assert adjusted.std() < 0.5 * found.outcomes.std()
 
 
 def test_any_threads_and_batches(lucky: Corpus) -> None:
     for count in (1, 2):
         with threads(count):
-            assert_same(self_play(brain_of(SHIPPED), GAMES, SEED, with_luck=True), lucky)
-    part = self_play(brain_of(SHIPPED), 5, SEED, first=7, with_luck=True)
+            assert_same(self_play(chooser_of(SHIPPED), GAMES, SEED, with_luck=True), lucky)
+    part = self_play(chooser_of(SHIPPED), 5, SEED, first=7, with_luck=True)
     begin, end = lucky.offsets[7], lucky.offsets[12]
     rows = [lucky.outcomes[7:12], lucky.begins[7:12], lucky.offsets[7:13] - begin]
     assert_same(part, Corpus(*rows, *(values[begin:end] for values in lucky[3:])))
-    plain = self_play(brain_of(SHIPPED), GAMES, SEED)
+    plain = self_play(chooser_of(SHIPPED), GAMES, SEED)
     assert_same(plain._replace(lucks=lucky.lucks), lucky)
 
 
@@ -198,7 +198,7 @@ def test_any_threads_and_batches(lucky: Corpus) -> None:
 def test_games_longer_than_their_pages(lucky: Corpus, monkeypatch: pytest.MonkeyPatch, scratch: int) -> None:
     assert (np.diff(lucky.offsets) > 60).any()
     monkeypatch.setattr(corpus_module, "ROOM", scratch)
-    assert_same(self_play(brain_of(SHIPPED), GAMES, SEED, with_luck=True), lucky)
+    assert_same(self_play(chooser_of(SHIPPED), GAMES, SEED, with_luck=True), lucky)
 
 
 def test_no_games() -> None:
@@ -209,7 +209,7 @@ def test_no_games() -> None:
 def test_luck_of_others_games(lucky: Corpus) -> None:
     """A judge changes no game, and says of a position and a roll what he says of his own."""
     plain = self_play(PubEval().chooser, 3, SEED)
-    judged = self_play(PubEval().chooser, 3, SEED, with_luck=True, estimator=brain_of(SHIPPED))
+    judged = self_play(PubEval().chooser, 3, SEED, with_luck=True, estimator=chooser_of(SHIPPED))
     for field in Corpus._fields[:6]:
         assert np.array_equal(getattr(judged, field), getattr(plain, field)), field
     assert np.array_equal(judged.equities, cubeless_equities(evaluations(SHIPPED, NO_TABLES, judged.boards).chances))
@@ -218,7 +218,7 @@ def test_luck_of_others_games(lucky: Corpus) -> None:
         is_opening = turn in judged.offsets
         expected = luck(equities, judged.boards[turn].tolist(), tuple(judged.dice[turn].tolist()), is_opening)
         assert judged.lucks[turn] == pytest.approx(expected, abs=2e-6)
-    assert_same(self_play(brain_of(SHIPPED), GAMES, SEED, with_luck=True, estimator=brain_of(SHIPPED)), lucky)
+    assert_same(self_play(chooser_of(SHIPPED), GAMES, SEED, with_luck=True, estimator=chooser_of(SHIPPED)), lucky)
 
 
 def test_players_without_networks_know_no_luck() -> None:

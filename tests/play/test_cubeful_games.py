@@ -41,7 +41,7 @@ from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.self_play import flipped
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
-BRAIN = NetworkPlayer(SHIPPED, NO_TABLES).chooser
+CHOOSER = NetworkPlayer(SHIPPED, NO_TABLES).chooser
 MET = published_met()
 SEED = 31
 ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")
@@ -100,7 +100,7 @@ def check_games(found: CubefulCorpus, expected: list[Game]) -> None:
     ids=["money", "jacoby", "jump"],
 )
 def test_money_games_against_the_twin(sides: Sides, rules: CubefulRules, models: tuple[Model, Model]) -> None:
-    found = cubeful_self_play(BRAIN, sides, rules, 5, SEED, 3)
+    found = cubeful_self_play(CHOOSER, sides, rules, 5, SEED, 3)
     expected = [
         game
         for number in range(3, 8)
@@ -115,7 +115,7 @@ def test_matches_against_the_twin(length: int) -> None:
     """One side goes by the score, the other knows the rules of the match only."""
     sides, rules = (CubeSide(janowski(0.6)), CubeSide(janowski(0.7), as_money=True)), CubefulRules(length, met=MET)
     models = match_janowski(0.6, mwc), slow_janowski(0.7)
-    found = cubeful_self_play(BRAIN, sides, rules, 3, SEED)
+    found = cubeful_self_play(CHOOSER, sides, rules, 3, SEED)
     expected = [play_match(evaluate, models, length, SEED, number) for number in range(3)]
     check_games(found, [game for match in expected for game in match])
     assert np.diff(found.results.offsets).tolist() == [len(match) for match in expected]
@@ -125,14 +125,14 @@ def test_matches_against_the_twin(length: int) -> None:
 def matches() -> CubefulCorpus:
     """Matches to 5 between one who goes by the score and one who does not."""
     sides = CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)
-    return cubeful_self_play(BRAIN, sides, CubefulRules(5, met=MET), 120, SEED)
+    return cubeful_self_play(CHOOSER, sides, CubefulRules(5, met=MET), 120, SEED)
 
 
 @pytest.fixture(scope="module")
 def money() -> CubefulCorpus:
     """Money games under the Jacoby rule with much doubling."""
     return cubeful_self_play(
-        BRAIN, (CubeSide(janowski(0)), CubeSide(janowski(0.2))), CubefulRules(is_jacoby=True), 400, 5
+        CHOOSER, (CubeSide(janowski(0)), CubeSide(janowski(0.2))), CubefulRules(is_jacoby=True), 400, 5
     )
 
 
@@ -202,8 +202,8 @@ def test_dead_cubes(matches: CubefulCorpus) -> None:
 
 def test_dice_are_those_of_games_without_a_cube() -> None:
     """A side that is never doubled out plays the same game."""
-    cubeless = self_play(BRAIN, 20, 5)
-    found = cubeful_self_play(BRAIN, SIDES, MONEY, 20, 5)
+    cubeless = self_play(CHOOSER, 20, 5)
+    found = cubeful_self_play(CHOOSER, SIDES, MONEY, 20, 5)
     for game in range(20):
         turns = slice(*found.first_turns[game : game + 2].tolist())
         plays = found.records[turns, 1] == 0
@@ -223,14 +223,14 @@ def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
 def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
     sides, rules = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)), CubefulRules(5, met=MET)
     with threads(1):
-        one = cubeful_self_play(BRAIN, sides, rules, 20, SEED)
+        one = cubeful_self_play(CHOOSER, sides, rules, 20, SEED)
     with threads(2):
-        assert_same(cubeful_self_play(BRAIN, sides, rules, 20, SEED), one)
+        assert_same(cubeful_self_play(CHOOSER, sides, rules, 20, SEED), one)
     end = int(matches.results.offsets[20])
     assert np.array_equal(matches.results.games[:end], one.results.games)
     monkeypatch.setattr(cubeful_series, "TURNS", 20)  # so that most are played twice
-    assert_same(cubeful_self_play(BRAIN, sides, rules, 20, SEED), one)
-    later = cubeful_self_play(BRAIN, sides, rules, 5, SEED, 15)
+    assert_same(cubeful_self_play(CHOOSER, sides, rules, 20, SEED), one)
+    later = cubeful_self_play(CHOOSER, sides, rules, 5, SEED, 15)
     assert np.array_equal(later.results.games, one.results.games[one.results.offsets[15] :])
     assert np.array_equal(later.boards, one.boards[one.first_turns[one.results.offsets[15]] :])
 
@@ -243,14 +243,14 @@ def points_of_first(found: CubefulResults) -> np.ndarray:
 
 def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
     """So who plays himself scores 0, and swapping the sides turns every pair around."""
-    equal = points_of_first(cubeful_results(BRAIN, (SIDES[0], SIDES[0]), MONEY, 40, 9))
+    equal = points_of_first(cubeful_results(CHOOSER, (SIDES[0], SIDES[0]), MONEY, 40, 9))
     assert (equal.reshape(-1, 2).sum(1) == 0).all()
-    one, other = (points_of_first(cubeful_results(BRAIN, sides, MONEY, 40, 9)) for sides in (SIDES, SIDES[::-1]))
+    one, other = (points_of_first(cubeful_results(CHOOSER, sides, MONEY, 40, 9)) for sides in (SIDES, SIDES[::-1]))
     assert (one.reshape(-1, 2).sum(1) == -other.reshape(-1, 2).sum(1)).all()
     assert (one.reshape(-1, 2).sum(1) != 0).any()
-    alone = cubeful_results(BRAIN, SIDES, MONEY, 40, 9, is_paired=False)
-    assert np.array_equal(alone.games, cubeful_self_play(BRAIN, SIDES, MONEY, 40, 9).results.games)
-    assert np.array_equal(cubeful_results(BRAIN, SIDES, MONEY, 40, 9).games[::2], alone.games[:20])
+    alone = cubeful_results(CHOOSER, SIDES, MONEY, 40, 9, is_paired=False)
+    assert np.array_equal(alone.games, cubeful_self_play(CHOOSER, SIDES, MONEY, 40, 9).results.games)
+    assert np.array_equal(cubeful_results(CHOOSER, SIDES, MONEY, 40, 9).games[::2], alone.games[:20])
 
 
 def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
@@ -293,8 +293,8 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
 @pytest.mark.parametrize("rules", [MONEY, CubefulRules(2, met=MET)], ids=["money", "match"])
 def test_luck_against_the_twin(rules: CubefulRules) -> None:
     """Of games that are the same whether luck is measured or not."""
-    found = cubeful_results(BRAIN, SIDES, rules, 1, SEED, is_paired=False, with_luck=True)
-    corpus = cubeful_self_play(BRAIN, SIDES, rules, 1, SEED)
+    found = cubeful_results(CHOOSER, SIDES, rules, 1, SEED, is_paired=False, with_luck=True)
+    corpus = cubeful_self_play(CHOOSER, SIDES, rules, 1, SEED)
     assert np.array_equal(found.games, corpus.results.games)
     assert (corpus.results.lucks == 0).all()
     assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, rules.length)], abs=1e-5)
@@ -302,26 +302,26 @@ def test_luck_against_the_twin(rules: CubefulRules) -> None:
 
 def test_luck_averages_to_nothing_and_explains_results() -> None:
     for rules in (MONEY, CubefulRules(3, met=MET)):
-        found = cubeful_results(BRAIN, SIDES, rules, 100, 2, is_paired=False, with_luck=True)
+        found = cubeful_results(CHOOSER, SIDES, rules, 100, 2, is_paired=False, with_luck=True)
         won = 1 - 2 * found.column("winner")[found.offsets[1:] - 1]
         results = won if rules.length else won * found.column("points")
         assert abs(found.lucks.mean()) < 4 * found.lucks.std() / 10
         assert (results - found.lucks).std() < results.std() / 2
         for limit in (1, 2):
             with threads(limit):
-                again = cubeful_results(BRAIN, SIDES, rules, 20, 2, is_paired=False, with_luck=True)
+                again = cubeful_results(CHOOSER, SIDES, rules, 20, 2, is_paired=False, with_luck=True)
             assert again.lucks.tolist() == found.lucks[:20].tolist()
 
 
 def test_a_live_cube_is_cashed() -> None:
     """At an index of 1 nobody doubles what would be taken, and nobody cashes who can still win a gammon."""
-    found = cubeful_results(BRAIN, (CubeSide(janowski(1)),) * 2, MONEY, 200, 4)
+    found = cubeful_results(CHOOSER, (CubeSide(janowski(1)),) * 2, MONEY, 200, 4)
     assert found.column("cube_value").mean() < 1.05
     assert (found.column("way") == PASSED).mean() > 0.5
 
 
 def test_no_games() -> None:
-    found = cubeful_self_play(BRAIN, SIDES, MONEY, 0, 1)
+    found = cubeful_self_play(CHOOSER, SIDES, MONEY, 0, 1)
     assert [len(np.asarray(values)) for values in found[1:]] == [1, 0, 0, 0, 0]
     assert len(found.results.games) == 0
 
@@ -351,13 +351,13 @@ WRONG = [
 def test_wrong_rules(sides: Sides, rules: CubefulRules, message: str) -> None:
     for play in (cubeful_self_play, cubeful_results):
         with pytest.raises(UsageError, match=f"^{message}"):
-            play(BRAIN, sides, rules, 2, 1)
+            play(CHOOSER, sides, rules, 2, 1)
 
 
 def test_luck_in_a_match_needs_a_table() -> None:
     as_money = CubeSide(janowski(0.7), as_money=True)
     with pytest.raises(UsageError, match=r"^expected a match equity table for a match, got none$"):
-        cubeful_results(BRAIN, (as_money, as_money), CubefulRules(3), 2, 1, with_luck=True)
+        cubeful_results(CHOOSER, (as_money, as_money), CubefulRules(3), 2, 1, with_luck=True)
 
 
 def test_wrong_players_and_numbers() -> None:
@@ -366,7 +366,7 @@ def test_wrong_players_and_numbers() -> None:
     ):
         cubeful_results(PubEval().chooser, SIDES, MONEY, 2, 1)
     with pytest.raises(UsageError, match=r"^expected numbers from 0 to 2\^63 - 1, got count 2, seed -1, first 0$"):
-        cubeful_self_play(BRAIN, SIDES, MONEY, 2, -1)
+        cubeful_self_play(CHOOSER, SIDES, MONEY, 2, -1)
     as_money = tuple(CubeSide(side.strategy, as_money=True) for side in SIDES)
-    found = cubeful_results(BRAIN, (as_money[0], as_money[1]), CubefulRules(3), 4, 1)  # who needs no table
+    found = cubeful_results(CHOOSER, (as_money[0], as_money[1]), CubefulRules(3), 4, 1)  # who needs no table
     assert found.offsets[-1] == len(found.games)

@@ -15,7 +15,7 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
 from bgdata.play.corpus import self_play
-from bgdata.play.rescoring import GameOutcomes, Labels, truth_labels, truth_report
+from bgdata.play.rescoring import GameOutcomes, Labels, rescored_labels, rescoring_report
 from tests.reference.luck import Board, rescored
 from tests.reference.networks import Chances
 
@@ -35,7 +35,7 @@ def bearoff(tmp_path_factory: pytest.TempPathFactory) -> BearoffEvaluator:
 
 @pytest.mark.parametrize("combined", [False, True])
 def test_labels_are_those_of_the_twin(bearoff: BearoffEvaluator, combined: bool) -> None:
-    found = truth_labels(bearoff.arrays, GAMES, CORPUS.boards, combined=combined)
+    found = rescored_labels(bearoff.arrays, GAMES, CORPUS.boards, combined=combined)
 
     def solve(board: Board) -> Chances | None:
         chances, sources = bearoff.evaluate_many(np.array([board], np.int8))
@@ -64,8 +64,8 @@ def test_report(bearoff: BearoffEvaluator) -> None:
     """Noise goes: in the solved region and in all; of what games never reached nothing changes."""
     corpus = self_play(PubEval().chooser, 1500, 10)
     games = GameOutcomes(corpus.outcomes, corpus.begins, corpus.offsets)
-    labels = truth_labels(bearoff.arrays, games, corpus.boards, combined=True)
-    report = truth_report(labels)
+    labels = rescored_labels(bearoff.arrays, games, corpus.boards, combined=True)
+    report = rescoring_report(labels)
     assert report.positions == len(corpus.boards)
     assert 0 < report.covered < report.rescored < report.positions
     assert report.variance_after < report.variance_before
@@ -76,7 +76,7 @@ def test_report(bearoff: BearoffEvaluator) -> None:
     untouched = labels.solved < 0
     assert np.array_equal(labels.rescored[untouched], labels.outcomes[untouched])
     with threads(1):
-        again = truth_labels(bearoff.arrays, games, corpus.boards, combined=True)
+        again = rescored_labels(bearoff.arrays, games, corpus.boards, combined=True)
     assert all(np.array_equal(getattr(again, name), values) for name, values in labels._asdict().items())
 
 
@@ -88,18 +88,18 @@ def test_by_hand() -> None:
         np.array([[0.75, 0, 0, 0, 0], [0.25, 0, 0, 0, 0]], np.float32),
         np.array([1, 1]),
     )
-    report = truth_report(labels)
+    report = rescoring_report(labels)
     assert (report.positions, report.rescored, report.covered) == (2, 2, 1)
     assert (report.variance_before, report.variance_after) == (1, 0.25)
     assert (report.mean_square_change, report.mean_square_change_covered) == (2.25, 2.25)
 
 
 def test_without_tables_or_positions() -> None:
-    labels = truth_labels(NO_TABLES, GAMES, CORPUS.boards, combined=True)
+    labels = rescored_labels(NO_TABLES, GAMES, CORPUS.boards, combined=True)
     assert np.array_equal(labels.rescored, labels.outcomes)
     assert (labels.solved == -1).all()
-    report = truth_report(labels)
+    report = rescoring_report(labels)
     assert (report.rescored, report.covered, report.mean_square_change) == (0, 0, 0)
     assert isnan(report.mean_square_change_covered)
-    nothing = truth_report(Labels(**{name: values[:0] for name, values in labels._asdict().items()}))
+    nothing = rescoring_report(Labels(**{name: values[:0] for name, values in labels._asdict().items()}))
     assert (nothing.positions, nothing.variance_before) == (0, 0)

@@ -70,7 +70,7 @@ def distorted(exact: BearoffArrays) -> BearoffArrays:
     return exact._replace(equities=cubes, codes=NO_TABLES.codes)
 
 
-def brain_of(number: int = 0, tables: BearoffArrays = NO_TABLES, size: float = 10.0) -> Chooser:
+def chooser_of(number: int = 0, tables: BearoffArrays = NO_TABLES, size: float = 10.0) -> Chooser:
     return NetworkPlayer(random_networks(number, size), tables).chooser
 
 
@@ -166,7 +166,7 @@ def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
 )
 def test_trials_are_those_of_the_twin(tables: dict[str, Table], stop: str, level: int, turns: int, likely: int) -> None:
     arrays = map_tables(tables["two_sided"], tables["one_sided"], tables["gammon"])
-    chooser = brain_of(1, arrays)
+    chooser = chooser_of(1, arrays)
     boards = bearoff_boards(3, 3 if level == 0 else 5, 5)
     boards[2] = random_game_positions(1, 3).boards[40] if turns == 2 else gammon_boards(1, 6)[0]
     twin = Twin(evaluator_of(arrays, 1), splitmix, level, turns, likely, CONTACT)
@@ -197,7 +197,7 @@ def test_perfect_play_gives_exact_chances(
 ) -> None:
     """The player plays perfectly and judges badly: the mean is the exact chance, whatever luck he sees."""
     boards = bearoff_boards(300, 4, 1)
-    result = roll_out(boards, brain_of(0, distorted), 10 * BLOCK, 1, settings)
+    result = roll_out(boards, chooser_of(0, distorted), 10 * BLOCK, 1, settings)
     truth = evaluations(random_networks(0), exact, boards).chances.astype(np.float64)
     check_scores(result, truth, settings)
     reduction = np.median(result.reductions[result.equity_standard_errors > 1e-3])
@@ -206,7 +206,7 @@ def test_perfect_play_gives_exact_chances(
 
 def test_luck_seen_perfectly_leaves_nothing_to_chance(exact: BearoffArrays) -> None:
     boards = bearoff_boards(50, 4, 2)
-    result = roll_out(boards, brain_of(0, exact), 2 * BLOCK, 1, TO_THE_END)
+    result = roll_out(boards, chooser_of(0, exact), 2 * BLOCK, 1, TO_THE_END)
     truth = evaluations(random_networks(0), exact, boards).chances
     assert result.chances == pytest.approx(truth, abs=2e-6)
     assert result.standard_errors.max() < 1e-6
@@ -216,7 +216,7 @@ def test_luck_seen_perfectly_leaves_nothing_to_chance(exact: BearoffArrays) -> N
 @pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK])
 def test_gammons_come_as_often_as_by_every_roll(settings: RolloutSettings) -> None:
     """Networks that know nothing play both sides; what comes of it is found by going through all rolls."""
-    chooser = brain_of(0)
+    chooser = chooser_of(0)
     boards = gammon_boards(200, 3)
     check_scores(roll_out(boards, chooser, 10 * BLOCK, 1, settings), values_by_policy(chooser, boards), settings)
 
@@ -226,31 +226,31 @@ def test_luck_of_gammons_is_seen(tables: dict[str, Table]) -> None:
     boards = np.zeros((2, 26), np.int8)
     boards[0, [1, 2]], boards[0, [19, 20]] = (2, 1), (-11, -4)
     boards[1] = flip_boards(boards[:1])[0]
-    chooser = brain_of(0, map_tables(None, tables["one_sided"], tables["gammon"]))
+    chooser = chooser_of(0, map_tables(None, tables["one_sided"], tables["gammon"]))
     plain = roll_out(boards, chooser, 10 * BLOCK, 1, WITHOUT_LUCK)
-    hedged = roll_out(boards, chooser, 10 * BLOCK, 1, TO_THE_END)
+    adjusted = roll_out(boards, chooser, 10 * BLOCK, 1, TO_THE_END)
     assert plain.standard_errors[0, 1] > 0.005
     assert plain.standard_errors[1, 3] > 0.005
-    assert (plain.standard_errors[[0, 1], [1, 3]] > 10 * hedged.standard_errors[[0, 1], [1, 3]]).all()
+    assert (plain.standard_errors[[0, 1], [1, 3]] > 10 * adjusted.standard_errors[[0, 1], [1, 3]]).all()
     static = evaluations(random_networks(0), map_tables(None, tables["one_sided"], tables["gammon"]), boards).chances
-    assert hedged.chances == pytest.approx(static, abs=0.002)
+    assert adjusted.chances == pytest.approx(static, abs=0.002)
 
 
 def test_luck_does_not_change_the_games() -> None:
     board = np.array([START.board], np.int8)
     chooser = NetworkPlayer(pips_networks(), NO_TABLES).chooser
     settings = RolloutSettings("end", 10)
-    hedged, plain = (
+    adjusted, plain = (
         roll_out(board, chooser, 2 * BLOCK, 3, each) for each in (settings, settings._replace(with_luck=False))
     )
-    assert hedged.plain_standard_errors == plain.equity_standard_errors == plain.plain_standard_errors
-    assert hedged.equity_standard_errors < plain.equity_standard_errors
+    assert adjusted.plain_standard_errors == plain.equity_standard_errors == plain.plain_standard_errors
+    assert adjusted.equity_standard_errors < plain.equity_standard_errors
 
 
 def test_turns_end_with_the_static_evaluation() -> None:
-    """After one roll the mean is that of all 36, and without luck nothing is left: looking one roll ahead."""
+    """After one roll the mean is that of all 36, and without luck nothing is left: the 1-ply value."""
     boards = random_game_positions(2, 8).boards[10:40:10]
-    chooser = brain_of(2)
+    chooser = chooser_of(2)
     result = roll_out(boards, chooser, 2 * BLOCK, 1, RolloutSettings("end", 1))
     dice = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
     weights = np.array([roll.weight for roll in ROLLS]) / 36
@@ -263,7 +263,7 @@ def test_turns_end_with_the_static_evaluation() -> None:
 
 def test_results_depend_on_the_item_alone() -> None:
     boards = random_game_positions(3, 5).boards[::20][:5]
-    chooser = brain_of(0)
+    chooser = chooser_of(0)
     settings = RolloutSettings("end", 4)
     whole = roll_out(boards, chooser, 3 * BLOCK, 4, settings)
     with threads(1):
@@ -280,7 +280,7 @@ def test_results_depend_on_the_item_alone() -> None:
 
 def test_rounds_until_a_standard_error() -> None:
     boards = random_game_positions(3, 5).boards[::20][:6]
-    chooser, settings = brain_of(0), RolloutSettings("end", 6)
+    chooser, settings = chooser_of(0), RolloutSettings("end", 6)
     first = roll_out(boards, chooser, 2 * BLOCK, 4, settings)
     until = float(np.median(first.equity_standard_errors))
     result = roll_out(boards, chooser, 2 * BLOCK, 4, settings, until=until, most_trials=6 * BLOCK)
@@ -312,7 +312,7 @@ def test_finished_and_covered_positions(exact: BearoffArrays) -> None:
     over, covered = np.zeros(26, np.int8), np.zeros(26, np.int8)
     over[[24, 20]] = -14, -1
     covered[[1, 2, 24]] = 1, 2, -3
-    result = roll_out(np.stack([over, covered]), brain_of(0, exact), 2 * BLOCK)
+    result = roll_out(np.stack([over, covered]), chooser_of(0, exact), 2 * BLOCK)
     assert result.chances[0].tolist() == [1, 1, 0, 0, 0]
     assert result.equities[0] == 2
     expected = evaluations(random_networks(0), exact, covered[None]).chances[0]
@@ -331,18 +331,18 @@ def test_legal_chances() -> None:
 
 
 def test_no_positions() -> None:
-    result = roll_out(np.empty((0, 26), np.int8), brain_of(0))
+    result = roll_out(np.empty((0, 26), np.int8), chooser_of(0))
     assert [len(values) for values in result] == [0] * 6
 
 
 @pytest.mark.parametrize("trials", [-36, 0, 36, 73, 100, (1 << 40) + 36])
 def test_wrong_trials(trials: int) -> None:
     with pytest.raises(UsageError, match="expected a multiple of 36 trials, at least 72"):
-        roll_out(np.array([START.board], np.int8), brain_of(0), trials)
+        roll_out(np.array([START.board], np.int8), chooser_of(0), trials)
 
 
 def test_wrong_numbers() -> None:
-    board, chooser = np.array([START.board], np.int8), brain_of(0)
+    board, chooser = np.array([START.board], np.int8), chooser_of(0)
     with pytest.raises(UsageError, match="expected a seed"):
         roll_out(board, chooser, 72, -1)
     with pytest.raises(UsageError, match="expected 0 turns"):
@@ -366,8 +366,8 @@ def test_wrong_numbers() -> None:
 
 def test_wrong_boards_and_players() -> None:
     with pytest.raises(InvalidPositionError):
-        roll_out(np.full((1, 26), 3, np.int8), brain_of(0), 72)
+        roll_out(np.full((1, 26), 3, np.int8), chooser_of(0), 72)
     with pytest.raises(InvalidPositionError, match="int8"):
-        roll_out(np.zeros((1, 26), np.int64), brain_of(0), 72)
+        roll_out(np.zeros((1, 26), np.int64), chooser_of(0), 72)
     with pytest.raises(UsageError, match="expected a player with networks"):
         roll_out(np.array([START.board], np.int8), Chooser(0), 72)

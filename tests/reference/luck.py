@@ -40,7 +40,7 @@ def rescored(solve: Callable[[Board], Chances | None], boards: Sequence[Board], 
     return labels
 
 
-def hedged(solved: Sequence[float | None], lucks: Sequence[float], outcome: float) -> list[float]:
+def luck_adjusted(solved: Sequence[float | None], lucks: Sequence[float], outcome: float) -> list[float]:
     """What each position of one game is worth to the player on roll, seen from the first solved one from there on, else
     from the outcome, given as the player on roll in the last position sees it: less the luck of the rolls before that,
     his own counting for him and those of the other against."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tests.reference import contact_inputs, race_inputs
 from tests.reference.contact_inputs import sides
 
-ENCODERS = ("tesauro-196", "tesauro-198", "race", "contact")  # in the order of their numbers
+INPUT_SETS = ("tesauro-196", "tesauro-198", "race", "contact")  # in the order of their numbers
 Chances = list[float]
 
 
@@ -25,7 +25,7 @@ def base_inputs(board: Sequence[int]) -> list[int]:
 
 
 def inputs(input_set: str, board: Sequence[int]) -> list[int]:
-    """All inputs of an encoder in units of 1/64."""
+    """All inputs of an input set in units of 1/64."""
     more = {
         "tesauro-196": lambda _: [],
         "tesauro-198": lambda _: [64, 0],  # whose turn it is: ours
@@ -52,7 +52,7 @@ def unpacked(arrays: Sequence[Any], which: int) -> Layers:
     sizes = sizes[:n_layers]
     first = [[next(packed) for _ in range(sizes[0])] for _ in range(n_inputs)]
     later = [[[next(packed) for _ in range(below)] for _ in range(units)] for below, units in pairwise(sizes)]
-    return Layers(ENCODERS[input_set], first, later, [[next(packed_biases) for _ in range(units)] for units in sizes])
+    return Layers(INPUT_SETS[input_set], first, later, [[next(packed_biases) for _ in range(units)] for units in sizes])
 
 
 def tangent(y: float) -> float:

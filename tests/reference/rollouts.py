@@ -25,7 +25,7 @@ class Best(NamedTuple):
 
 
 class Twin:
-    """Rolls out; what is known of a position is remembered.
+    """Rolls out; results for a position are cached.
 
     In contact, luck is seen by the `likely` plays with the highest scores for `contact` weights, 0 for all.
     """

@@ -1,4 +1,4 @@
-"""Slow, obvious twin of recorded games and of what they teach, from the definitions."""
+"""Slow, obvious twin of recorded games and of what is learned from them, from the definitions."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def gradients(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squ
     return found
 
 
-def taught(
+def trained(
     layers: Layers, boards: Sequence[Sequence[int]], targets: Any, batch: int, rate: float, *, adam: bool, squared: bool
 ) -> Numbers:
     """The weights and biases after each batch was learned once, in order; shaped as `matrices`."""
@@ -61,7 +61,7 @@ def taught(
     return numbers
 
 
-def taught_averages(
+def trained_averages(
     layers: Layers, boards: Sequence[Sequence[int]], targets: Any, batch: int, rate: float, keep: float
 ) -> Numbers:
     """The averages of weights and biases after each batch was learned by plain descent: the mean of all so far, until
@@ -69,7 +69,7 @@ def taught_averages(
     averages = [np.zeros_like(part) for part in matrices(layers)]
     for step, first in enumerate(range(0, len(boards), batch), start=1):
         seen = slice(0, first + batch)
-        now = taught(layers, boards[seen], targets[seen], batch, rate, adam=False, squared=False)
+        now = trained(layers, boards[seen], targets[seen], batch, rate, adam=False, squared=False)
         take = max(1 - keep, 1 / step)
         averages = [(1 - take) * average + take * part for average, part in zip(averages, now, strict=True)]
     return averages

@@ -9,7 +9,7 @@ import pytest
 
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
 from bgdata.steps.training import (
-    Plan,
+    TrainingPlan,
     build_corpus,
     build_lookahead,
     build_network,
@@ -20,7 +20,7 @@ from bgdata.steps.training import (
 from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
 
-PLAN = Plan("mine", "network/tiny", games=20, epochs=1, score_games=4, hedged_games=0, decisions=20)
+PLAN = TrainingPlan("mine", "network/tiny", games=20, epochs=1, score_games=4, luck_adjusted_games=0, decisions=20)
 
 
 def test_steps_follow_each_other(warehouse: Warehouse) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from bgdata.errors import BgdataError, QueryError
 from bgdata.store.catalog import connect, write_catalog
-from bgdata.store.locked_sql import Limits, reading_query
+from bgdata.store.locked_sql import QueryLimits, reading_query
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify, verify_files
@@ -144,7 +144,7 @@ def test_queries_that_would_leave_their_tables(toys: Warehouse, sql: str) -> Non
     before = table.parquet.read_bytes()
     table.parquet.chmod(0o644)
     text = reading_query(sql.format(root=toys.root.resolve(), parquet=table.parquet.resolve()))
-    with connect(toys, limits=Limits(10)) as connection, pytest.raises(duckdb.Error):
+    with connect(toys, limits=QueryLimits(10)) as connection, pytest.raises(duckdb.Error):
         connection.sql(text).fetchall()
     assert table.parquet.read_bytes() == before
 
@@ -203,21 +203,21 @@ def test_what_is_no_sql(sql: str) -> None:
 def test_queries_under_lock(toys: Warehouse, sql: str, rows: list[tuple[object, ...]]) -> None:
     """Our own functions too, which are Python's."""
     toys.build("squares", TEN)
-    with connect(toys, limits=Limits(60)) as connection:
+    with connect(toys, limits=QueryLimits(60)) as connection:
         assert [tuple(row) for row in connection.sql(reading_query(sql)).fetchall()] == rows
 
 
 @pytest.mark.parametrize("sql", ["describe squares", "show tables", "summarize squares", "explain select 1"])
 def test_descriptions_under_lock(toys: Warehouse, sql: str) -> None:
     toys.build("squares", TEN)
-    with connect(toys, limits=Limits(60)) as connection:
+    with connect(toys, limits=QueryLimits(60)) as connection:
         assert connection.sql(reading_query(sql)).fetchall()
 
 
 def test_order_is_kept(toys: Warehouse) -> None:
     with_rows = toys.build("squares", Count(100))
     assert with_rows
-    with connect(toys, limits=Limits(60)) as connection:
+    with connect(toys, limits=QueryLimits(60)) as connection:
         found = connection.sql(reading_query("select number from squares order by number % 7, number desc")).fetchall()
     assert [number for (number,) in found] == sorted(range(100), key=lambda number: (number % 7, -number))
 
@@ -225,12 +225,12 @@ def test_order_is_kept(toys: Warehouse) -> None:
 def test_limits(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     with (
-        connect(toys, limits=Limits(0.2)) as connection,
+        connect(toys, limits=QueryLimits(0.2)) as connection,
         pytest.raises(duckdb.InterruptException, match="maximum exec"),
     ):
         connection.sql("select count(*) from range(1000000000000)").fetchall()
     with (
-        connect(toys, limits=Limits(60, 50_000_000)) as connection,
+        connect(toys, limits=QueryLimits(60, 50_000_000)) as connection,
         pytest.raises((duckdb.OutOfMemoryException, duckdb.InterruptException)),
     ):
         connection.sql("select len(list(range)) from range(1000000000)").fetchall()

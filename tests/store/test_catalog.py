@@ -24,7 +24,7 @@ from bgdata.store.catalog import connect, write_catalog
 from bgdata.store.context import Computed
 from bgdata.store.declaration import Column
 from bgdata.store.diff import define_version
-from bgdata.store.locked_sql import Limits
+from bgdata.store.locked_sql import QueryLimits
 from bgdata.store.progress import Silence
 from bgdata.store.reading import connect_tables
 from bgdata.store.scripts import SQL
@@ -448,7 +448,7 @@ def test_several_connections_in_one_process(toys: Warehouse) -> None:
     with (
         toys.connect() as first,
         toys.connect(allow_files=True) as second,
-        connect(toys, limits=Limits(10)) as third,
+        connect(toys, limits=QueryLimits(10)) as third,
         duckdb.connect(str(toys.catalog), read_only=True) as plain,
         toys.connect() as fifth,
     ):

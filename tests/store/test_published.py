@@ -97,7 +97,8 @@ def test_damage_is_refused(warehouse: Warehouse, shipped: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + b"\1")
     message = (
-        rf"expected SHA-256 \w+\.\.\. of {path}, which comes with the package, found \w+\.\.\.; install bgdata anew"
+        rf"expected SHA-256 \w+\.\.\. of {path}, which comes with the package, found \w+\.\.\.; "
+        "try: pip install --force-reinstall bgdata"
     )
     with pytest.raises(DigestMismatchError, match=message):
         warehouse.build("squares", TEN)

@@ -146,7 +146,7 @@ def test_errors_come_back_from_processes(tmp_path: Path) -> None:
 
 def test_lost_workers(tmp_path: Path) -> None:
     """One line, and what they had finished is kept."""
-    message = r"^lost a worker; finished parts are kept, the same command goes on: "
+    message = r"^expected workers to finish, lost one; finished parts are kept, and the same command resumes: "
     with open_executor("processes:1") as executor, pytest.raises(WorkerError, match=message):
         computed(tmp_path, work(die=6), executor=executor)
     assert len(files(tmp_path)) == 2

@@ -1,1 +1,1 @@
-"""What several computations share."""
+"""Code that several computations share."""

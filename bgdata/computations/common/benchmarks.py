@@ -72,7 +72,7 @@ def play_columns(rows: Rows) -> dict[str, Any]:
 
 
 def rollout_columns(rows: Rows) -> dict[str, Any]:
-    """The columns of benchmark_rollouts."""
+    """The columns of the table `benchmark_rollouts`."""
     return {
         "line": rows["lines"].astype(np.int32),
         "decision": nullable(rows["decisions"].astype(np.int32), rows["decisions"] < 0),

@@ -69,7 +69,7 @@ def chance_columns(chances: Array) -> dict[str, pa.Array]:
 
 
 def null_columns(columns: Sequence[Column], names: Container[str], count: int) -> dict[str, pa.Array]:
-    """Those of the columns that have these names, without values: what a record does not say."""
+    """The columns of these names without values, for what a record does not hold."""
     return {each.name: pa.nulls(count, pa.type_for_alias(ALIASES[each.type])) for each in columns if each.name in names}
 
 

@@ -29,15 +29,15 @@ def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
     """The network and the rules, in a worker: settings have folders by role, `length`, `jacoby` and `kernels`. Raises
-    WorkerError where other kernels would play."""
+    WorkerError if the kernels of the worker differ."""
     if kernel_fingerprint() != settings["kernels"]:
         raise WorkerError(
             f"expected a worker with the kernels {settings['kernels']}, found {kernel_fingerprint()}; "
             "install the same bgdata everywhere"
         )
-    *_, brain = opened("network", {role: str(value) for role, value in settings.items()})
+    *_, chooser = opened("network", {role: str(value) for role, value in settings.items()})
     met = None
     if MET in settings:
         arrays = Table(Path(str(settings[MET]))).arrays()
         met = met_of_arrays(arrays, met_names(arrays)[0])
-    return brain, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)
+    return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)

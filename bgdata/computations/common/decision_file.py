@@ -39,10 +39,10 @@ def benchmark_of(arrays: Mapping[str, Array]) -> Benchmark:
         settings=(),
         comments=(tables.Text(1, text),),
         seeds=tables.Seeds(lines - decisions["n_plays"] - 1, decisions["seeds"]),
-        decisions=tables.Decisions(
+        decisions=tables.BenchmarkDecisions(
             lines, *(decisions[name] for name in ("boards", "dice", "seeds", "first_plays", "n_plays"))
         ),
-        plays=tables.Plays(
+        plays=tables.BenchmarkPlays(
             plays["decisions"],
             plays["ranks"],
             plays["boards"],

@@ -1,4 +1,4 @@
-"""Which turns of a corpus become decisions of a benchmark: those with the lowest hashes, of games that train nobody."""
+"""The turns of a corpus that become decisions of a benchmark: those with the lowest hashes, of its test games."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Turns(NamedTuple):
     turns: Array  # int32[n]
 
     def rows(self, chosen: Array | slice) -> Turns:
-        """Some of them, in this order."""
+        """The chosen turns, in the given order."""
         return Turns(*(values[chosen] for values in self))
 
 
 def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, chooser: Chooser, window: Window) -> Turns:
     """The first `count` turns of a file class `wanted` on which a play within the window loses something.
 
-    All of them where there are fewer. Of equal positions and rolls one is taken. More turns of the same corpus begin
-    with these.
+    All of them if there are fewer. Of equal positions and rolls only one is taken. A larger sample of the same corpus
+    begins with a smaller one.
     """
     turns = turns_of_test_games(corpus, wanted, seed)
     found: list[Turns] = []
@@ -72,7 +72,7 @@ def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> Turns:
 
 
 def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
-    """uint64[n]: hashes of int8[n, 26] boards and int8[n, 2] dice that look random, others for every seed."""
+    """uint64[n]: hashes of int8[n, 26] boards and int8[n, 2] dice that look random and depend on the seed."""
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
         return np.asarray(mixed(board_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))

@@ -18,7 +18,7 @@ MAY_BE_UNKNOWN = {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
 
 
 class GameRows(NamedTuple):
-    """Some rows of `games`: what all kinds store."""
+    """Some rows of `games`: the values that all kinds store."""
 
     first: int  # number of the first of them
     records: Array  # [games, 8] as in GAME_ARRAYS
@@ -46,7 +46,7 @@ class GameRows(NamedTuple):
 
 
 class TurnRows(NamedTuple):
-    """Some rows of `turns`: what all kinds store."""
+    """Some rows of `turns`: the values that all kinds store."""
 
     games: Array  # [turns] number of the game
     turns: Array  # [turns] number of the turn in its game

@@ -23,7 +23,7 @@ from bgdata.computations.common.columns import (
 )
 from bgdata.datasets.common.imports import CHANCES_ARRAY, QUARANTINE, FileImport, ImportParameters
 from bgdata.errors import CheckFailedError, NoRowsError
-from bgdata.formats.lines import Counts, Intake, Quarantined
+from bgdata.formats.lines import Intake, LineCounts, Quarantined
 from bgdata.formats.unpacking import read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
@@ -37,12 +37,12 @@ FIRST_REASONS, SHORT_TEXT = 3, 40  # lines, and letters of each, that an error q
 
 
 class FileImportComputation(ImportedComputation[ImportParameters]):
-    """Reads files into arrays, lines that break a rule set aside; a subclass says which reader and which arrays."""
+    """Reads files into arrays, and sets aside lines that break a rule. Subclasses name the reader and the arrays."""
 
     kind: FileImport
 
     def read_file(self, path: Path) -> Source:
-        """Raises as `formats.unpacking.read_content` does."""
+        """Read a file once; raises what `formats.unpacking.read_content` raises."""
         content, facts = read_content(path)
         address = self.kind.address if self.is_published(facts.content_sha256) else ""
         return Source(RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence), content)
@@ -57,7 +57,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
 
     def has_rows(self, intake: Any) -> bool:
         """Whether a file gave a row of a table."""
-        counts: Counts = intake.counts
+        counts: LineCounts = intake.counts
         return counts.rows > 0
 
     @abstractmethod
@@ -121,7 +121,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
 
 
 def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
-    """What became of all lines of files that gave no row, with the first reasons."""
+    """The message for files that gave no rows: the counts of their lines, and the first reasons."""
     counts = [intake.counts for intake in intakes]
     where = sources[0] if len(sources) == 1 else f"{len(sources):,} files"
     lines = sum(each.lines for each in counts)

@@ -19,7 +19,7 @@ TEXTS = ("mets", "titles", "descriptions", "forms", "formulas", "notices")
 
 @dataclass(frozen=True)
 class Described:
-    """A table and what is known of it; `met` is None for one of a formula."""
+    """A table with its description; `met` is None for a table given by a formula."""
 
     name: str
     met: MatchEquity | None
@@ -53,7 +53,7 @@ def arrays_of_tables(tables: Sequence[Described]) -> dict[str, Array]:
 
 
 def cell_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of `match_equity`."""
+    """The rows of the table `match_equity`."""
     yield pa.record_batch({**score_columns(arrays), "mwc": pa.array(np.asarray(arrays["mwc"]))})
 
 
@@ -68,7 +68,7 @@ def score_columns(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
 
 
 def table_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of `match_equity_tables`."""
+    """The rows of the table `match_equity_tables`."""
     texts = {name: text_column(arrays, name) for name in TEXTS}
     lengths = [most_away(arrays, number) for number in range(len(texts["mets"]))]
     recipes = np.asarray(arrays["recipes"])
@@ -91,7 +91,8 @@ def table_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def most_away(arrays: Mapping[str, Array], number: int) -> tuple[int | None, int | None, float | None]:
-    """Points to go that a table knows, before and after the Crawford game, and its asymmetry; None without cells."""
+    """The largest points to go of a table, before and after the Crawford game, and its asymmetry; None without
+    cells."""
     if not (np.asarray(arrays["met"]) == number).any():
         return None, None, None
     met = met_of_arrays(arrays, met_names(arrays)[number])

@@ -1,4 +1,4 @@
-"""Where the networks are that other versions are made from."""
+"""Opens networks that other versions are made from."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from bgdata.store.versions import Versions
 
 
 def opened(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
-    """The input, or else the version that is named. Raises MissingTableError."""
+    """The input network, or else the named version. Raises MissingTableError."""
     return table or warehouse.open_reference(place)

@@ -1,4 +1,4 @@
-"""The network that rolls out, and how a version names it."""
+"""Opens the network that rolls out, and stores its name in a version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
 
 
 def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
-    """The network that is chosen, as a player. Raises MissingTableError for a version that is not there."""
+    """The chosen network as a player. Raises MissingTableError for a missing version."""
     parameters, inputs = context.parameters, context.inputs
     table = inputs.get("network")
     if table is None:

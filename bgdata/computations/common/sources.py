@@ -29,7 +29,7 @@ class Places(NamedTuple):
     splits: Array
 
     def chosen(self, which: Array) -> Places:
-        """Some of them."""
+        """The chosen positions, in the given order."""
         return Places(*(values[which] for values in self))
 
 
@@ -56,7 +56,7 @@ def places_of(source: Table) -> Places:
 
 
 def games_of(source: Table, rows: Array, *, has_turns: bool) -> tuple[Array, Array]:
-    """(game, number of the turn in it) of some rows; -1 where nobody knows."""
+    """(game, number of the turn in it) of some rows; -1 where unknown."""
     if has_turns:
         games, turns = turn_places(np.asarray(source.array("first_turns")), slice(0, len(source.array("turn_boards"))))
         return games[rows], turns[rows]

@@ -1,4 +1,4 @@
-"""Columns that many kinds share: positions, chances, classes; and how texts are declared as arrays."""
+"""Columns that many kinds share: positions, chances, classes; and declarations of texts as arrays."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The studies of cube handling: what plays what, and what Computational Backgammon published of it in 2012.
+"""The studies of cube handling: their series of games, and the figures that Computational Backgammon published in 2012.
 
 An arm is one series of games: a model with some setting against itself or a fixed one. Figures are those of the posts
-of 20 and 21 March (statistics and indexes, computed before the author corrected his too-good points, and said to need
-doing again), 28 March (the jump model, in its first version, which he withdrew) and 9 April (matches). They stand as
+of 20 and 21 March (statistics and indexes, computed before the author corrected the too-good points, and said to need
+doing again), 28 March (the jump model, in its first version, since withdrawn) and 9 April (matches). They stand as
 printed: the endings at an index of 0.5 sum to 105 %, since 40.0 % passed is too much by 5.
 """
 

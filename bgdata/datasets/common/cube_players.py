@@ -1,4 +1,4 @@
-"""What kinds of games with the cube share: who plays, and how sides handle it, in words."""
+"""What kinds of games with the cube share: the network that plays, and cube models as text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
 
 
 def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) -> None:
-    """Raise InvalidParameterError for rules that cannot be; the table of a match comes with the inputs."""
+    """Raise InvalidParameterError for impossible rules; the table of a match comes with the inputs."""
     from bgdata.play.cubeful_series import CubefulRules
 
     even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MOST_AWAY else np.full((1, 1), 0.5)
@@ -66,7 +66,7 @@ def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) 
 
 
 def met_inputs(length: int, models: str) -> dict[str, tuple[str, Parameters]]:
-    """The match equity table that a match goes by, nothing where nobody needs one: the published table to 12-away, and
+    """The match equity table of a match, nothing if it needs none: the published table to 12-away, and
     for longer matches the default one, as long as it must be."""
     if not length or all(word.startswith(AS_MONEY) for word in models.split()):
         return {}

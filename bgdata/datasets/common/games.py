@@ -1,4 +1,4 @@
-"""The tables of games and turns: the same for imported matches and for games that players here play."""
+"""The tables of games and turns: the same for imported matches and for games played here."""
 
 from __future__ import annotations
 

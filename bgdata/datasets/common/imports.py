@@ -62,7 +62,7 @@ CHANCES_ARRAY = FlatArray(
 
 @dataclass(frozen=True)
 class ImportParameters(Parameters):
-    """What an import is called: its files, or what the user says; small letters, digits, single `-`."""
+    """The name of an import, from its files or from the user: small letters, digits, single `-`."""
 
     name: str = "unnamed"
 
@@ -76,7 +76,7 @@ class ImportParameters(Parameters):
 
     @classmethod
     def of_files(cls, files: Sequence[Path], name: str | None = None) -> Self:
-        """The name that is given, or those of all files, joined by `-and-`. Raises InvalidParameterError."""
+        """The given name, or the names of all files joined by `-and-`. Raises InvalidParameterError."""
         if name is None:
             names = {path.name: name_of_file(path.name) for path in files}
             for file, found in names.items():
@@ -100,14 +100,15 @@ class ImportParameters(Parameters):
 
 
 def name_of_file(name: str) -> str:
-    """What is called by its file: the name without the endings of format and packing, in small letters, all but letters
-    and digits as single `-`; empty where it has none."""
+    """The name of a variant from that of its file: without the endings of format and compression, in small letters,
+    with single `-` for other characters than letters and digits; empty if nothing is left."""
     stem = re.sub(r"(?<=.)\.[A-Za-z]+$", "", unpacked_name(name))
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
 
 
 class FileImport(ImportedDataset[ImportParameters]):
-    """Files read into arrays, lines that break a rule set aside; a subclass says which reader and which arrays."""
+    """A kind whose files are read into arrays; lines that break a rule are set aside. Subclasses name the reader and
+    the arrays."""
 
     address: ClassVar[str] = ""  # where the files are published
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
@@ -135,7 +136,7 @@ class FileImport(ImportedDataset[ImportParameters]):
 
 
 class PositionImport(FileImport):
-    """One position a row, with chances or without."""
+    """An imported kind with one position in each row, with chances or without."""
 
     columns: ClassVar[tuple[Column, ...]] = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)
     key = ("source", "line")

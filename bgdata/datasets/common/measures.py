@@ -1,4 +1,4 @@
-"""What versions of other kinds say about how good a player is: figures of their manifests, with standard errors."""
+"""Figures about how good a player is, with standard errors, from the manifests of versions of other kinds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Figures = Mapping[str, float]  # statistics of a manifest
 
 
 class Measure(NamedTuple):
-    """One row of `scores`."""
+    """A figure about a player: one row of `scores`."""
 
     measure: str  # of UNITS
     against: str
@@ -39,7 +39,7 @@ class Measure(NamedTuple):
 
 
 def measures_of(table: Table, player: str, ply: int, version: str) -> list[Measure]:
-    """What a version says of this player. Raises InvalidParameterError if it is about another one."""
+    """The figures that a version has about this player. Raises InvalidParameterError if it is about another player."""
     manifest = table.manifest
     recipe = manifest.parameters
     found = recipe["player"], recipe.get("ply", 0), recipe["version"]
@@ -52,7 +52,7 @@ def measures_of(table: Table, player: str, ply: int, version: str) -> list[Measu
 
 
 def game_measures(recipe: Texts, found: Figures) -> list[tuple[str, str, float, float]]:
-    """Points per game; without luck only these, as a longer series may say more about the others."""
+    """Points per game, luck-adjusted if luck was measured."""
     against = player_slug(recipe["opponent"], recipe["opponent_ply"])
     if recipe["luck"]:
         return [("hedged_points_per_game", against, found["hedged_points_per_game"], found["hedged_standard_error"])]
@@ -60,15 +60,15 @@ def game_measures(recipe: Texts, found: Figures) -> list[tuple[str, str, float, 
 
 
 def self_play_measures(recipe: Texts, found: Figures) -> list[tuple[str, str, float, float]]:
-    """Shares of gammons and of backgammons, neither counting the other."""
+    """Shares of gammons and of backgammons; gammons do not include backgammons."""
     against = player_slug(recipe["player"], 0)
     names = "gammon_share", "backgammon_share"
     return [(name, against, found[name], share_error(found[name], recipe["games"])) for name in names]
 
 
 def share_error(share: float, games: int) -> float:
-    """Standard error of a share of independent games, as if one more had been won so, and one more not: that none of
-    some games was a backgammon does not make it certain that none ever is."""
+    """Standard error of a share of independent games, as if one more game had been won in this way, and one more had
+    not: a sample without backgammons does not prove that there are none."""
     likely = (share * games + 1) / (games + 2)
     return sqrt(likely * (1 - likely) / games)
 

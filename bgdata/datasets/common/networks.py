@@ -1,4 +1,4 @@
-"""Networks that other versions are made from: which one is meant by a name."""
+"""Networks that other versions are made from, by name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def known_network(name: str) -> tuple[str, Parameters] | None:
 
 
 def default_network() -> tuple[str, Parameters]:
-    """(kind, parameters) of what plays as `network`. Raises InvalidParameterError where the package lacks it."""
+    """(kind, parameters) of the network that plays as `network`. Raises InvalidParameterError if the package lacks
+    it."""
     found = known_network(DEFAULT_NETWORK)
     if found is None:
         raise InvalidParameterError(f"expected the network {DEFAULT_NETWORK} with the package, found none")
@@ -47,6 +48,6 @@ def default_network() -> tuple[str, Parameters]:
 
 
 def pinned(warehouse: Versions, table: Table) -> VersionRef:
-    """The version of a network, or its variant where it only comes with the package."""
+    """The version of a network, or only its variant if it comes with the package."""
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]
     return VersionRef(kind, variant, version if table.folder.is_relative_to(warehouse.root) else "")

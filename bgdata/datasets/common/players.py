@@ -1,4 +1,4 @@
-"""How kinds name the players whose choices they hold."""
+"""Names of players in parameters and variants."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def check_player_name(name: str) -> None:
 
 
 def player_slug(name: str, ply: int) -> str:
-    """A player in the name of a variant: pubeval-0ply, network-td-1ply."""
+    """The text for a player in the name of a variant: pubeval-0ply, network-td-1ply."""
     return f"{name.replace('/', '-')}-{ply}ply"

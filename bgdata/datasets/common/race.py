@@ -24,7 +24,7 @@ class RaceParameters(Parameters):
 
 
 class RaceDataset(Dataset[RaceParameters]):
-    """A table of distributions of rolls; a subclass says which goal ends the race."""
+    """A table of distributions of rolls; subclasses define the goal that ends the race."""
 
     parameters = RaceParameters
     computed_by = "race"

@@ -1,4 +1,4 @@
-"""What kinds of rollouts share: who rolls out, how, and where the positions come from."""
+"""What kinds of rollouts share: the network, the settings, and the source of the positions."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ NETWORK_ARRAY = FlatArray("network", "uint8", "byte", "Network that played both 
 
 @dataclass(frozen=True)
 class NetworkChoice(Parameters):
-    """Which network answers, and with which bearoff tables. `network` is one that comes with bgdata, or else
-    `network_version` names its version in the warehouse."""
+    """A network and its bearoff tables. `network` is one that comes with bgdata, or else `network_version` names its
+    version in the warehouse."""
 
     network: str = DEFAULT_NETWORK
     network_version: str = ""
@@ -66,9 +66,9 @@ class NetworkChoice(Parameters):
 
 @dataclass(frozen=True)
 class RollerParameters(NetworkChoice):
-    """Who plays both sides, and how: see `play.rollout`.
+    """The network that plays both sides, and the settings of rollouts: see `play.rollout`.
 
-    `until` is the standard error in points that is wanted; `turns` 0 plays to the end.
+    `until` is the wanted standard error in points; with `turns` 0 games are played to the end.
     """
 
     trials: int = 1296
@@ -79,19 +79,19 @@ class RollerParameters(NetworkChoice):
     with_luck: bool = True
 
     def how(self) -> RolloutSettings:
-        """How to roll out."""
+        """The settings of the rollouts."""
         from bgdata.play.rollout import RolloutSettings
 
         return RolloutSettings(self.stop, self.turns, self.with_luck)
 
     def limits(self) -> Limits:
-        """How many trials."""
+        """The limits on the number of trials."""
         from bgdata.play.rollout import Limits
 
         return Limits(self.trials, math.inf if self.until is None else self.until, self.most_trials)
 
     def check_roller(self, seed: int) -> None:
-        """Raises InvalidParameterError where no rollout with dice of this seed could be made."""
+        """Raise InvalidParameterError if no rollout with dice of this seed is possible."""
         try:
             self.limits().check()
             self.how().for_kernels(seed)
@@ -102,8 +102,8 @@ class RollerParameters(NetworkChoice):
 
 @dataclass(frozen=True)
 class RolloutParameters(RollerParameters):
-    """Whose positions are rolled out, by whom, how, and with which dice; `source_recipe` is what
-    `sources.source_input` needs to know of the source."""
+    """The source of the positions, the network and the settings of rollouts, and the seed of their dice;
+    `source_recipe` has the parameters of the source for `sources.source_input`."""
 
     source: VersionRef = UNNAMED
     seed: int = 0
@@ -111,12 +111,12 @@ class RolloutParameters(RollerParameters):
 
     @property
     def slug(self) -> str:
-        """Name of the variant."""
+        """The name of the variant."""
         source = re.sub(r"[^a-z0-9]+", "-", str(self.source))
         return f"{source}-by-{self.network}-{self.trials}-seed-{self.seed}"
 
     def check(self) -> None:
-        """Raises InvalidParameterError where no rollout could be made."""
+        """Raise InvalidParameterError if no rollout is possible."""
         self.check_roller(self.seed)
         source_input(self.source, self.source_recipe, turns=False)
 

@@ -1,4 +1,4 @@
-"""Tables of positions that labels are made for: how one is named, and what its recipe must say to build it."""
+"""Tables of positions that labels are made for: their names, and the recipes to build them."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def has_positions(arrays: list[str], *, turns: bool) -> bool:
 
 
 def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
-    """What `source_input` takes for the version that `kind/variant/version` names, or the current one of
+    """The arguments of `source_input` for the version that `kind/variant/version` names, or the current one of
     `kind/variant`: the variant and its recipe, or the version itself where a recipe would lead to another one.
 
-    Raises InvalidParameterError for a name of no table of positions, and MissingTableError.
+    Raises InvalidParameterError for a name that is not a table of positions, and MissingTableError.
     """
     name, _, rest = source.partition("/")
     if name not in warehouse.kinds or not re.fullmatch(rf"[a-z0-9-]+(/{VERSION.pattern})?", rest):
@@ -88,8 +88,8 @@ def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
 
 
 def variant_recipe(warehouse: Versions, table: Table) -> Given:
-    """What `variant_input` needs beside the name of a variant that is there. Raises MissingTableError for a version
-    whose own inputs are there no more."""
+    """The recipe that `variant_input` needs besides the name of an existing variant. Raises MissingTableError for a
+    version whose own inputs are gone."""
     if not leads_to(warehouse, table):
         kind = table.manifest.dataset
         raise MissingTableError(
@@ -107,7 +107,7 @@ def leads_to(warehouse: Versions, table: Table) -> bool:
 
 
 def recipe_of(warehouse: Versions, table: Table) -> Given:
-    """The parameters of a version, none where the name of its variant says them."""
+    """The parameters of a version; empty if the name of its variant determines them all."""
     kind = warehouse.kind(table.manifest.dataset)
     known = [kind.slug(each) for each in (*kind.defaults, kind.smallest)]
     if kind.takes_files or table.manifest.variant in known:

@@ -1,1 +1,1 @@
-"""Networks: what they see of a board, how they compute, which ship with the package, and how they play."""
+"""Networks: their inputs, inference, the ones that ship with the package, and how they play."""

@@ -1,8 +1,8 @@
-"""What players look at while the sides are in contact: hand-made inputs of a network besides the checkers themselves.
+"""Inputs of a network for positions in contact: features that human players look at, besides the checkers.
 
-Inputs are int16 in units of 1/64, so that sums of them are exact; most lie between 0 and 1 (64), some reach 2. They say
-the same of both sides, first of the player on roll: whoever rolls next does not matter. The meanings are written here
-from the well-known ideas of the field; no other program's definitions are followed.
+Inputs are int16 in units of 1/64, so that sums of them are exact; most lie between 0 and 1 (64), some reach 2. They are
+the same for both sides, first for the player on roll; who rolls next makes no difference to their values. The
+definitions are our own, after well-known ideas of the field; no other program was followed.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ _LOW = _by_slot(lambda point: int(1 <= point <= 2))
 def contact_inputs(boards: Boards) -> Inputs:
     """int16[n, 64]: the inputs CONTACT_INPUTS of int8[n, 26] boards before the roll, in units of 1/64.
 
-    Raises InvalidPositionError unless boards are int8[n, 26]; that each is legal is not checked.
+    Raises InvalidPositionError unless boards are int8[n, 26]; whether each is legal is not checked.
     """
     inputs = np.empty((len(check_boards(boards)), len(CONTACT_NAMES)), np.int16)
     fill_all_contact_inputs(boards, inputs)

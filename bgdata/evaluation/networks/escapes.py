@@ -1,9 +1,9 @@
-"""Escapes: how many of 36 rolls bring a checker past the made points in front of it, and how well points hold one.
+"""Escapes: how many of 36 rolls bring a checker past the made points in front of it, and how well points block.
 
 The 12 points in front of a checker are a mask, bit i for the point i + 1 pips ahead. Its *block* ends with the farthest
 made point no more than BLOCK pips ahead. A roll escapes if the checker alone can come to a point beyond that, with one
-die, with both, or with up to four steps of a double, never stopping on a made point; points beyond 12 are open.
-An old idea of the field (Berliner's programs had such counts); this definition is our own.
+die, with both, or with up to four steps of a double, never stopping on a made point; points beyond 12 are open. An old
+idea of the field (Berliner's programs had such counts); this definition is our own.
 """
 
 from __future__ import annotations

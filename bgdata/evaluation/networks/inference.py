@@ -1,8 +1,9 @@
-"""Networks in integers: the first layer can be updated from another board's, and gives the same to the last bit.
+"""Networks in integers: the first layer can be updated from that of another board, with the same result to the last
+bit.
 
 Inputs are integers in units of 1/64, weights of the first layer int16 in units of 2^-12, so sums are exact int32 in
-units of 2^-18 whatever the order: the plays of a position cost what they change. Hidden units are int16 in units of
-2^-13, later weights int16 in units of 2^-11, later sums int32 in units of 2^-24.
+units of 2^-18 in any order, and evaluating a play costs only what it changes. Hidden units are int16 in units of 2^-13,
+later weights int16 in units of 2^-11, later sums int32 in units of 2^-24.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _HALF, _HALF_UNIT, _TO_NEAREST = np.float32(0.5), np.float32(HIDDEN_UNIT / 2), n
 
 
 class NetworkArrays(NamedTuple):
-    """One network as kernels take it."""
+    """The arrays of one network, for kernels."""
 
     input_set: int  # of `input_sets.InputSet`
     inputs: int
@@ -40,7 +41,7 @@ class NetworkArrays(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Scratch: inputs of the first layer and by how much they change."""
+    """Scratch: rows of changed inputs of the first layer, and the changes of their values."""
 
     rows: NDArray[np.int64]  # [MOST_CHANGES]
     values: NDArray[np.int32]
@@ -65,7 +66,7 @@ SHAPE_COLUMNS = 5  # of a row of shapes before the sizes of the layers
 
 @kernel(borrows=True)
 def network_at(networks: Networks, which: int) -> NetworkArrays:
-    """The network at a place of NETWORK_CLASSES: views of its part of the arrays."""
+    """The network at a place of NETWORK_CLASSES, as views of its part of the arrays."""
     shape = networks.shapes[which]
     sizes = shape[SHAPE_COLUMNS : SHAPE_COLUMNS + shape[4]]
     return NetworkArrays(shape[0], shape[1], sizes, networks.weights[shape[2] :], networks.biases[shape[3] :])
@@ -73,7 +74,7 @@ def network_at(networks: Networks, which: int) -> NetworkArrays:
 
 @kernel(borrows=True)
 def half_tangent(y: np.float32) -> np.float32:
-    """tanh(y) within 0.0001, as a continued fraction: twice the logistic function of 2y, less 1."""
+    """tanh(y) within 0.0001, as a continued fraction: twice the logistic function of 2y, minus 1."""
     y = min(max(y, -_LIMIT), _LIMIT)
     square = y * y
     return y * (_A + square * (_B + square * (_C + square))) / (_A + square * (_D + square * (_E + square * _F)))
@@ -164,8 +165,8 @@ def weigh(hidden: Units, weights: Units) -> np.int32:
 
 @kernel(borrows=True)
 def fill_outputs(network: NetworkArrays, sums: Sums, hidden: Units, later: Sums, chances: Chances) -> None:
-    """Fills chances[0:5] from the sums of the first layer; not yet held to the rules. hidden[0:most] and later[0:most]
-    are scratch, for the largest layer."""
+    """Fills chances[0:5] from the sums of the first layer; not yet limited by the rules. hidden[0:most] and
+    later[0:most] are scratch, for the largest layer."""
     count = network.sizes[0]
     fill_hidden(sums, _FIRST_SCALE, hidden[:count])
     place, bias = network.inputs * count, count

@@ -8,7 +8,7 @@ from bgdata.errors import UnknownInputSetError
 
 
 class InputSet(IntEnum):
-    """Which inputs a network has; the numbers are stored with it."""
+    """The inputs that a network has; the number is stored with the network."""
 
     TESAURO_196 = 0
     TESAURO_198 = 1  # and two that say whose turn it is: always 1 and 0, since boards face the player on roll
@@ -22,7 +22,8 @@ class InputSet(IntEnum):
 
     @property
     def revision(self) -> int:
-        """Raised whenever an input changes its value on any board: what learned from one cannot go on with another."""
+        """Raised whenever the value of an input changes on any board: a network trained with one revision cannot be
+        used with another."""
         return _REVISIONS[self]
 
 
@@ -30,7 +31,7 @@ _REVISIONS = {InputSet.TESAURO_196: 1, InputSet.TESAURO_198: 1, InputSet.RACE: 1
 
 
 def input_set_named(label: str) -> InputSet:
-    """The input set of a label. Raises UnknownInputSetError."""
+    """The input set of this label. Raises UnknownInputSetError."""
     for input_set in InputSet:
         if input_set.label == label:
             return input_set

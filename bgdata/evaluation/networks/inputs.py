@@ -1,9 +1,10 @@
-"""What a network sees of a board: integers in units of 1/64, so that sums over them are exact in any order.
+"""The inputs of a network: integers in units of 1/64, so that sums over them are exact in any order.
 
-Every input set begins with Tesauro's 196 inputs (1992): for each point, seen by the player on roll, whether we have at
-least 1, 2 and 3 checkers there and half of those beyond 3, and the same for the opponent; then half of the checkers on
-the bar, ours and the opponent's, and the share of 15 that is off, ours and the opponent's. What comes after the points
-is called the extras: they are computed anew for each board; the inputs of a point depend on its checkers alone.
+Every input set begins with Tesauro's 196 inputs (1992): for each point, seen by the player on roll, whether the player
+has at least 1, 2 and 3 checkers there, and half of those beyond 3, and the same for the opponent; then half of the
+checkers on the bar, ours and the opponent's, and the share of 15 that is off, ours and the opponent's. All inputs after
+those of the points are called the extras. They are computed for each board; the inputs of a point depend on its
+checkers alone.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _TESAURO_198, _RACE, _CONTACT = int(InputSet.TESAURO_198), int(InputSet.RACE), i
 
 
 def input_count(input_set: InputSet) -> int:
-    """How many inputs an input set has: those of the points, then the extras."""
+    """The number of inputs of an input set: those of the points, then the extras."""
     return POINT_INPUTS + EXTRAS[input_set]
 
 
@@ -53,7 +54,7 @@ OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 def encode(input_set: InputSet, boards: Boards) -> Inputs:
     """int16[n, input_count(input_set)] in units of 1/64, of int8[n, 26] boards seen by the player on roll.
 
-    Raises InvalidPositionError unless boards are int8[n, 26]; that each is legal is not checked.
+    Raises InvalidPositionError unless boards are int8[n, 26]; whether each is legal is not checked.
     """
     inputs = np.empty((len(check_boards(boards)), input_count(input_set)), np.int16)
     fill_encoded(int(input_set), boards, inputs)

@@ -1,4 +1,4 @@
-"""Networks of a dataset version, mapped for kernels and held to what kernels can read."""
+"""The networks of a dataset version, memory-mapped for kernels and checked to be readable by them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def open_networks(table: Table) -> Networks:
 
 
 def find_flaw(networks: Networks) -> str:
-    """What would make kernels read beyond the arrays, or misread them; empty where nothing would."""
+    """In words, what would make kernels misread the arrays or read beyond them; empty if nothing does."""
     for name, values in networks._asdict().items():
         if values.dtype != _DTYPES[name] or not values.flags.c_contiguous:
             return f"{name} of {values.dtype}{list(values.shape)}"
@@ -54,8 +54,8 @@ def find_flaw(networks: Networks) -> str:
 
 
 def layer_sizes(row: list[int]) -> list[int]:
-    """Units of each layer after the inputs, by a row of shapes; none where kernels would stumble: they take one hidden
-    layer at least, five outputs, and zeros after them."""
+    """The units of each layer after the inputs, from a row of shapes; empty for shapes that kernels cannot take: they
+    need at least one hidden layer, five outputs, and zeros after them."""
     layers, sizes = row[SHAPE_COLUMNS - 1], row[SHAPE_COLUMNS:]
     if not 2 <= layers <= len(sizes) or sizes[layers - 1] != OUTPUTS:
         return []

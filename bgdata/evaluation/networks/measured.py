@@ -1,6 +1,6 @@
-"""How good a network was measured to be: by scores in the warehouse, and by those that come with the package.
+"""How good a network is, as measured: by scores in the warehouse, and by those that come with the package.
 
-The figures of training are those of its last test, which is short and has chosen nothing better: 40,000 games say more.
+The figures of training are those of its last, short test; scores over 40,000 games are far more accurate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GAMES, DECISIONS = "game_scores", "benchmark_scores"  # kinds that measure
 PUBEVAL = "pubeval"
 
 
-class Score(NamedTuple):
+class NetworkScore(NamedTuple):
     """A figure of a network at 0-ply, with its standard error and the size of its sample."""
 
     measure: str  # points_per_game, or error_rate in thousandths of a point a decision
@@ -32,13 +32,13 @@ class Score(NamedTuple):
     source_version: str
 
 
-def best_scores(table: Table, player_version: str, warehouse: Versions | None) -> list[Score]:
-    """The surest figure for each opponent and benchmark, of a network's version: as `player_version` played in the
-    warehouse, or as it was shipped. `player_version` is the player's own, which follows its tables too."""
+def best_scores(table: Table, player_version: str, warehouse: Versions | None) -> list[NetworkScore]:
+    """The most accurate figure for each opponent and benchmark of a version of a network: measured in the warehouse, or
+    shipped with the package. `player_version` is the version of the player, which also depends on its tables."""
     found = shipped_scores(table)
     if warehouse is not None:
         found += scores_in(warehouse, table.folder.parent.name, player_version)
-    surest: dict[tuple[str, str], Score] = {}
+    surest: dict[tuple[str, str], NetworkScore] = {}
     for score in found:
         key = score.measure, score.against
         if key not in surest or score.value_error < surest[key].value_error:
@@ -46,15 +46,16 @@ def best_scores(table: Table, player_version: str, warehouse: Versions | None) -
     return list(surest.values())
 
 
-def scores_in(warehouse: Versions, network: str, player_version: str) -> list[Score]:
-    """The figures of `network/NAME` at 0-ply in a warehouse; what is damaged is passed over, as `verify` names it."""
-    found: list[Score] = []
+def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
+    """The figures of `network/NAME` at 0-ply in a warehouse. Damaged versions are passed over here; `verify` reports
+    them."""
+    found: list[NetworkScore] = []
     for kind in (GAMES, DECISIONS):
         for each in warehouse.versions(kind) if kind in warehouse.kinds else ():
             with suppress(BgdataError, KeyError):
                 recipe, figures, rows = each.manifest.parameters, each.manifest.statistics, each.manifest.rows
                 if (recipe["player"], recipe["ply"], recipe["version"]) == (f"network/{network}", 0, player_version):
-                    found += [Score(*row, rows, each.name) for row in figures_of(kind, recipe, figures)]
+                    found += [NetworkScore(*row, rows, each.name) for row in figures_of(kind, recipe, figures)]
     return found
 
 
@@ -74,9 +75,9 @@ def figures_of(
         yield "points_per_game", PUBEVAL, figures["points_per_game"], figures["standard_error"]
 
 
-def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[Score]:
-    """The figures that come with the package for this version of a network, none for another."""
-    return [Score(**each) for each in read_file(folder).get(recorded_name(table), ())]
+def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
+    """The figures that come with the package for this version of a network; empty for any other version."""
+    return [NetworkScore(**each) for each in read_file(folder).get(recorded_name(table), ())]
 
 
 def recorded_name(table: Table) -> str:
@@ -85,14 +86,14 @@ def recorded_name(table: Table) -> str:
 
 
 def read_file(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Scores by version `KIND/VARIANT/VERSION`; none where there is no file."""
+    """Scores by version `KIND/VARIANT/VERSION`; empty if there is no file."""
     path = folder / FILE
     found: dict[str, list[dict[str, Any]]] = json.loads(path.read_text()) if path.is_file() else {}
     return found
 
 
-def write_file(folder: Path, scores: Mapping[str, Iterable[Score]]) -> None:
-    """Write the file, or take it away where there are no scores."""
+def write_file(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> None:
+    """Write the file, or delete it if there are no scores."""
     listed = {name: [each._asdict() for each in found] for name, found in sorted(scores.items())}
     kept = {name: found for name, found in listed.items() if found}
     if kept:
@@ -101,9 +102,9 @@ def write_file(folder: Path, scores: Mapping[str, Iterable[Score]]) -> None:
         (folder / FILE).unlink(missing_ok=True)
 
 
-def accuracy_text(table: Table, scores: Iterable[Score], name: str) -> str:
-    """How far to trust a network on positions of the class of this name (contact, crashed, race), in a line: its best
-    measured scores, or what its training said of it. Raises ManifestFormatError."""
+def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> str:
+    """In one line, how accurate a network is on positions of this class (contact, crashed, race): by its best measured
+    scores, or by the figures of its training. Raises ManifestFormatError."""
     games = [score for score in scores if score.measure == "points_per_game"]
     if games:
         (_, _, points, error, size, _), *_ = games
@@ -112,13 +113,13 @@ def accuracy_text(table: Table, scores: Iterable[Score], name: str) -> str:
         found = table.manifest.statistics
         figure, note = f"{found['points_per_game']:+.3f} +/- {found['standard_error']:.3f}", "in training"
     text = f"{recorded_name(table)}: {figure} points per game against PubEval {note}"
-    rates = [each for each in scores if each.measure == "error_rate" and class_of(each.against) == name]
+    rates = [each for each in scores if each.measure == "error_rate" and benchmark_class(each.against) == name]
     if rates:
         rate = max(rates, key=lambda each: each.sample_size)
         text += f", error rate {rate.value:.1f} +/- {rate.value_error:.1f} in {rate.sample_size:,} {name} decisions"
     return text
 
 
-def class_of(benchmark: str) -> str:
+def benchmark_class(benchmark: str) -> str:
     """The class of positions of a benchmark, by its name: rollout_decisions/contact-..., gnubg_benchmark/contact."""
     return benchmark.partition("/")[2].partition("-")[0]

@@ -1,4 +1,4 @@
-"""Networks as players by name: `network` is the one that comes with bgdata, `network/NAME` any in the warehouse."""
+"""Networks as players by name: `network` is the one that comes with bgdata, `network/NAME` one of the warehouse."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ MATCHES = "bearoff_match"  # of exact tables at match scores
 
 
 def network_name(name: str) -> str:
-    """`network/NAME` or `network/NAME/VERSION` of a player that is named so, or `network`. Raises
-    UnknownPlayerError."""
+    """`network/NAME` or `network/NAME/VERSION` as given; for `network`, the name of the one that comes with bgdata.
+    Raises UnknownPlayerError."""
     if not re.fullmatch(rf"{KIND}(/[a-z0-9-]+(/{VERSION.pattern})?)?", name):
         raise UnknownPlayerError(f"expected {KIND}, {KIND}/NAME or {KIND}/NAME/VERSION, got {name}")
     return f"{KIND}/{DEFAULT_NETWORK}" if name == KIND else name
 
 
 def find_network(name: str, warehouse: Versions, version: str | None = None) -> Table:
-    """The current version of `network/NAME` of any kind of network, or the one named, or where the warehouse has none
-    the one that comes with bgdata.
+    """The current version of `network/NAME`, of any kind of network, or the version that is named. If the warehouse has
+    none, it is the one that comes with bgdata.
 
     Raises UnknownPlayerError or MissingTableError.
     """
@@ -49,7 +49,7 @@ def find_network(name: str, warehouse: Versions, version: str | None = None) -> 
 
 
 def _created(table: Table) -> str:
-    """When it was made; a damaged one comes last."""
+    """When a version was made; a damaged one sorts last."""
     try:
         return table.manifest.created
     except BgdataError:
@@ -59,8 +59,8 @@ def _created(table: Table) -> str:
 def open_network_player(
     name: str, ply: int, warehouse: Versions, *, tables: bool = True
 ) -> NetworkPlayer | LookaheadPlayer:
-    """A network beside the best bearoff tables of the warehouse (alone unless `tables`), all mapped; at ply 0 one that
-    kernels can play.
+    """A network with the best bearoff tables of the warehouse (without them unless `tables`), all memory-mapped. At ply
+    0 the result is a player that kernels can play.
 
     Raises UnknownPlayerError, MissingTableError or CorruptFileError.
     """
@@ -71,10 +71,10 @@ def open_network_player(
 
 
 def map_player(warehouse: Versions, network: str = "", ply: int = 0) -> LookaheadPlayer:
-    """A player with the best bearoff tables of a warehouse and one of its networks, or that which comes with bgdata.
+    """A player with the best bearoff tables of a warehouse, and one of its networks or the one that comes with bgdata.
 
-    Nothing is read but what is asked for, nothing is copied. Raises MissingWarehouseError, MissingTableError for a
-    network that is not there, CorruptFileError, and UsageError for a ply that is not 0 to MOST_PLY.
+    Only what is needed is read, and nothing is copied. Raises MissingWarehouseError, MissingTableError for a missing
+    network, CorruptFileError, and UsageError for a ply that is not 0 to MOST_PLY.
     """
     warehouse.require()
     table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)

@@ -1,4 +1,4 @@
-"""Networks and bearoff tables as an evaluator, and as a player that looks no further than the end of its play."""
+"""Networks and bearoff tables as an evaluator, and as a player at 0-ply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
 from bgdata.evaluation.choices import Chooser, chosen_boards, network_chooser
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.measured import accuracy_text, best_scores
@@ -23,7 +23,11 @@ from bgdata.game.codec import Boards
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
-_NETWORKS = {Source.RACE_NETWORK: "race", Source.CRASHED_NETWORK: "crashed", Source.CONTACT_NETWORK: "contact"}
+_NETWORKS = {
+    AnswerSource.RACE_NETWORK: "race",
+    AnswerSource.CRASHED_NETWORK: "crashed",
+    AnswerSource.CONTACT_NETWORK: "contact",
+}
 
 
 class NetworkPlayer:
@@ -34,12 +38,15 @@ class NetworkPlayer:
         networks: Networks,
         tables: BearoffArrays,
         label: str = "network",
-        accuracy: Mapping[Source, str] | None = None,
+        accuracy: Mapping[AnswerSource, str] | None = None,
         version: str = "",
     ) -> None:
         self.networks, self.tables, self.label = networks, tables, label
-        self.accuracy: Mapping[Source, str] = {} if accuracy is None else accuracy
+        self.accuracy: Mapping[AnswerSource, str] = {} if accuracy is None else accuracy
         self._version = version
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label})"
 
     @cached_property
     def version(self) -> str:
@@ -56,7 +63,7 @@ class NetworkPlayer:
         return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """Chances of boards int8[n, 26] and who says so: see `evaluator.Evaluator`."""
+        """Chances and sources of int8[n, 26] boards: see `evaluator.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
@@ -66,7 +73,7 @@ class NetworkPlayer:
 
 
 def version_by(folders: Iterable[Path]) -> str:
-    """Eight hex digits that change with the values of the versions in these folders, and not with their revisions.
+    """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
 
     All had the first one when players were first recorded, in games too; another may differ by its Parquet alone.
     """
@@ -75,8 +82,8 @@ def version_by(folders: Iterable[Path]) -> str:
 
 
 class MappedNetwork(NetworkPlayer):
-    """The networks of a version with bearoff tables beside them, mapped. `warehouse` may have scores of them, which
-    `accuracy` quotes. Pickled, it is the paths of all of them.
+    """The networks of a version, and bearoff tables, memory-mapped. `accuracy` quotes scores of the networks from
+    `warehouse`. A pickled one is only the paths of all of them.
 
     Raises CorruptFileError.
     """
@@ -92,26 +99,27 @@ class MappedNetwork(NetworkPlayer):
         return type(self), self._recipe
 
 
-class _Accuracy(Mapping[Source, str]):
-    """What the manifests of the tables, and measured scores of the networks, say; read when somebody asks for it."""
+class _Accuracy(Mapping[AnswerSource, str]):
+    """The accuracy of each source, from the manifests of tables and the measured scores of networks; read only when
+    asked for."""
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
-        tables = {Source.EXACT: bearoff.two_sided, Source.COMBINED: bearoff.one_sided}
+        tables = {AnswerSource.EXACT: bearoff.two_sided, AnswerSource.COMBINED: bearoff.one_sided}
         self.sources = (*(source for source, found in tables.items() if found), *_NETWORKS)
 
     @cached_property
-    def networks(self) -> dict[Source, str]:
-        """How the networks play. Raises ManifestFormatError."""
+    def networks(self) -> dict[AnswerSource, str]:
+        """The accuracy of each network, in words. Raises ManifestFormatError."""
         scores = best_scores(self.table, self.version, self.warehouse)
         return {source: accuracy_text(self.table, scores, name) for source, name in _NETWORKS.items()}
 
-    def __getitem__(self, source: Source) -> str:
+    def __getitem__(self, source: AnswerSource) -> str:
         if source not in self.sources:
             raise KeyError(source)
         return self.networks[source] if source in _NETWORKS else self.bearoff.accuracy[BearoffSource(source)]
 
-    def __iter__(self) -> Iterator[Source]:
+    def __iter__(self) -> Iterator[AnswerSource]:
         return iter(self.sources)
 
     def __len__(self) -> int:

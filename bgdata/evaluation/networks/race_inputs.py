@@ -1,4 +1,4 @@
-"""What players look at once the sides have passed each other: hand-made inputs of a network besides the checkers.
+"""Inputs of a network for races: features that human players look at, besides the checkers.
 
 As in `contact_inputs`: int16 in units of 1/64, first of the player on roll, then the same of the opponent.
 """
@@ -42,7 +42,7 @@ RACE_NAMES = tuple(name for name, _ in RACE_INPUTS)
 def race_inputs(boards: Boards) -> Inputs:
     """int16[n, 60]: the inputs RACE_INPUTS of int8[n, 26] boards before the roll, in units of 1/64.
 
-    Raises InvalidPositionError unless boards are int8[n, 26]; that each is a race is not checked.
+    Raises InvalidPositionError unless boards are int8[n, 26]; whether each is a race is not checked.
     """
     inputs = np.empty((len(check_boards(boards)), len(RACE_NAMES)), np.int16)
     fill_all_race_inputs(boards, inputs)

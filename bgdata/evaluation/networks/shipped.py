@@ -1,4 +1,4 @@
-"""Networks that come with the package, in folders <name>/<version>, and which of them is the default."""
+"""The networks that come with the package, in folders <name>/<version>, and the default one."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def hits_two(direct: int, other_direct: int, die: int, other_die: int, singles: 
 
 @kernel()
 def mixed_hits(movers: int, singles: int, targets: int, landings: int, die: int, other_die: int) -> tuple[int, bool]:
-    """(targets that two different dice can hit, whether they can hit two), nobody being on the bar."""
+    """(targets that two different dice can hit, whether they can hit two), with no checker on the bar."""
     moved, other_moved = movers << die, movers << other_die
     direct, other_direct = moved & targets, other_moved & targets
     through = ((moved & landings) << other_die | (other_moved & landings) << die) & targets
@@ -84,7 +84,7 @@ def hits_from_bar(movers: int, bar: int, targets: int, landings: int, die: int, 
 
 @kernel()
 def double_hits_from_bar(movers: int, bar: int, targets: int, landings: int, die: int) -> tuple[int, bool]:
-    """The same for a double from the bar: what those there leave of four steps is for all checkers."""
+    """The same for a double from the bar: the steps left after entering are for all checkers."""
     entry = (1 << die) & landings
     if entry == 0:
         return 0, False
@@ -108,8 +108,8 @@ def shot_counts(movers: int, singles: int, bar: int, targets: int, landings: int
     """(rolls of 36 that can hit, that can hit two blots, pips lost to the best hit summed over 36 rolls).
 
     `movers` and, alone on their points, `singles` are the side's checkers not on the bar, `bar` how many are there,
-    `targets` the blots, `landings` the points not blocked, all ahead. A blot on the other side's own point p loses
-    25 - p pips. Left out: that a roll must be played in full if it can be.
+    `targets` the blots, `landings` the points not blocked, all ahead. A blot on the other side's own point p loses 25 -
+    p pips. The rule that a roll must be played in full is ignored.
     """
     hitting, hitting_two, pips = 0, 0, 0
     if bar == 0:

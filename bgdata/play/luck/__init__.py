@@ -1,1 +1,1 @@
-"""Luck: what rolls and turns are worth, and results from which the luck of the dice is subtracted."""
+"""Luck: values of rolls and turns, and luck-adjusted results."""

@@ -1,8 +1,7 @@
-"""How much luck a series of games holds, and how much of it luck adjustment takes out: the formulas behind published
-figures.
+"""Formulas for how much luck a series of games holds, and how much of it luck adjustment removes.
 
 Source: Douglas Zare, "Hedging toward skill" (GammonVillage, 2000), whose figures `tests/play/luck/test_formulas.py`
-computes again; the rating formula is that of the First Internet Backgammon Server.
+recomputes; the rating formula is that of the First Internet Backgammon Server.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ RATING_SCALE = 2000.0  # rating points to a factor of ten in the odds of a match
 
 
 def wins_chance(games: int, win_chance: float, fewest: int, most: int) -> float:
-    """Chance of `fewest` to `most` wins, both included, in independent games of the same chance.
+    """The chance of `fewest` to `most` wins, both included, in independent games with the same winning chance.
 
-    Raises UsageError for a chance that is not 0 to 1 or a negative number of games.
+    Raises UsageError for a chance outside 0 to 1 or a negative number of games.
     """
     if games < 0 or not 0 <= win_chance <= 1:
         raise UsageError(f"expected 0 games or more with a chance from 0 to 1, got {games} with {win_chance}")
@@ -27,7 +26,7 @@ def wins_chance(games: int, win_chance: float, fewest: int, most: int) -> float:
 
 
 def rating_gap(win_share: float, match_length: int = 1) -> float:
-    """Rating points by which a player is ahead who wins this share of matches: 2000 log10(odds) / sqrt(length).
+    """The rating difference, in points, of a player who wins this share of matches: 2000 log10(odds) / sqrt(length).
 
     Raises UsageError for a share that is not between 0 and 1 or a length below 1.
     """
@@ -39,21 +38,21 @@ def rating_gap(win_share: float, match_length: int = 1) -> float:
 
 
 def win_share(gap: float, match_length: int = 1) -> float:
-    """The share of matches that a player wins who is ahead by this many rating points: `rating_gap` turned around."""
+    """The share of matches that a player wins who is ahead by this many rating points: the inverse of `rating_gap`."""
     return float(1 / (1 + 10 ** (-gap * sqrt(match_length) / RATING_SCALE)))
 
 
 def coins_within(coins: int, limit: float) -> float:
-    """Chance that a sum of so many independent errors of +1 or -1 is from -limit to limit.
+    """The chance that a sum of this many independent errors of +1 or -1 is from -limit to limit.
 
     A luck-adjusted match in which skill varies by 10 % either way, and the estimate of luck errs by 10 % either way,
-    has two such errors of 0.1 wins: n matches differ from their mean by at most w wins with chance coins_within(2 n,
-    10 w).
+    has two such errors of 0.1 wins: n matches differ from their mean by at most w wins with chance coins_within(2 n, 10
+    w).
     """
     heads = [n for n in range(coins + 1) if abs(2 * n - coins) <= limit]
     return wins_chance(coins, 0.5, heads[0], heads[-1]) if heads else 0.0
 
 
 def games_factor(raw_variance: float, luck_adjusted_variance: float) -> float:
-    """How many times as many raw games as luck-adjusted ones it takes for the same standard error of the mean."""
+    """How many raw games it takes, for each luck-adjusted one, to reach the same standard error of the mean."""
     return raw_variance / luck_adjusted_variance

@@ -1,9 +1,9 @@
 """Games between two players and the luck of the dice in them, estimated by networks.
 
-That both sides get the same dice in a pair of `games` takes away little of their luck once the two games differ. What
-is left of a result without the luck of every roll (`roll_values`) is the luck-adjusted (hedged) result. Its mean is
-that of the results, whatever estimates luck, as each roll's luck is 0 on average; and it varies the less the better the
-estimates are (Zare, "Hedging toward skill", GammonVillage 2000).
+The same dice for both sides, in a pair of `games`, remove little luck once the two games differ. The luck-adjusted
+result is the result less the luck of every roll (`roll_values`). Its mean is that of the results, however luck is
+estimated, since the luck of each roll is 0 on average; the better the estimates, the less it varies (Zare, "Hedging
+toward skill", GammonVillage 2000).
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from bgdata.play.games import LOCKSTEP, Games, LockstepTurn, check_numbers, fill
 def play_games_with_luck(
     first_player: Player, second_player: Player, estimator: Chooser, count: int, seed: int, first: int = 0
 ) -> tuple[Games, NDArray[np.float64]]:
-    """The games that `games.play_games` plays, and float64[count] points that the dice gave to the player named first:
-    the luck of that player less that of the other one.
+    """The games of `games.play_games`, and the net luck float64[count] of the player named first, in points: its luck
+    less that of the other player.
 
-    The same on any number of threads and in any batch. Estimating luck takes most of the time, about 20 times that of
-    playing for players that kernels play. Raises UsageError for an estimator without networks, and as `play_games`.
+    Results are the same on any number of threads and in any batch. Estimating luck takes most of the time: about 20
+    times as long as the games of kernel players. Raises UsageError for an estimator without networks, and what
+    `play_games` raises.
     """
     check_numbers(count, seed, first)
     if estimator.kind != NETWORK:

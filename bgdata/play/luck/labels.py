@@ -1,8 +1,8 @@
-"""Luck-adjusted labels: how games ended, or what tables say of where they got to, without what the dice did on the way.
+"""Luck-adjusted labels: outcomes of games, or exact values of positions that they reached, less the luck on the way.
 
-A position is worth to the player on roll what the one a turn later is worth to it, less the luck of the roll between,
-which is 0 on average whoever measures it. So from the end of a game, or from the first position there that a table
-covers, backwards: fair labels of every position, with most of the noise of later rolls gone.
+The value of a position is, on average, the value one turn later less the luck of the roll in between, since luck is 0
+on average however it is measured. Going backwards from the end of a game, or from its first position that a table
+covers, this gives every position an unbiased label without most of the noise of later rolls.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Values = NDArray[np.float32]
 
 
 def luck_adjusted_equities(labels: Labels, offsets: NDArray[np.int64], lucks: Values) -> Values:
-    """float32[n]: cubeless points to the player on roll before each roll, game g having the rows offsets[g] to
-    offsets[g + 1]; that of the table where it covers the position; NaN where the luck of the roll is not known.
+    """float32[n]: cubeless equity of the player on roll before each roll, in points; game g has the rows offsets[g] to
+    offsets[g + 1]. It is exact where a table covers the position, and NaN where the luck of the roll is unknown.
 
     The value after a game's last turn is its outcome. Summed game by game, so a game is the same in any corpus.
     """

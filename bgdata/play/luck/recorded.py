@@ -1,19 +1,19 @@
-"""Luck and skill of recorded games, turn by turn, and what is left of the result without the luck.
+"""Luck and skill of recorded games, turn by turn, and luck-adjusted results.
 
 The luck of a roll is the value after its best play less the mean of that over all rolls, found by the same evaluator at
 the same ply: it averages to zero exactly, however well it evaluates. The skill of a play is the value after it less
-that after the best play of its roll, 0 at most. The first roll of a game decides who begins, so its mean is 0: what one
-side gains by it the other would have gained by the same dice.
+that after the best play of its roll, 0 at most. The first roll of a game decides who begins, so its mean is 0: with the
+dice swapped, the other side would have gained as much.
 
-What a position is worth before the roll, the mean over the rolls, is not quite what it was said to be worth after the
-play before: the evaluator has looked one roll further and changes its mind, and at the end of the game it may have been
-far from the result. That is `drift`. Then, seen by one player,
+The value of a position before the roll, the mean over all rolls, differs a little from its value after the previous
+play, because the evaluator now looks one roll further; at the end of the game it may have been far from the result.
+This difference is `drift`. Then, seen by one player,
 
     final - initial = net luck + net skill + net drift        (exactly; no drift where values are exact)
 
-The luck-adjusted (hedged) result, final - net luck, is an unbiased estimate of net skill, whatever the drift (Douglas
-Zare, "Hedging toward skill", GammonVillage 2000). Everything is cubeless money equity in points per unit cube: cube
-actions are not valued.
+The luck-adjusted result, final - net luck, is an unbiased estimate of net skill, whatever the drift (Douglas Zare,
+"Hedging toward skill", GammonVillage 2000). Everything is cubeless money equity in points per unit cube: cube actions
+are not valued.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class RecordedGame(NamedTuple):
 
 
 class GameLuck(NamedTuple):
-    """Points to who rolls, one row a turn, and what the end of the game settled."""
+    """Luck, skill and drift in points to the player who rolls, one row for each turn, and what the end of the game
+    settled."""
 
     values: TurnValues
     luck: Values  # [n]
@@ -51,7 +52,7 @@ class GameLuck(NamedTuple):
     settlement: float  # points to player 0 that the result is above the last value; not a number if not finished
 
 
-class Totals(NamedTuple):
+class LuckTotals(NamedTuple):
     """One game in points per unit cube. Pairs are (player 0, player 1), each seen by itself; the rest by player 0."""
 
     result: float  # not a number in a game that was not finished, and then nor are net_drift and luck_adjusted
@@ -65,7 +66,7 @@ class Totals(NamedTuple):
 
 
 def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
-    """Luck, skill and drift of every turn. Raises UsageError for a player who does not evaluate positions."""
+    """Luck, skill and drift of every turn. Raises UsageError for a player that does not evaluate positions."""
     values = turn_values(evaluator, game.boards, game.dice, game.after_play)
     if len(game.boards) and np.array_equal(game.boards[0], _START):
         values.before[0] = 0.0
@@ -76,8 +77,8 @@ def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
     return GameLuck(values, values.best - values.before, values.after - values.best, drift, game.result - last)
 
 
-def totals(game: RecordedGame, found: GameLuck) -> Totals:
-    """The sums of one game."""
+def totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
+    """The totals of one game."""
     sides = signs(game.players)
     initial = float(sides[0] * found.values.before[0]) if len(sides) else 0.0
     luck, skill = (
@@ -86,7 +87,7 @@ def totals(game: RecordedGame, found: GameLuck) -> Totals:
     )
     net_luck = luck[0] - luck[1]
     net_drift = float((sides * found.drift).sum()) + found.settlement
-    return Totals(
+    return LuckTotals(
         game.result, initial, luck, skill, net_luck, skill[0] - skill[1], net_drift, game.result - initial - net_luck
     )
 

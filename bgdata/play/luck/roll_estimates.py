@@ -1,8 +1,8 @@
-"""What each of the 21 rolls is worth, from its likeliest plays alone: a few times faster than `roll_values`.
+"""The value of each of the 21 rolls from its likeliest plays only: a few times faster than `roll_values`.
 
-Luck needs no more than a value for each roll whose mean is known: it averages to zero whichever plays are looked at.
-PubEval, which takes a fraction of the time of a network, says which of the plays of a roll the network looks at. With 8
-of them rollouts of contact positions had the same standard errors as with all, with 5 up to a fifth larger ones.
+Luck only needs a value for each roll, and their mean: it averages to zero whichever plays are considered. PubEval, in a
+fraction of the time of a network, selects the plays of a roll that the network evaluates. With 8 of them rollouts of
+contact positions had the same standard errors as with all, with 5 up to a fifth larger ones.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What positions are worth at 1-ply: the mean over the 21 rolls of what follows the best play of each.
+"""Values of positions at 1-ply: the mean over the 21 rolls of the chances after the best play of each.
 
-A player that looks ahead sees what its 0-ply evaluation misses, so the mean is a better label than that, and
-the difference says where thought is worth its time. Positions that the rules or a table answer are not looked into.
+They are better labels than the 0-ply evaluation, and the difference between both shows where looking ahead matters.
+Positions whose answers are final, by the rules or a table, are not looked ahead.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import kernel, prange
 from bgdata.play.luck.roll_values import fill_roll_values, new_roll_scratch
 
-_LAST_FINAL = int(max(source for source in Source if source.is_final))
+_LAST_FINAL = int(max(source for source in AnswerSource if source.is_final))
 
 
 class RollMeans(NamedTuple):
@@ -28,7 +28,7 @@ class RollMeans(NamedTuple):
 
     chances: Chances  # [n, 5] at 1-ply
     static_chances: Chances  # [n, 5] at 0-ply
-    sources: NDArray[np.int8]  # [n] who answers at 0-ply, a number of `Source`: both are the same of a final one
+    sources: NDArray[np.int8]  # [n] who answers at 0-ply, a number of `AnswerSource`: both are the same of a final one
 
 
 def roll_means(networks: Networks, tables: BearoffArrays, boards: Boards) -> RollMeans:
@@ -52,8 +52,8 @@ def fill_roll_means(
     static_chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances[row, 0:5], static_chances[row, 0:5] and sources[row] for boards[row, slot]. Means are held to the
-    rules, which moves them by no more than rounding."""
+    """Fills chances[row, 0:5], static_chances[row, 0:5] and sources[row] for boards[row, slot]. Means are limited by
+    the rules, which changes them by rounding at most."""
     block = 8  # positions that share scratch arrays
     for part in prange((len(boards) + block - 1) // block):
         scratch = new_roll_scratch(networks)

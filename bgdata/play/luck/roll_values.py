@@ -1,9 +1,9 @@
-"""What each of the 21 rolls is worth: the base of luck, and of rollouts that subtract it.
+"""The value of each of the 21 rolls: the basis of luck, and of rollouts that subtract it.
 
 The luck of a roll is its value, that of the position after the best play, less the mean of the values of all 21 rolls,
 found by the same player at the same ply: so it averages to zero exactly, however well it plays (Zare, "A Measure of
-Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double: there the mean is
-that of the 15 rolls that can be.
+Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double, so there the mean is
+over the other 15 rolls.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ for _place, _roll in enumerate(ROLLS):
 
 
 class RollScratch(NamedTuple):
-    """Scratch of one thread, and the answers for one position."""
+    """Scratch of one thread, and the results for one position."""
 
     evaluation: Scratch
     after: Boards  # [MOST_PLAYS, 26] plays of one roll

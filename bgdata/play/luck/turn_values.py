@@ -1,4 +1,4 @@
-"""What turns of recorded games are worth: before the roll, after its best play, and after the play that was made."""
+"""Values of turns of recorded games: before the roll, after its best play, and after the play that was made."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHANCES = np.array([roll.weight for roll in ROLLS], np.float64) / 36
 
 
 class TurnValues(NamedTuple):
-    """Cubeless equity of who rolls, one row a turn."""
+    """Cubeless equities of the player who rolls, one row for each turn."""
 
     before: Values  # [n] mean over all rolls of what follows
     best: Values  # [n] after the best play of the roll
@@ -34,14 +34,14 @@ class TurnValues(NamedTuple):
 
 
 def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], after_play: Boards) -> TurnValues:
-    """What int8[n, 26] boards and int8[n, 2] dice are worth, and int8[n, 26] positions after the play that was made,
-    still seen by who moved. Networks that look no further do it in a kernel, about a hundred times faster.
+    """Values of int8[n, 26] boards, int8[n, 2] dice, and int8[n, 26] positions after the play that was made, still seen
+    by the player who moved. Networks at 0-ply are evaluated in a kernel, about a hundred times faster.
 
-    Raises UsageError for a player who does not evaluate positions.
+    Raises UsageError for a player that does not evaluate positions.
     """
     if not hasattr(evaluator, "evaluate_many"):
         name = getattr(evaluator, "label", type(evaluator).__name__)
-        raise UsageError(f"expected a player who says what a roll is worth, got {name}, which only chooses plays")
+        raise UsageError(f"expected a player that evaluates positions, got {name}, which only chooses plays")
     values = np.empty((3, len(boards)))
     if isinstance(evaluator, NetworkPlayer):
         fill_turn_values(evaluator.networks, evaluator.tables, boards, dice, after_play, values)

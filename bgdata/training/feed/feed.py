@@ -1,9 +1,9 @@
-"""Batches to learn from: positions with their chances, in an order that a seed and an epoch decide, and nothing else.
+"""Batches of positions with their chances, in an order that depends on the seed and the epoch alone.
 
 Every version is read once when a feed is opened, block by block, to count the rows of the split and to check all
-targets; after that a pool of blocks is in memory at a time. One source of rows ends an epoch when each of them has
-been seen once. Several, by weights or by classes, share out every batch alike, and an epoch lasts until all were seen;
-those that are through before begin again in another order.
+targets; after that a pool of blocks is in memory at a time. With one source of rows, an epoch ends when each row has
+been seen once. Several sources, by weights or by classes, have fixed shares of every batch, and an epoch ends when all
+rows have been seen; sources that are exhausted earlier start again in another order.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ from bgdata.training.feed.rows import (
 MIX = 1 << 32  # in the place of a stream's number: the order inside a batch
 
 
-class Counts(NamedTuple):
-    """Rows of a block that a split has, by class as gnubg's files name them, and those that the guard left out."""
+class BlockCounts(NamedTuple):
+    """How many rows of a block are in the split, by class as gnubg names them in files, and how many the guard left
+    out."""
 
     version: int
     begin: int
@@ -78,16 +79,16 @@ class SharedBatches:
 
     @property
     def count(self) -> int:
-        """Batches of an epoch."""
+        """Number of batches in an epoch."""
         return max(-(-stream.count // share) for stream, share in zip(self._streams, self._shares, strict=True))
 
     @property
     def row_count(self) -> int:
-        """Rows of all streams."""
+        """Number of rows of all streams."""
         return sum(stream.count for stream in self._streams)
 
     def rows(self, epoch: int, number: int) -> Rows:
-        """The rows of a batch: one stream ends with the epoch, several begin again."""
+        """The rows of a batch. A single stream ends with the epoch; several streams start again."""
         if len(self._streams) == 1:
             begin, stream = number * self.recipe.batch_size, self._streams[0]
             return stream.read(epoch, begin, min(begin + self.recipe.batch_size, stream.count))
@@ -95,7 +96,7 @@ class SharedBatches:
         found = joined([stream.read(epoch, number * share, (number + 1) * share) for stream, share in shares])
         return found.take(shuffled((self.recipe.seed, MIX, epoch, number), len(found.rows)))
 
-    def _count(self, version: int, rows: LabelledRows) -> list[Counts]:
+    def _count(self, version: int, rows: LabelledRows) -> list[BlockCounts]:
         counted = []
         for begin in range(0, len(rows), self.recipe.block_rows):
             end = min(begin + self.recipe.block_rows, len(rows))
@@ -104,10 +105,10 @@ class SharedBatches:
             chosen = rows.choose(block, begin, self._split, self._guard)
             classes = FILE_CLASSES[block.classes[chosen.is_chosen]]
             by_class = np.bincount(classes, minlength=len(FILE_CLASSES))
-            counted.append(Counts(version, begin, end, by_class, chosen.guarded))
+            counted.append(BlockCounts(version, begin, end, by_class, chosen.guarded))
         return counted
 
-    def _open_streams(self, counted: Sequence[Counts]) -> list[tuple[Stream, Fraction]]:
+    def _open_streams(self, counted: Sequence[BlockCounts]) -> list[tuple[Stream, Fraction]]:
         """The streams and their weights, by name, whatever the order in which they were given.
 
         A source that lacks a class leaves its part of that class to the others.
@@ -129,14 +130,14 @@ class SharedBatches:
             streams += [(stream, Fraction(share) * weight / whole) for stream, weight in found]
         return streams
 
-    def _open_stream(self, names: Collection[str], stratum: str, counted: Sequence[Counts], number: int) -> Stream:
+    def _open_stream(self, names: Collection[str], stratum: str, counted: Sequence[BlockCounts], number: int) -> Stream:
         position_class = int(CLASSES[stratum]) if stratum else None
         spans = [counts.span(position_class) for counts in counted if self.versions[counts.version] in names]
         choice = Choice(self._split, self._guard, position_class)
         return Stream(self._rows, spans, choice, (self.recipe.seed, number), self.recipe.pool_blocks)
 
     def _raise_empty(self, stratum: str, counts: Sequence[int]) -> None:
-        """UsageError for the first source without rows."""
+        """Raise UsageError for the first source without rows."""
         names = sorted(self.recipe.sources)
         where = ", ".join(names) if stratum else names[counts.index(0)]
         rows = f"rows of the class {stratum}" if stratum else "rows"
@@ -149,10 +150,11 @@ if TYPE_CHECKING:
 
 
 class Feed:
-    """The batches of a recipe, from a place on, for some epochs or (None) without end. It can be sent to processes.
+    """The batches of a recipe, from a place on, for `epochs` epochs, or without end for None. A feed can be sent to
+    other processes.
 
-    Opening raises MissingTableError for versions that are gone, CheckFailedError for targets that are no chances, and
-    UsageError for a split without rows or batches too small for all that they are shared out to.
+    Opening it raises MissingTableError for versions that are gone, CheckFailedError for targets that are not chances,
+    and UsageError for a split without rows or batches too small for their shares.
     """
 
     def __init__(
@@ -174,15 +176,15 @@ class Feed:
             raise UsageError(f"expected a batch below {len(self)} in the state, got {begin.batch}")
 
     def __reduce__(self) -> tuple[partial[Feed], tuple[()]]:
-        """Another process opens the feed anew."""
+        """Another process opens the feed again."""
         return self._opened, ()
 
     def __len__(self) -> int:
-        """Batches of an epoch."""
+        """Number of batches in an epoch."""
         return self.shared.count
 
     def __iter__(self) -> Iterator[Batch]:
-        """Every batch from the beginning of the feed on."""
+        """All batches from the beginning of the feed."""
         return self.part(0, 1)
 
     def __repr__(self) -> str:
@@ -191,16 +193,16 @@ class Feed:
 
     @property
     def row_count(self) -> int:
-        """Rows that an epoch sees at least once: those of the split that the guard leaves."""
+        """Number of rows that an epoch sees at least once: those of the split that the guard does not leave out."""
         return self.shared.row_count
 
     @property
     def guarded(self) -> int:
-        """Rows of the split that the guard leaves out: positions of benchmarks, seen by either side."""
+        """Number of rows of the split that the guard leaves out: positions of benchmarks, as seen by either side."""
         return self.shared.guarded
 
     def part(self, first: int, step: int) -> Iterator[Batch]:
-        """Every batch number first, first + step, ... of those that the feed gives, counted from 0: a worker's."""
+        """The batches number first, first + step, ... of the feed, counted from 0: the part of one worker."""
         size = len(self)
         place, end = self.begin.epoch * size + self.begin.batch, None if self.epochs is None else self.epochs * size
         place += first
@@ -217,17 +219,19 @@ class Feed:
         )  # fmt: skip
 
     def state_after(self, batch: Batch) -> dict[str, Any]:
-        """What goes on after a batch, as JSON of some kilobytes: give it to `Versions.batches` as `state`."""
+        """The state after a batch, as JSON of some kilobytes; pass it to `Versions.batches` as `state` to go on from
+        there."""
         return state_of(self.recipe, Place(*divmod(batch.epoch * len(self) + batch.number + 1, len(self))))
 
     def seen(self, last: Batch, begin: Place = Place(0, 0)) -> dict[str, Any]:  # noqa: B008
-        """Which rows a run has seen, exactly, from the first batch, or from `begin`, to the last, for its manifest:
-        the recipe and two places, as JSON of some kilobytes. `listed_rows` lists the rows again."""
+        """A record of exactly which rows a run has seen, from the first batch (or `begin`) to the last, for its
+        manifest: the recipe and two places, as JSON of some kilobytes. `listed_rows` lists the rows again."""
         after = self.state_after(last)
         return {"feed": after["feed"], "begin": list(begin), "end": [after["epoch"], after["batch"]]}
 
     def torch(self, rank: int = 0, ranks: int = 1) -> TorchBatches:
-        """An IterableDataset of whole batches for `DataLoader(..., batch_size=None)`; see `feed.torch`."""
+        """An IterableDataset of whole batches, for `DataLoader(..., batch_size=None)`; see `feed.torch`. `rank` of
+        `ranks` training processes gets every `ranks`-th batch."""
         from bgdata.training.feed.torch import TorchBatches
 
         return TorchBatches(self, rank, ranks)
@@ -273,8 +277,8 @@ def open_feed(
 
 
 def listed_rows(warehouse: Versions, seen: Mapping[str, Any]) -> Iterator[dict[str, NDArray[np.int64]]]:
-    """The rows of each batch that a run has seen, in order, from what `Feed.seen` says of it: rows by the version that
-    they are from. Raises UsageError for what is no such record, and as opening the feed does."""
+    """The rows of each batch that a run has seen, in order, from a record of `Feed.seen`: row numbers by version.
+    Raises UsageError for any other record, and what opening the feed raises."""
     if not isinstance(seen, Mapping) or set(seen) != {"feed", "begin", "end"}:
         raise UsageError(f"expected a record with feed, begin and end, got {seen!r:.80}")
     recipe, begin, end = FeedRecipe.from_record(seen["feed"]), Place(*seen["begin"]), Place(*seen["end"])

@@ -1,6 +1,7 @@
-"""In which order rows come: blocks are shuffled, some of them are read together, and their rows are shuffled.
+"""The order of rows: blocks are shuffled, pools of them are read together, and the rows of a pool are shuffled.
 
-The order follows from the key (seed, epoch, ...) alone, and any place in it is found without those before it.
+The order depends on the key (seed, epoch, ...) alone, and any place in it can be reached without reading the rows
+before it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Places = NDArray[np.int32]
 
 
 class Rows(NamedTuple):
-    """Rows and where they are from."""
+    """Rows, with the version and row that each comes from."""
 
     boards: Boards  # [n, 26]
     targets: Chances  # [n, 5]
@@ -32,12 +33,12 @@ class Rows(NamedTuple):
     rows: NDArray[np.int64]  # [n] row of the version
 
     def take(self, places: NDArray[np.integer]) -> Rows:
-        """Some of them, copied."""
+        """The rows at these places, copied."""
         return rows_of([column.take(places, axis=0) for column in self])
 
 
 def rows_of(columns: Sequence[NDArray[Any]]) -> Rows:
-    """The columns by name."""
+    """`Rows` from a sequence of its columns."""
     return Rows(*columns)
 
 
@@ -51,7 +52,7 @@ class Span(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which rows of a block a stream takes."""
+    """Which rows of a block belong to a stream."""
 
     split: int
     guard: Guard | None
@@ -59,7 +60,8 @@ class Choice(NamedTuple):
 
 
 class Stream:
-    """Rows without end: all that are chosen, in one order, then in another, and so on; a pool of them in memory."""
+    """An endless stream of rows: all chosen ones in one order, then in another, and so on; one pool of them is in
+    memory."""
 
     def __init__(
         self,
@@ -78,7 +80,7 @@ class Stream:
         self._pool, self._places = new_rows(0), np.zeros(0, np.int32)
 
     def read(self, epoch: int, begin: int, end: int) -> Rows:
-        """The rows from `begin` to before `end` of an epoch, in which the rows come again and again."""
+        """The rows from `begin` to before `end` of an epoch, in which the rows repeat in ever new orders."""
         parts = []
         while begin < end:
             cycle, place = divmod(begin, self.count)
@@ -100,7 +102,7 @@ class Stream:
         return self._ordered
 
     def _fill(self, spans: Sequence[Span], at: tuple[int, int, int]) -> None:
-        """Read a pool, unless it is the one in memory."""
+        """Read a pool, unless it is in memory."""
         if self._at == at:
             return
         self._at, self._pool = None, new_rows(0)  # the last one goes before the next comes
@@ -111,7 +113,7 @@ class Stream:
         self._pool, self._places, self._at = pool, shuffled((*self._key, *at), begin), at
 
     def _fill_block(self, span: Span, rows: Rows) -> None:
-        """Write what is taken of a block."""
+        """Copy the chosen rows of a block into the pool."""
         version = self._versions[span.version]
         block = version.read(span.begin, span.end)
         is_chosen, _ = version.choose(block, span.begin, self._choice.split, self._choice.guard)
@@ -127,7 +129,7 @@ class Stream:
 
 
 def new_rows(count: int) -> Rows:
-    """Room for so many."""
+    """Uninitialised `Rows` of this length."""
     return Rows(
         np.empty((count, 26), np.int8),
         np.empty((count, 5), np.float32),
@@ -138,12 +140,12 @@ def new_rows(count: int) -> Rows:
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
-    """One after the other."""
+    """`Rows` from several, one after another."""
     return parts[0] if len(parts) == 1 else rows_of([np.concatenate(columns) for columns in zip(*parts, strict=True)])
 
 
 def shuffled(key: Sequence[int], count: int) -> Places:
-    """int32[count]: 0 to count - 1 in an order that follows from the key, numbers from 0 to 2^63 - 1."""
+    """int32[count]: 0 to count - 1 in an order that depends on the key alone; its numbers are from 0 to 2^63 - 1."""
     places = np.arange(count, dtype=np.int32)
     fill_shuffled(np.array(key, np.uint64), places)
     return places
@@ -151,7 +153,7 @@ def shuffled(key: Sequence[int], count: int) -> Places:
 
 @kernel()
 def fill_shuffled(key: NDArray[np.uint64], places: Places) -> None:
-    """Fills places[n] with themselves in another order (Fisher and Yates), by the random numbers of a key."""
+    """Shuffles places[n] (Fisher and Yates), by the random numbers of a key."""
     stream = np.uint64(0)
     for part in key:
         stream = random_stream(stream + part, 0)

@@ -1,6 +1,7 @@
-"""What a feed is: versions, split, guard, seed and shares, from which every batch follows to the last row.
+"""The recipe of a feed: versions, split, guard, seed and shares, which determine every batch to the last row.
 
-A recipe is plain JSON, so it fits into checkpoints and manifests; `checked_place` reads one back, and refuses another.
+A recipe is plain JSON, so it fits into checkpoints and manifests; `checked_place` reads one back, and refuses that of
+another feed.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class FeedRecipe:
-    """All that batches depend on.
+    """Everything that batches depend on.
 
-    `sources` has a weight and the digests of versions for each kind or variant that was asked for; `strata` the shares
-    of classes, empty for positions as they come; `benchmarks` the digests of what the rows were guarded against, None
-    without a guard.
+    `sources` has, for each kind or variant that was asked for, a weight and the digests of its versions. `strata` has
+    the shares of classes; if it is empty, positions come as they are. `benchmarks` has the digests of the versions that
+    the rows are guarded against, None without a guard.
     """
 
     sources: Mapping[str, Mapping[str, Any]]  # name -> {"weight": 2.0, "versions": {"kind/variant/version": digest}}
@@ -69,11 +70,12 @@ class FeedRecipe:
 
     @property
     def weights(self) -> dict[str, float]:
-        """Weight of each source."""
+        """The weight of each source."""
         return {name: source["weight"] for name, source in self.sources.items()}
 
     def input_set_of(self) -> InputSet | None:
-        """Which features. Raises UnknownInputSetError, UsageError for a revision that is not the one known here."""
+        """The input set of the features. Raises UnknownInputSetError, and UsageError for another revision of it than
+        the current one."""
         if not self.features:
             return None
         label, _, revision = self.features.partition("@")
@@ -88,7 +90,7 @@ class FeedRecipe:
 
     @classmethod
     def from_record(cls, values: object) -> FeedRecipe:
-        """The recipe of a record. Raises UsageError for what is none, or one of another format."""
+        """The recipe of a record. Raises UsageError for anything else, or a record of another format."""
         if not isinstance(values, Mapping) or set(values) != {field.name for field in fields(cls)}:
             raise UsageError(f"expected the record of a feed of format {FORMAT}, got {values!r:.80}")
         if values["format"] != FORMAT:
@@ -99,12 +101,12 @@ class FeedRecipe:
 
 
 def feature_name(features: str) -> str:
-    """With its revision, the current one unless given. Raises UnknownInputSetError."""
+    """The name of features with their revision, by default the current one. Raises UnknownInputSetError."""
     return features if not features or "@" in features else f"{features}@{input_set_named(features).revision}"
 
 
 def state_of(recipe: FeedRecipe, place: Place) -> dict[str, Any]:
-    """What `checked_place` reads: the recipe and the next batch."""
+    """The state that `checked_place` reads: the recipe and the next batch."""
     return {"feed": recipe.record(), "epoch": place.epoch, "batch": place.batch}
 
 
@@ -125,8 +127,8 @@ def checked_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
 
 
 def shared_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
-    """Whole parts of a total in proportion to weights, exactly: what rounding leaves goes to the largest remainders,
-    and among equals to the first."""
+    """Whole parts of a total in proportion to weights. What rounding leaves goes to the largest remainders, the first
+    of equals."""
     fractions = [Fraction(weight) for weight in weights]
     exact = [weight * total / sum(fractions) for weight in fractions]
     parts = [int(part) for part in exact]

@@ -1,4 +1,4 @@
-"""Versions that have labels, and their rows: found by name, read in blocks, checked once, split, and guarded."""
+"""Versions with labels, and their rows: found by name, read in blocks, checked once, split, and guarded."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
 
 
 def benchmark_versions(warehouse: Versions) -> dict[str, str]:
-    """Digests by `kind/variant/version` of the current versions that players are scored on."""
+    """Digests by `kind/variant/version` of the current versions of benchmarks."""
     kinds = [kind.name for kind in warehouse.kinds.values() if kind.is_benchmark]
     tables = [warehouse.open(kind, variant) for kind in kinds for variant in warehouse.variants(kind)]
     return {table.name: table.manifest.digest for table in tables}
@@ -50,10 +50,10 @@ def open_version(warehouse: Versions, version: str, digest: str) -> Table:
 
 
 def splits_of(warehouse: Versions, table: Table) -> NDArray[np.uint8] | None:
-    """uint8[rows]: places in `play.splits.SPLITS`, as the version says, or the positions that it labels; None where
-    neither does.
+    """uint8[rows]: places in `play.splits.SPLITS`, from the version itself or from the positions that it labels; None
+    if neither has any.
 
-    Raises MissingTableError when the version of these positions is gone: without it the split would be another.
+    Raises MissingTableError if the version of these positions is gone, since the split would be another without it.
     """
     if (table.folder / "splits.npy").exists():
         return table.array("splits")
@@ -77,7 +77,7 @@ def open_guard(warehouse: Versions, benchmarks: Mapping[str, str]) -> Guard:
 
 
 class Guard:
-    """Positions by hash: those before the rolls of benchmarks, and those after their plays."""
+    """Hashes of the positions of benchmarks, before their rolls and after their plays."""
 
     def __init__(self, tables: Iterable[Table]) -> None:
         hashes = [
@@ -96,7 +96,7 @@ class Guard:
         return len(self.known)
 
     def contains(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """bool[n]: whether positions with these hashes are guarded."""
+        """bool[n]: whether the positions with these hashes are guarded."""
         is_known = np.zeros(len(hashes), np.bool_)
         fill_contained(hashes, self.known, self.starts, self.shift, is_known)
         return is_known
@@ -121,7 +121,7 @@ FILE_CLASSES[list(PositionClass)] = [entry.file_class for entry in PositionClass
 
 
 class Block(NamedTuple):
-    """Some rows of a version as they are stored."""
+    """Some rows of a version in the form in which they are stored."""
 
     boards: Boards  # [rows, 26]
     targets: Chances  # [rows, 5]
@@ -129,14 +129,14 @@ class Block(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What a split takes of a block."""
+    """The rows of a block that belong to a split."""
 
     is_chosen: NDArray[np.bool_]  # [rows]
     guarded: int  # rows of the split that were left out for the guard
 
 
 class Batch(NamedTuple):
-    """Contiguous arrays of its own: `torch.from_numpy` takes them without a copy."""
+    """A batch as contiguous arrays of its own, which `torch.from_numpy` takes without a copy."""
 
     boards: Boards  # int8[n, 26] of the player on roll
     features: NDArray[np.float32] | None  # [n, inputs] where asked for
@@ -149,7 +149,7 @@ class Batch(NamedTuple):
 
 
 class LabelledRows:
-    """One version, mapped or as Parquet."""
+    """The rows of one version, memory-mapped or read from Parquet."""
 
     def __init__(self, table: Table, splits: NDArray[np.uint8] | None, from_parquet: bool) -> None:
         self.table = table
@@ -185,7 +185,7 @@ class LabelledRows:
         return Chosen(is_chosen & ~is_guarded, int(is_guarded.sum()))
 
     def check(self, block: Block, begin: int) -> None:
-        """Raise CheckFailedError for targets that are no chances, with version and row."""
+        """Raise CheckFailedError, with version and row, for targets that are not chances."""
         row = first_flaw(block.targets)
         if row is not None:
             raise CheckFailedError(

@@ -1,7 +1,7 @@
 """The feed as a PyTorch dataset. Needs the extra `torch`.
 
-It yields whole batches, so that nothing is put together row by row: `DataLoader(dataset, batch_size=None)`. Workers
-share the batches out and give them back in the order of the feed, whatever their number. They should be spawned
+It yields whole batches, so that none has to be put together row by row: `DataLoader(dataset, batch_size=None)`. Workers
+share the batches, which come out in the order of the feed for any number of workers. They should be spawned
 (`multiprocessing_context="spawn"`): compiled kernels have threads, which a forked process would lack.
 """
 
@@ -21,16 +21,16 @@ except ImportError as error:
 
 
 class SharedFeed(Protocol):
-    """A feed whose batches processes can share out."""
+    """A feed whose batches can be divided among processes."""
 
     def part(self, first: int, step: int) -> Iterator[Batch]:
-        """Every batch number first, first + step, ..."""
+        """The batches number first, first + step, ..."""
 
 
 class TorchBatches(IterableDataset):  # type: ignore[misc, type-arg, unused-ignore]
     """Batches as in `rows.Batch` with tensors that share the memory of the arrays; `features` may be None.
 
-    `rank` of `ranks` training processes gets every so many'th batch.
+    `rank` of `ranks` training processes gets every `ranks`-th batch.
     """
 
     def __init__(self, feed: SharedFeed, rank: int = 0, ranks: int = 1) -> None:

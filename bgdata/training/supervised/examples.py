@@ -1,4 +1,4 @@
-"""Labelled positions as networks learn them: each by the network of its class, and the errors of its answers."""
+"""Labelled positions for learning: each goes to the network of its class; and the errors of networks on them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LabelledBatch(Protocol):
 
 
 class LabelledBatches(Protocol):
-    """What a feed is to its learner."""
+    """The part of a feed that learning needs."""
 
     @property
     def row_count(self) -> int: ...
@@ -49,7 +49,7 @@ class Examples(NamedTuple):
 
 
 class Error(NamedTuple):
-    """How far a network is from the targets: means over positions."""
+    """Errors of a network against the targets: means over positions."""
 
     cross_entropy: float  # summed over the chances that are possible; that of the targets themselves is part of it
     squared_error: float  # of cubeless equities, in points squared
@@ -96,8 +96,8 @@ _TERMS = 17  # of the series: the rest is below 2^-53
 
 
 def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArray[np.float64]:
-    """float64[n]: of each position, the sum over the chances that its board allows of
-    -target log(chance) - (1 - target) log(1 - chance)."""
+    """float64[n]: for each position, the sum of these terms over the chances that its board allows: -target log(chance)
+    - (1 - target) log(1 - chance)."""
     answers = np.clip(chances.astype(np.float64), LEAST_CHANCE, 1 - LEAST_CHANCE)
     wanted = targets.astype(np.float64)
     each = -wanted * natural_logarithms(answers) - (1 - wanted) * natural_logarithms(1 - answers)
@@ -109,7 +109,8 @@ def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArr
 
 
 def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of values above 0, within 2^-50: a power of two apart, then the series of the inverse hyperbolic tangent."""
+    """Natural logarithms of values above 0, within 2^-50: split into a power of two and the rest, for which the series
+    of the inverse hyperbolic tangent is used."""
     parts, powers = np.frexp(values)
     is_small = parts < np.sqrt(0.5)
     parts, powers = np.where(is_small, 2 * parts, parts), powers - is_small

@@ -1,8 +1,8 @@
 """Gradient descent on batches of labelled positions, on all cores for one network, the same on any number of them.
 
-A batch is learned in two phases. First every sample is an item of its own: its units and by how much they should give
-more. Then every block of units below is an item: the gradient of each of its weights is a sum over the samples of the
-batch in order, four at a time, and the weight is changed at once. Neither depends on how items are shared out.
+A batch is learned in two phases. First every sample is an item: its units forward, and their deltas backward. Then
+every block of units is an item: the gradient of each of its weights is the sum over the samples of the batch in order,
+four at a time, and the weight is changed at once. Neither depends on how items are divided among threads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BIAS_LIMIT = np.float32(60)  # which int32 holds
 
 
 class Learner(NamedTuple):
-    """One network and what its way of learning remembers."""
+    """One network, and the state of its optimizer."""
 
     shape: NDArray[np.int64]  # its row of `Networks.shapes`
     weights: Floats  # its own, as in `FloatNetworks`
@@ -40,7 +40,7 @@ class Learner(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """How a gradient changes a weight."""
+    """How gradients change weights: the optimizer and its settings."""
 
     is_adam: bool  # Kingma and Ba (2015), by the mean over a batch; else plain descent, by the sum
     is_squared: bool  # half the squared error of chances instead of their cross-entropy
@@ -60,8 +60,8 @@ def learn_batches(
     takes: Floats,
     rule: Rule,
 ) -> None:
-    """Fills the arrays of a learner: it learns targets[row, 0:5] of boards[row, slot], a batch after the other at
-    rates[batch], on all threads. Averages take the share takes[batch] of the new weights."""
+    """Fills the arrays of a learner: it learns targets[row, 0:5] of boards[row, slot], one batch after another at
+    learning rates[batch], on all threads. Averages take the share takes[batch] of the new weights."""
     blocks = (learner.values.shape[2] + BLOCK - 1) // BLOCK
     for number in range(len(rates)):
         first = number * batch
@@ -85,7 +85,7 @@ def learn_batches_alone(
     takes: Floats,
     rule: Rule,
 ) -> None:
-    """Fills the same on the thread that calls, so that others can do something else."""
+    """Fills the same on the calling thread only, so that the other threads are free."""
     blocks, gradient = (learner.values.shape[2] + BLOCK - 1) // BLOCK, np.empty(BLOCK, np.float32)
     for number in range(len(rates)):
         first = number * batch
@@ -122,8 +122,8 @@ def forward(
     values: Floats,
     sample: int,
 ) -> None:
-    """Fills values[layer, sample, unit] with what the units of one network give for the inputs `columns`,
-    whose values are `factors`."""
+    """Fills values[layer, sample, unit] with the outputs of the units of one network for the inputs `columns`, whose
+    values are `factors`."""
     units = shape[5]
     sums = values[0, sample, :units]
     for unit in range(units):
@@ -291,6 +291,6 @@ def change(
 
 @kernel(borrows=True)
 def take_in(numbers: Floats, take: np.float32, averages: Floats) -> None:
-    """Fills averages[item], if there are any, with itself and the share `take` of its way to numbers[item]."""
+    """Moves averages[item], if there are any, by the share `take` of the way to numbers[item]."""
     for item in range(len(averages)):
         averages[item] += take * (numbers[item] - averages[item])

@@ -1,4 +1,4 @@
-"""What a run of supervised learning does, in words and numbers: all that its result depends on beside the labels."""
+"""The recipe of a run of supervised learning: all that its result depends on besides the labels."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MOST_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
 
 @dataclass(frozen=True)
 class SupervisedRecipe:
-    """A run. Layers are numbers of hidden units such as "120" or "120-60"; empty for those of the networks that it
-    starts from, and never fewer."""
+    """The recipe of a run. Layers are numbers of hidden units such as "120" or "120-60", at least as many as those of
+    the networks that it starts from; empty for the same ones."""
 
     epochs: int = 20
     epoch_rows: int = 0  # of an epoch; 0 for all that there are
@@ -65,7 +65,7 @@ class SupervisedRecipe:
         self._check_trainer()
 
     def _check_trainer(self) -> None:
-        """Raise InvalidParameterError for what the trainer cannot do."""
+        """Raise InvalidParameterError for settings that the trainer does not support."""
         if not 0 <= self.average_decay < 1:
             raise InvalidParameterError(
                 f"expected an average_decay of 0, or more and below 1, got {self.average_decay}"
@@ -78,15 +78,15 @@ class SupervisedRecipe:
             raise InvalidParameterError(f"expected no platform for the trainer kernels, got {self.platform!r}")
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """Hidden units of the race, crashed and contact networks; nothing for those of the start."""
+        """Hidden units of the race, crashed and contact networks; empty for those of the networks to start from."""
         return tuple(
             parse_layers(text) if text else () for text in (self.race_hidden, self.crashed_hidden, self.hidden)
         )
 
     def rate_after(self, share: float, level: int = 0) -> float:
-        """Learning rate after such a share of the run; `level` is that of `Cycles`.
+        """The learning rate after this share of the run (0 to 1); `level` is that of `Cycles`.
 
-        smoothstep falls from 1 to 0 as 1 - x^2 (3 - 2x): half a wave of the cosine within 0.01, but the same number on
+        smoothstep falls from 1 to 0 as 1 - x^2 (3 - 2x): within 0.01 of half a cosine wave, but the same number on
         every machine.
         """
         if self.schedule == "cycles":
@@ -102,10 +102,11 @@ class SupervisedRecipe:
 
 
 class Cycles:
-    """The rate of each network in cycles: three epochs in a row with a larger error and it falls by the root of 10;
-    once it has fallen below a thirtieth it begins again, to leave a minimum that is none of the best.
+    """The learning rate of each network in cycles: after three epochs in a row with a larger error, it is divided by
+    the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum.
 
-    Source: the training of gnubg by Joseph Heled, and its retelling of 2012 with rates about ten times smaller.
+    Source: the training of gnubg by Joseph Heled, and its retelling of 2012 with learning rates about ten times
+    smaller.
     """
 
     def __init__(self, networks: int) -> None:
@@ -113,11 +114,11 @@ class Cycles:
         self.state[:, 2] = np.inf
 
     def level(self, which: int) -> int:
-        """Place in CYCLE of the learning rate of a network, from 0."""
+        """The place in CYCLE of the learning rate of a network, from 0."""
         return int(self.state[which, 0])
 
     def note(self, which: int, error: float) -> None:
-        """Count the validation error of a network after an epoch, and move on in CYCLE where it rose RISES times."""
+        """Record the validation error of a network after an epoch; after RISES rises in a row, move on in CYCLE."""
         level, rises, last = self.state[which].tolist()
         rises = rises + 1 if error > last else 0
         if rises == RISES:

@@ -1,10 +1,9 @@
-"""Supervised learning: networks that learn the chances of labelled positions, each those of its class.
+"""Supervised learning: networks learn the chances of labelled positions, each network those of its class.
 
-An epoch is a number of batches of the feed; each network takes the positions of its class from such a batch and
-learns them in batches of the recipe. After each epoch the networks, or the averages of their weights where the recipe
-has them, rounded as a player has them, are tested on positions that none has learned from, and each keeps the weights
-that did best. Everything follows from the recipe and the labels: the same networks on any number of threads, and after
-a kill.
+An epoch is a number of batches of the feed; each network takes the positions of its class from them and learns them in
+batches of the recipe. After each epoch the networks, or the averages of their weights, are rounded to the integers of a
+player and validated on positions that none has learned from; each network keeps the weights that did best. The result
+depends on the recipe and the labels alone: it is the same on any number of threads, and after a kill.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ FEED_BATCH_ROWS = 65_536  # of a batch of the feed
 
 
 class SupervisedRun:
-    """A run of a recipe: networks that `learn_epoch` after epoch makes better, in place."""
+    """A run of a recipe: each call of `learn_epoch` trains the networks for one epoch, in place."""
 
     def __init__(
         self, recipe: SupervisedRecipe, networks: FloatNetworks, batches: LabelledBatches, validation: LabelledBatches
@@ -49,14 +48,14 @@ class SupervisedRun:
 
     @property
     def learns(self) -> list[bool]:
-        """Which networks have positions to learn from and others to be tested on; the rest stay as they are."""
+        """Which networks have positions to learn from and others for validation; the rest stay unchanged."""
         return [
             len(training.boards) > 0 and len(validation.boards) > 0
             for training, validation in zip(self.training, self.validation, strict=True)
         ]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """All that changes, to be saved and loaded in place."""
+        """All arrays that change, to be saved and loaded in place."""
         found: dict[str, NDArray[np.generic]] = {
             "weights": self.networks.weights,
             "biases": self.networks.biases,
@@ -73,11 +72,11 @@ class SupervisedRun:
 
     @property
     def positions(self) -> int:
-        """Of an epoch, of all networks, or somewhat fewer."""
+        """The number of positions of an epoch for all networks together; the actual number may be slightly smaller."""
         return self.batches.row_count if not self.recipe.epoch_rows else self.batches_per_epoch * FEED_BATCH_ROWS
 
     def notes(self) -> list[str]:
-        """What a user should know before it begins."""
+        """Messages for the user before training begins."""
         found = []
         for name, learns, training, validation in zip(
             NETWORK_CLASSES, self.learns, self.training, self.validation, strict=True
@@ -90,8 +89,9 @@ class SupervisedRun:
         return found
 
     def curve_rows(self, epoch: int) -> NDArray[np.float64]:
-        """Go through an epoch, numbered from 1; 0 only tests. Returns float64[network, number]: rate, positions,
-        cross-entropy on what is learned and on what is not, squared errors alike, whether the weights are kept."""
+        """Train for an epoch, numbered from 1, or only test for 0. Returns float64[network, number]: learning rate,
+        positions, cross-entropy in training and in validation, squared errors of both, and whether the weights are
+        kept."""
         seen = self.learn_epoch(epoch - 1) if epoch else [0] * NETWORKS
         share, levels = epoch / self.recipe.epochs, [self.cycles.level(which) for which in range(NETWORKS)]
         found = self.test()
@@ -104,10 +104,10 @@ class SupervisedRun:
         return np.array(rows, np.float64)
 
     def learn_epoch(self, epoch: int) -> list[int]:
-        """Learn from the batches of an epoch, numbered from 0; returns how many positions each network saw.
+        """Train on the batches of an epoch, numbered from 0; returns how many positions each network saw.
 
-        On two threads one learns with the largest network while the other prepares the next batch. Raises
-        CheckFailedError when weights have become no numbers.
+        On two threads, one trains the largest network while the other prepares the next batch. Raises CheckFailedError
+        if weights are no longer finite.
         """
         trainers = self._trainers
         self._is_shared = trainers[0].shares_threads and thread_count() > 2
@@ -126,7 +126,7 @@ class SupervisedRun:
         return learned
 
     def _go_through(self, epoch: int, helper: Executor) -> NDArray[np.int64]:
-        """The batches of an epoch; int64[network]: positions that were for each."""
+        """Train on the batches of an epoch; returns int64[network], the number of positions for each."""
         seen, count = np.zeros(NETWORKS, np.int64), self.batches_per_epoch
         ready = self._prepared(epoch, 0)
         for number in range(count):
@@ -146,15 +146,16 @@ class SupervisedRun:
         return [self._trainers[which].prepared(examples[which], self._is_shared) for which in range(NETWORKS)]
 
     def _learn(self, networks: tuple[int, ...], ready: list[PreparedBatch], shares: list[float]) -> None:
-        """Let some of the networks learn at the rates for the shares of the run at both ends of the batch."""
+        """Train some of the networks on a batch, at the learning rates for the shares of the run before and after
+        it."""
         for which in networks:
             if self.learns[which] and len(ready[which].examples.boards):
                 rates = [self.recipe.rate_after(share, self.cycles.level(which)) for share in shares]
                 self._trainers[which].learn(ready[which], rates, self._is_shared)
 
     def test(self) -> list[tuple[Error, Error, bool]]:
-        """For each network: errors on what it learned and on what it did not, and whether they are the lowest so far:
-        then its weights are kept. The first call, before any epoch, sets what is to be beaten."""
+        """For each network: its errors in training and in validation, and whether the latter is the lowest so far; if
+        so, its weights are kept. The first call, before any epoch, sets the errors to improve on."""
         rounded = rounded_networks(self.tested)
         found = []
         for which in range(NETWORKS):
@@ -169,23 +170,23 @@ class SupervisedRun:
         return found
 
     def _note_errors(self, found: list[tuple[Error, Error, bool]]) -> None:
-        """Tell the schedule how an epoch went."""
+        """Give the validation errors of an epoch to the schedule."""
         for which, (_, validation, _) in enumerate(found):
             self.cycles.note(which, validation.cross_entropy)
 
 
 def open_helper(is_shared: bool) -> Executor:
-    """Another thread where there are two or more that do not share every batch, else this one. Two do better with a
-    task each than together: they need not wait for each other several times in a thousandth of a second, which takes
-    long where others use the same cores."""
+    """Another thread, if there are two or more and the networks do not share every batch; otherwise the same thread.
+    Two threads do better with a task each than together: sharing a batch makes them wait for each other several times
+    in a millisecond, which takes long while other processes use the cores."""
     return ThreadPoolExecutor(1) if thread_count() >= 2 and not is_shared else InProcess()
 
 
 def open_trainers(
     networks: FloatNetworks, recipe: SupervisedRecipe, averages: FloatNetworks | None
 ) -> list[NetworkTrainer]:
-    """A trainer for each network, of the kind that the recipe names. Raises MissingExtraError where PyTorch is missing
-    for that, and UsageError for a device that is not there."""
+    """A trainer for each network, of the kind that the recipe names. Raises MissingExtraError if the recipe needs
+    PyTorch and it is missing, and UsageError for a missing device."""
     kind: type[NetworkTrainer] = KernelTrainer
     if recipe.trainer == "torch":
         from bgdata.training.supervised.torch_trainer import TorchTrainer

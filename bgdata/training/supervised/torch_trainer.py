@@ -1,8 +1,8 @@
 """Trainers in PyTorch: dense matrix products on a processor core or a GPU. Needs the extra `torch`.
 
-The recipe, the order of positions, the losses and the rules of change are those of the kernels. Sums are not in their
-order and the logistic function is exact, so weights differ from theirs; two runs agree to the last bit on one platform
-(`platform_name`), with any number of threads and after a kill, and PyTorch promises no more than that.
+The recipe, the order of positions, the losses and the optimizers are those of the kernels. Sums are in another order
+and the logistic function is exact, so weights differ from those of the kernels. Two runs agree to the last bit on one
+platform (`platform_name`), with any number of threads and after a kill; PyTorch promises no more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Batches(NamedTuple):
-    """Positions on the device."""
+    """Inputs and targets of positions, on the device."""
 
     inputs: Tensor  # [n, input]
     targets: Tensor  # [n, 5]
@@ -48,14 +48,15 @@ class Batches(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """Where one layer is among the numbers of a network."""
+    """Where the weights and biases of one layer are among the numbers of a network."""
 
     weights: Tensor  # [below, unit], however they are laid out
     biases: Tensor  # [unit]
 
 
 class TorchTrainer(NetworkTrainer):
-    """Learns by PyTorch. Its numbers are its own: `load` and `store` copy them from the arrays and back."""
+    """Trains a network by PyTorch. Its tensors are separate from the arrays of the network; `load` and `store` copy
+    between them."""
 
     shares_threads = False
 
@@ -78,7 +79,7 @@ class TorchTrainer(NetworkTrainer):
     @staticmethod
     @contextmanager
     def settings() -> Iterator[None]:
-        """Sums in one order: each product on one thread, deterministic algorithms, floats of full length."""
+        """Deterministic sums: each product on one thread, deterministic algorithms, full float precision."""
         threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
         is_deterministic = torch.are_deterministic_algorithms_enabled()
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else cuBLAS may choose by what is free
@@ -104,7 +105,7 @@ class TorchTrainer(NetworkTrainer):
                 begin += len(part)
 
     def _copies(self) -> list[tuple[Tensor, list[np.ndarray]]]:
-        """Each tensor with the arrays that it is a copy of, one after the other."""
+        """Each tensor with the arrays that it mirrors, one after another."""
         found = [
             (self._numbers, [self.weights, self.biases]),
             (self._means, [self.means]),
@@ -130,7 +131,7 @@ class TorchTrainer(NetworkTrainer):
                 self._averages.lerp_(self._numbers, take)
 
     def _fill_gradient(self, batch: Batches) -> None:
-        """Sum over positions of how much more each number should be."""
+        """Sum the gradients of a batch over its positions."""
         values = [batch.inputs]
         for weights, biases in self._layers:
             values.append(torch.addmm(biases, values[-1], weights).sigmoid_())
@@ -147,7 +148,7 @@ class TorchTrainer(NetworkTrainer):
                 torch.mm(below.T, delta, out=slopes.weights)
 
     def _change(self, size: int, rate: float) -> None:
-        """Go along the gradient of so many positions by the rule, within the limits."""
+        """Change the weights by the gradient of `size` positions by the optimizer, within the limits."""
         if self.recipe.optimizer == "adam":
             self._gradient.div_(size)
             self._means.lerp_(self._gradient, 1 - FIRST_DECAY)
@@ -159,7 +160,7 @@ class TorchTrainer(NetworkTrainer):
 
 
 def steepness(values: Tensor) -> Tensor:
-    """Of the logistic function, where it has these values."""
+    """The derivative of the logistic function where it has these values."""
     return torch.addcmul(values, values, values, value=-1)
 
 
@@ -177,9 +178,9 @@ def layers_within(numbers: Tensor, shape: np.ndarray) -> list[Layer]:
 
 
 def platform_name(device: str) -> str:
-    """What sums depend on: the version of PyTorch and the kind of processor, such as "2.6.0+cpu AVX2".
+    """What the order of sums depends on: the version of PyTorch and the kind of processor, such as "2.6.0+cpu AVX2".
 
-    Raises UsageError for a device that is not there.
+    Raises UsageError for a missing device.
     """
     version = str(torch.__version__)
     if device == "cpu":
@@ -190,7 +191,7 @@ def platform_name(device: str) -> str:
 
 
 def check_platform(device: str, platform: str) -> None:
-    """Raise UsageError unless this is the platform that is named; empty for any."""
+    """Raise UsageError unless this is the named platform; an empty name allows any."""
     found = platform_name(device)
     if platform and platform != found:
         raise UsageError(f"expected PyTorch {platform}, as the recipe says, found {found}; train under another name")

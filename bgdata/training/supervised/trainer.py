@@ -1,4 +1,5 @@
-"""Trainers: one for each network, with the state of its optimizer. Those by kernels are here, by PyTorch beside."""
+"""Trainers: one for each network, with the state of its optimizer. The one by kernels is here, the one by PyTorch in
+`torch_trainer`."""
 
 from __future__ import annotations
 
@@ -20,21 +21,21 @@ FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-8  # of Adam, as published
 
 
 class PreparedBatch(NamedTuple):
-    """What one network is to learn from a batch of the feed."""
+    """The positions of a batch of the feed that one network learns from, with their inputs."""
 
     examples: Examples
     inputs: Any  # of the boards, as its way of learning wants them
 
 
 class Steps(NamedTuple):
-    """How far to go with each batch."""
+    """The step sizes of a series of batches."""
 
     rates: Floats  # learning rate; Adam's makes up for means that began with nothing
     takes: Floats  # share of the new weights in their average
 
 
 class NetworkTrainer(ABC):
-    """One network that learns, in place. What changes is in arrays, which checkpoints save and load."""
+    """Trains one network in place. All state is in arrays, which checkpoints save and load."""
 
     shares_threads: ClassVar[bool]  # whether one trainer can keep more than two threads busy
 
@@ -50,29 +51,30 @@ class NetworkTrainer(ABC):
 
     @staticmethod
     def settings() -> AbstractContextManager[None]:
-        """What must hold while trainers of this kind learn."""
+        """A context that must be active while trainers of this kind learn."""
         return nullcontext()
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """What changes beside the weights and their averages."""
+        """The arrays that change besides the weights and their averages."""
         return {"means": self.means, "squares": self.squares, "decays": self._decays, "steps": self._steps}
 
     def load(self) -> None:  # noqa: B027
-        """Read the arrays, before the first batch of an epoch."""
+        """Read the arrays before the first batch of an epoch."""
 
     def store(self) -> None:  # noqa: B027
-        """Write the arrays, after the last one."""
+        """Write the arrays after the last batch of an epoch."""
 
     @abstractmethod
     def prepared(self, examples: Examples, is_shared: bool) -> PreparedBatch:
-        """Examples with their inputs; `is_shared` among all threads."""
+        """Examples with their inputs; with `is_shared` computed by all threads."""
 
     @abstractmethod
     def learn(self, prepared_batch: PreparedBatch, ends: list[float], is_shared: bool) -> None:
-        """Learn from examples in order, at rates that go from one end to the other; `is_shared` among all threads."""
+        """Learn from the examples in order, at learning rates that go from one end to the other; with `is_shared` on
+        all threads."""
 
     def steps(self, positions: int, first_rate: float, last_rate: float) -> Steps:
-        """How far to go with each batch of so many positions; these count as learned."""
+        """The step sizes for batches of this many positions, which are counted as learned."""
         batches = -(-positions // self.recipe.batch_size)
         found = Steps(np.empty(batches, np.float32), np.zeros(batches, np.float32))
         for number in range(batches):
@@ -88,7 +90,7 @@ class NetworkTrainer(ABC):
 
 
 class KernelTrainer(NetworkTrainer):
-    """Learns by our kernels: the same numbers on any machine and number of threads."""
+    """Trains a network by our kernels, with the same result on any machine and number of threads."""
 
     shares_threads = True
 
@@ -97,8 +99,8 @@ class KernelTrainer(NetworkTrainer):
     ) -> None:
         super().__init__(networks, which, recipe, averages)
         values, deltas = np.zeros((2, self.shape[4], recipe.batch_size, self.shape[5:].max()), np.float32)
-        learned, remembered = (self.weights, self.biases), (self.means, self.squares)
-        self._learner = Learner(self.shape, *learned, *remembered, values, deltas, *self.averages)
+        learned, moments = (self.weights, self.biases), (self.means, self.squares)
+        self._learner = Learner(self.shape, *learned, *moments, values, deltas, *self.averages)
         decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, LEAST))
         self._rule = Rule(recipe.optimizer == "adam", recipe.loss == "squared", *decays)
 

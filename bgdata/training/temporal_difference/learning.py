@@ -1,9 +1,9 @@
-"""Learning by stochastic gradient descent: one position at a time, in a given order, float32, the same on any machine.
+"""Stochastic gradient descent in float32, one position at a time in a given order, with the same result on any machine.
 
 The networks of a player learn from positions of their own class only, so they are independent items: each has a thread
-of its own and sees its positions one after the other. Sums over units are taken by halving (the first half plus the
-second, and so on), which is fixed and which processors do in lanes. The error that is made smaller is the
-cross-entropy of each chance, or with `squared` half the square of its difference.
+of its own and sees its positions one after the other. Sums over units are by halving (the first half plus the second,
+and so on): a fixed order that suits vector instructions. The loss is the cross-entropy of each chance, or with
+`squared` half the square of its error.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def fill_layers(
     values: Floats,
     scratch: Floats,
 ) -> None:
-    """Fills values[layer, 0, unit] with what the units of one network give for inputs[0:n], of which the rows in `used`
-    are not 0. scratch[0:most] is overwritten."""
+    """Fills values[layer, 0, unit] with the outputs of the units of one network for inputs[0:n], of which the rows in
+    `used` are not 0. scratch[0:most] is overwritten."""
     units = shape[5]
     first = values[0, 0, :units]
     for unit in range(units):

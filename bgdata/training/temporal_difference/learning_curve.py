@@ -1,4 +1,4 @@
-"""How good networks are while they learn: games against PubEval, exact bearoff positions, and their own games."""
+"""How good networks are during training: games against PubEval, exact bearoff positions, and self-play."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 class Tally(NamedTuple):
-    """Self-play since the last row of the curve: a state that checkpoints save."""
+    """Counts of self-play since the last row of the learning curve; checkpoints save them."""
 
     counts: NDArray[np.int64]  # [games, gammons, backgammons, turns]
 
@@ -49,7 +49,7 @@ class Tally(NamedTuple):
         self.counts[:] += [len(points), (points == 2).sum(), (points == 3).sum(), record.turns.sum()]
 
     def take(self) -> list[float]:
-        """(turns a game, share of gammons, share of backgammons), and start anew."""
+        """(turns per game, share of gammons, share of backgammons), and reset the counts."""
         games, gammons, backgammons, turns = self.counts.tolist()
         self.counts[:] = 0
         return [turns / games, gammons / games, backgammons / games]
@@ -68,7 +68,7 @@ class BearoffSample(NamedTuple):
 
 
 def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
-    """SAMPLE positions, both sides with checkers, chosen by the seed with the same chance each."""
+    """SAMPLE positions in which both sides have checkers, drawn uniformly by the seed."""
     layouts = int(len(table) ** 0.5 + 0.5)
     pairs = np.empty((SAMPLE, 2), np.int64)
     fill_indexes(np.uint64(random_stream(seed, 0)), layouts, pairs)
@@ -88,7 +88,7 @@ def fill_indexes(stream: np.uint64, layouts: int, pairs: NDArray[np.int64]) -> N
 
 
 def result_against_pubeval(networks: Networks, tables: BearoffArrays, count: int) -> SeriesResult:
-    """The first `count` test games; whatever the networks, their dice are the same."""
+    """The result of the first `count` test games; the dice are the same for all networks."""
     return result_of(play_games(NetworkPlayer(networks, tables), PubEval(), count, seed=TEST_SEED))
 
 

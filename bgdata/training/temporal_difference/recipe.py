@@ -1,4 +1,4 @@
-"""What a training run does, in words and numbers: all that its result depends on."""
+"""The recipe of a training run: all that its result depends on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_UNITS = 2048  # of a hidden layer
 
 @dataclass(frozen=True)
 class TemporalDifferenceRecipe:
-    """A training run.
+    """The recipe of a training run.
 
     Layers are numbers of hidden units such as "120" or "120-60". The learning rate falls from `learning_rate` to
     `final_learning_rate`, as 1 / (1 + c x) of the share x of the games that were played.
@@ -30,7 +30,7 @@ class TemporalDifferenceRecipe:
     learning_rate: float = 0.1
     final_learning_rate: float = 0.1
     round_games: int = 200  # that are played with the same weights
-    tables: int = 1  # 1: positions of the 6-point bearoff tables are played and taught by them
+    tables: int = 1  # 1: positions of the 6-point bearoff tables are played by the tables, and are their targets
 
     def check(self) -> None:
         """Raise InvalidParameterError for a recipe that cannot be followed, UnknownInputSetError for unknown inputs."""
@@ -51,25 +51,25 @@ class TemporalDifferenceRecipe:
 
     @property
     def rounds(self) -> int:
-        """Rounds of the whole run; the last one may play some games more than `games`."""
+        """The number of rounds of the whole run; the last one may go beyond `games`."""
         return -(-self.games // self.round_games)
 
     def input_sets(self) -> tuple[InputSet, ...]:
-        """Inputs of the networks, in the order of `answers.NETWORK_CLASSES`."""
+        """The input sets of the networks, in the order of `answers.NETWORK_CLASSES`."""
         return input_set_named(self.race_inputs), input_set_named(self.inputs), input_set_named(self.inputs)
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """Hidden units of the networks, in the same order."""
+        """The hidden units of the networks, in the same order."""
         return tuple(parse_layers(text) for text in (self.race_hidden, self.crashed_hidden, self.hidden))
 
     def rate_after(self, games: int) -> float:
-        """Learning rate once so many games were played."""
+        """The learning rate after this many games."""
         share = games / self.games
         return self.learning_rate / (1.0 + (self.learning_rate / self.final_learning_rate - 1.0) * share)
 
 
 def parse_layers(text: str) -> tuple[int, ...]:
-    """Hidden units of "120" or "120-60". Raises InvalidParameterError."""
+    """The hidden units of a text such as "120" or "120-60". Raises InvalidParameterError."""
     parts = text.split("-")
     if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MOST_UNITS for part in parts):
         raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MOST_UNITS}, got {text!r}")

@@ -1,8 +1,9 @@
-"""Temporal-difference learning by self-play (Tesauro, 1992): a position should be worth what the next one is worth.
+"""Temporal-difference learning by self-play (Tesauro, 1992): the value of a position should equal that of the next one.
 
 A round is a batch of whole games of the networks against themselves, all with the same weights, followed by learning
-from every position of it in a random order. Targets are lambda-returns; where a bearoff table knows the answer, the
-answer is the target. Everything follows from the recipe: the same networks on any number of threads, and after a kill.
+from every position of it in a random order. Targets are lambda-returns; where a bearoff table covers a position, the
+target is from the table. The result depends on the recipe alone: it is the same on any number of threads, and after a
+kill.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ NETWORKS = 3
 
 
 class Trainer:
-    """A run of a recipe: networks that `play_round` after round makes better, in place."""
+    """A run of a recipe: each call of `play_round` trains the networks for one round, in place."""
 
     def __init__(
         self, recipe: TemporalDifferenceRecipe, tables: BearoffArrays, networks: FloatNetworks | None = None
     ) -> None:
-        """From networks that are given, or else from new ones."""
+        """Start from the given networks, or from new ones."""
         recipe.check()
         self.recipe = recipe
         self.tables = tables
@@ -41,9 +42,9 @@ class Trainer:
         self._targets: Chances = np.zeros((recipe.round_games, MOST_TURNS, 5), np.float32)
 
     def play_round(self, number: int) -> None:
-        """Play the games of a round with the present weights, and learn from them; `record` then holds them.
+        """Play the games of a round with the present weights, and learn from them; `record` then holds the games.
 
-        Raises CheckFailedError when weights have become infinite or no numbers.
+        Raises CheckFailedError if weights are no longer finite.
         """
         recipe, record = self.recipe, self.record
         first = number * recipe.round_games

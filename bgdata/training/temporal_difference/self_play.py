@@ -1,4 +1,4 @@
-"""Games of a player against itself, recorded turn by turn with what it thought of every position, to learn from."""
+"""Games of a player against itself, recorded turn by turn with its evaluations, to learn from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, fill_turned
 from bgdata.evaluation.choices import Chooser, network_chooser
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_stream
@@ -18,7 +18,7 @@ from bgdata.kernel import kernel, prange
 from bgdata.play.games import Turns, new_game_scratch, nothing_recorded, play_game
 
 MOST_TURNS = 400  # untrained players can go on for thousands; a game cut here learns from its last value
-_EXACT, _COMBINED = int(Source.EXACT), int(Source.COMBINED)
+_EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
 
 
 class Record(NamedTuple):
@@ -26,13 +26,13 @@ class Record(NamedTuple):
 
     boards: Boards  # [games, MOST_TURNS, 26]
     chances: Chances  # [games, MOST_TURNS + 1, 5] as the player saw the position when it chose it; row 0 is not filled
-    sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] who said so: a number of `evaluator.Source`
+    sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] of the evaluation: a number of `evaluator.Source`
     turns: NDArray[np.int32]  # [games]
     outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 where the game was cut
 
 
 def new_record(games: int) -> Record:
-    """Room for a batch."""
+    """An empty `Record` with room for this many games."""
     return Record(
         np.zeros((games, MOST_TURNS, 26), np.int8),
         np.zeros((games, MOST_TURNS + 1, 5), np.float32),
@@ -43,7 +43,7 @@ def new_record(games: int) -> Record:
 
 
 def play_record(networks: Networks, tables: BearoffArrays, seed: int, first: int, record: Record) -> None:
-    """Plays the games first, first + 1, ... of a seed and fills the record with them, the same on any number of
+    """Play games first, first + 1, ... of a seed, and fill the record with them; they are the same on any number of
     threads. The first roll of a game is never a double."""
     fill_record(network_chooser(networks, tables), seed, first, *record)
 
@@ -80,9 +80,9 @@ def fill_targets(
     td_lambda: np.float32,
     targets: Chances,
 ) -> None:
-    """Fills targets[game, turn, 0:5] with what the position before a turn should be worth to the player on roll there:
-    what a table says, else the value of the next position mixed with the target there, in shares 1 - td_lambda and
-    td_lambda; before the last turn the outcome, or the last value where the game was cut."""
+    """Fills targets[game, turn, 0:5] with the target for the position before a turn, seen by the player on roll there:
+    the chances of a table if one covers it; else the chances of the next position and its target, in shares 1 -
+    td_lambda and td_lambda; before the last turn the outcome, or the last evaluation where the game was cut off."""
     for game in prange(len(turns)):
         later = np.empty(5, np.float32)
         last = turns[game] - 1

@@ -171,5 +171,5 @@ def test_largest_weights_fit_into_sums(sign: int) -> None:
             assert kernel_answer(networks, which, board)[0].tolist() == first_sums(layers, values)
 
 
-def test_encoders_are_all_tested() -> None:
+def test_input_sets_are_all_tested() -> None:
     assert {input_set for input_sets, _ in SHAPES for input_set in input_sets} == set(InputSet)

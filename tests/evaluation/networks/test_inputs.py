@@ -24,36 +24,36 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
-from tests.reference.networks import ENCODERS, base_inputs, inputs
+from tests.reference.networks import INPUT_SETS, base_inputs, inputs
 
 BOARDS = random_game_positions(60, seed=61).boards
-# by encoder: its revision, and the beginning of the SHA-256 of what it says of BOARDS
+# by input set: its revision, and the beginning of the SHA-256 of what it says of BOARDS
 VALUES = {
     InputSet.TESAURO_196: (1, "e3c747499e6ab129"),
     InputSet.TESAURO_198: (1, "4974f6cd77ab24bc"),
     InputSet.RACE: (1, "fa090ed6770ffe25"),
     InputSet.CONTACT: (1, "d63977f23b7177a6"),
 }
-each_encoder = pytest.mark.parametrize("input_set", InputSet)
+each_input_set = pytest.mark.parametrize("input_set", InputSet)
 
 
 def test_labels_and_numbers_are_frozen() -> None:
     """Networks are stored with the number; recipes with the label."""
     assert [(input_set.label, int(input_set)) for input_set in InputSet] == [
-        (label, n) for n, label in enumerate(ENCODERS)
+        (label, n) for n, label in enumerate(INPUT_SETS)
     ]
-    assert [input_set_named(label) for label in ENCODERS] == list(InputSet)
+    assert [input_set_named(label) for label in INPUT_SETS] == list(InputSet)
     assert [input_count(input_set) for input_set in InputSet] == [196, 198, 256, 260]
     assert max(EXTRAS.values()) == MOST_EXTRAS == 68
 
 
-@each_encoder
+@each_input_set
 def test_values_change_with_the_revision_alone(input_set: InputSet) -> None:
     digest = hashlib.sha256(encode(input_set, BOARDS).astype("<i2").tobytes()).hexdigest()
     assert (input_set.revision, digest[:16]) == VALUES[input_set]
 
 
-@each_encoder
+@each_input_set
 def test_twin(input_set: InputSet) -> None:
     boards = BOARDS[:: 40 if input_set == InputSet.CONTACT else 3]  # the twin moves checkers for its shots: slow
     found = encode(input_set, boards)
@@ -98,7 +98,7 @@ def flip(boards: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(turned)
 
 
-@each_encoder
+@each_input_set
 def test_one_board_as_many_and_any_threads(input_set: InputSet) -> None:
     expected, row = encode(input_set, BOARDS), np.full(300, -7, np.int16)
     with threads(1):

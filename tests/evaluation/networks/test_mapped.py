@@ -48,32 +48,32 @@ def test_layers() -> None:
     assert [layer_sizes(row) for row in GOOD.shapes.tolist()] == [[*hidden, 5] for hidden in HIDDEN]
 
 
-def spoiled_shapes(row: int, column: int, value: int) -> Callable[[Networks], Networks]:
-    def spoil(networks: Networks) -> Networks:
+def corrupted_shapes(row: int, column: int, value: int) -> Callable[[Networks], Networks]:
+    def corrupt(networks: Networks) -> Networks:
         shapes = networks.shapes.copy()
         shapes[row, column] = value
         return networks._replace(shapes=shapes)
 
-    return spoil
+    return corrupt
 
 
 FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
-    "no encoder": (spoiled_shapes(0, 0, 4), r"other inputs of the race network: \d+ of input set 4"),
-    "no encoder below 0": (spoiled_shapes(1, 0, -1), r"other inputs of the crashed network: 198 of input set -1"),
-    "other features": (spoiled_shapes(2, 0, int(InputSet.TESAURO_196)), r"other inputs of the contact network: \d+ of"),
-    "other inputs": (spoiled_shapes(1, 1, 199), "other inputs of the crashed network: 199 of input set 1"),
-    "first weight": (spoiled_shapes(1, 2, 0), r"the shape \[1, 198, 0, .* of the crashed network"),
-    "first weight below 0": (spoiled_shapes(0, 2, -1), r"the shape \[2, \d+, -1, .* of the race network"),
-    "first bias": (spoiled_shapes(2, 3, 1 << 40), r"the shape .* of the contact network"),
-    "no hidden layer": (spoiled_shapes(1, 4, 1), "the shape .* of the crashed network"),
-    "no layers": (spoiled_shapes(1, 4, 0), "the shape .* of the crashed network"),
-    "layers below 0": (spoiled_shapes(1, 4, -3), "the shape .* of the crashed network"),
-    "layers beyond the columns": (spoiled_shapes(0, 4, 4), "the shape .* of the race network"),
-    "no units": (spoiled_shapes(0, 5, 0), "the shape .* of the race network"),
-    "units below 0": (spoiled_shapes(0, 6, -4), "the shape .* of the race network"),
-    "six outputs": (spoiled_shapes(0, 7, 6), "the shape .* of the race network"),
-    "units after the outputs": (spoiled_shapes(1, 7, 1 << 60), "the shape .* of the crashed network"),
-    "more units than weights": (spoiled_shapes(2, 5, 8), r"weights of \[\d+\] for \d+ and biases of \[\d+\] for \d+"),
+    "no such inputs": (corrupted_shapes(0, 0, 4), r"other inputs of the race network: \d+ of input set 4"),
+    "no inputs below 0": (corrupted_shapes(1, 0, -1), r"other inputs of the crashed network: 198 of input set -1"),
+    "other features": (corrupted_shapes(2, 0, int(InputSet.TESAURO_196)), r"other inputs of the contact network: \d+"),
+    "other inputs": (corrupted_shapes(1, 1, 199), "other inputs of the crashed network: 199 of input set 1"),
+    "first weight": (corrupted_shapes(1, 2, 0), r"the shape \[1, 198, 0, .* of the crashed network"),
+    "first weight below 0": (corrupted_shapes(0, 2, -1), r"the shape \[2, \d+, -1, .* of the race network"),
+    "first bias": (corrupted_shapes(2, 3, 1 << 40), r"the shape .* of the contact network"),
+    "no hidden layer": (corrupted_shapes(1, 4, 1), "the shape .* of the crashed network"),
+    "no layers": (corrupted_shapes(1, 4, 0), "the shape .* of the crashed network"),
+    "layers below 0": (corrupted_shapes(1, 4, -3), "the shape .* of the crashed network"),
+    "layers beyond the columns": (corrupted_shapes(0, 4, 4), "the shape .* of the race network"),
+    "no units": (corrupted_shapes(0, 5, 0), "the shape .* of the race network"),
+    "units below 0": (corrupted_shapes(0, 6, -4), "the shape .* of the race network"),
+    "six outputs": (corrupted_shapes(0, 7, 6), "the shape .* of the race network"),
+    "units after the outputs": (corrupted_shapes(1, 7, 1 << 60), "the shape .* of the crashed network"),
+    "more units than weights": (corrupted_shapes(2, 5, 8), r"weights of \[\d+\] for \d+ and biases of \[\d+\] for \d+"),
     "two networks": (lambda n: n._replace(shapes=n.shapes[:2]), r"shapes of \[2, 8\]"),
     "flat shapes": (lambda n: n._replace(shapes=n.shapes.reshape(-1)), r"shapes of \[24\]"),
     "narrow shapes": (lambda n: n._replace(shapes=np.ascontiguousarray(n.shapes[:, :6])), r"shapes of \[3, 6\]"),
@@ -91,9 +91,9 @@ FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
 
 @pytest.mark.parametrize("name", FLAWS)
 def test_flaws(tmp_path: Path, name: str) -> None:
-    spoil, message = FLAWS[name]
+    corrupt, message = FLAWS[name]
     assert find_flaw(GOOD) == ""
-    folder = write_network(tmp_path, "bad", spoil(GOOD))
+    folder = write_network(tmp_path, "bad", corrupt(GOOD))
     if name == "shapes in columns":  # saving would put them in rows
         np.save(folder / "shapes.npy", np.asfortranarray(GOOD.shapes))
     with pytest.raises(CorruptFileError) as caught:

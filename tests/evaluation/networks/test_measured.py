@@ -14,7 +14,7 @@ from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.evaluation.networks.measured import (
     FILE,
-    Score,
+    NetworkScore,
     accuracy_text,
     best_scores,
     read_file,
@@ -24,15 +24,15 @@ from bgdata.evaluation.networks.measured import (
     write_file,
 )
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 START_ID = "4HPwATDgc/ABMA"
 
 
-def points(value: float, error: float, size: int) -> Score:
-    return Score("points_per_game", "pubeval", value, error, size, "game_scores/x/r1-00000000")
+def points(value: float, error: float, size: int) -> NetworkScore:
+    return NetworkScore("points_per_game", "pubeval", value, error, size, "game_scores/x/r1-00000000")
 
 
 def default_network() -> Table:
@@ -77,7 +77,7 @@ def test_training_is_called_training(warehouse: Warehouse) -> None:
 
 
 def test_what_was_measured_here_is_quoted(warehouse: Warehouse) -> None:
-    player = open_player("network/tiny", 0, warehouse)
+    player = open_named_player("network/tiny", 0, warehouse)
     series = GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3)
     warehouse.build("game_scores", series)
     (benchmark,) = warehouse.current("rollout_decisions")
@@ -94,7 +94,7 @@ def test_what_was_measured_here_is_quoted(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
 def test_manifests_that_say_nothing_are_passed_over(warehouse: Warehouse, lost: str) -> None:
     """A warehouse may come from a stranger: `verify` says what is wrong, and evaluations go on."""
-    player = open_player("network/tiny", 0, warehouse)
+    player = open_named_player("network/tiny", 0, warehouse)
     table = warehouse.build("game_scores", GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3))
     path = table.folder / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -129,7 +129,7 @@ def test_the_file_is_read_and_written(tmp_path: Path) -> None:
 
 def test_a_class_has_the_error_rate_of_its_own_benchmark() -> None:
     rates = [
-        Score("error_rate", f"rollout_decisions/{name}-20", value, 0.5, 20, "x")
+        NetworkScore("error_rate", f"rollout_decisions/{name}-20", value, 0.5, 20, "x")
         for name, value in (("race", 1), ("contact", 4))
     ]
     table = default_network()

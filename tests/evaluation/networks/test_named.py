@@ -17,7 +17,7 @@ from bgdata.evaluation.networks import named as named_network
 from bgdata.evaluation.networks.named import find_network, network_name
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
-from bgdata.evaluation.player import open_player
+from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
@@ -33,7 +33,7 @@ def test_the_one_that_comes_with_bgdata_plays_without_a_warehouse(tmp_path: Path
     folder = warehouse.kind(kind).published(parameters)
     assert network_name("network") == name
     assert find_network("network", warehouse).folder == find_network(name, warehouse).folder == folder
-    player = open_player("network", 0, warehouse)
+    player = open_named_player("network", 0, warehouse)
     games = random_game_positions(5, seed=3)
     chosen = flip_boards(player.choose_plays(games.boards, games.rolls)).tolist()
     offsets, after_play = batch_plays(games.boards, games.rolls)
@@ -44,8 +44,9 @@ def test_the_one_that_comes_with_bgdata_plays_without_a_warehouse(tmp_path: Path
 
 def test_one_of_the_warehouse_goes_first(warehouse: Warehouse) -> None:
     """Also under the name of what comes with bgdata: it is the newest."""
-    player = open_player("network/tiny", 0, warehouse)
+    player = open_named_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
+    assert repr(player) == f"MappedNetwork({player.label})"
     assert player.label == "tiny"
     assert np.array_equal(player.networks.weights, warehouse.open("network", "tiny").array("weights"))
     assert player.tables.two_sided_points == player.tables.gammon_points == 6
@@ -55,21 +56,21 @@ def test_one_of_the_warehouse_goes_first(warehouse: Warehouse) -> None:
 
 
 def test_its_version_changes_with_weights_and_tables(warehouse: Warehouse) -> None:
-    versions = [open_player("network/tiny", 0, warehouse).version]
-    assert open_player("network/tiny", 0, warehouse).version == versions[0]
+    versions = [open_named_player("network/tiny", 0, warehouse).version]
+    assert open_named_player("network/tiny", 0, warehouse).version == versions[0]
     warehouse.build("network", replace(TINY, seed=5))
-    versions.append(open_player("network/tiny", 0, warehouse).version)
+    versions.append(open_named_player("network/tiny", 0, warehouse).version)
     shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
-    versions.append(open_player("network/tiny", 0, warehouse).version)
+    versions.append(open_named_player("network/tiny", 0, warehouse).version)
     assert len(set(versions)) == 3
     assert all(len(version) == 8 for version in versions)
 
 
 def test_it_looks_ahead(warehouse: Warehouse) -> None:
-    player = open_player("network/tiny", 1, warehouse)
+    player = open_named_player("network/tiny", 1, warehouse)
     assert player.label == "tiny-1ply"
     with pytest.raises(UsageError, match="expected a ply from 0 to 3, got 4"):
-        open_player("network/tiny", 4, warehouse)
+        open_named_player("network/tiny", 4, warehouse)
 
 
 def test_wrong_names(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,13 +79,13 @@ def test_wrong_names(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(
             UnknownPlayerError, match=f"expected network, network/NAME or network/NAME/VERSION, got {name}"
         ):
-            open_player(name, 0, warehouse)
+            open_named_player(name, 0, warehouse)
     with pytest.raises(
         MissingTableError, match=r"no network/x in .* \(have: tiny, tiny-supervised\); try: bgdata train td x"
     ):
-        open_player("network/x", 0, warehouse)
+        open_named_player("network/x", 0, warehouse)
     with pytest.raises(UnknownPlayerError, match="expected a player among random, pubeval, gnubg, bgsage, got network"):
-        open_player("network")
+        open_named_player("network")
     monkeypatch.setattr(named_network, "SHIPPED", small_root / "none")
     with pytest.raises(MissingTableError, match=f"no network/{DEFAULT_NETWORK} in .*; try: bgdata train td "):
-        open_player("network", 0, warehouse)
+        open_named_player("network", 0, warehouse)

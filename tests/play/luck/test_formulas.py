@@ -22,8 +22,8 @@ FIGURES = [
     ("350 rating points ahead", 350, rating_gap(CHANCE), 2.5),
     ("825 points ahead", 825, rating_gap(18 / GAMES), 5),
     ("65 points behind", -65, rating_gap(12 / GAMES), 5),
-    ("hedged, as if 14 wins: 215 points ahead", 215, rating_gap(14 / GAMES), 6),
-    ("hedged, as if 16 wins: 505 points ahead", 505, rating_gap(16 / GAMES), 6),
+    ("luck-adjusted, as if 14 wins: 215 points ahead", 215, rating_gap(14 / GAMES), 6),
+    ("luck-adjusted, as if 16 wins: 505 points ahead", 505, rating_gap(16 / GAMES), 6),
     ("88 % of the time 14 to 16", 0.88, coins_within(2 * GAMES, 10), 0.005),
     ("net skill of +0.135 = 6.8 % of a match", 0.068, (1 - 0.865) / 2, 0.0006),
 ]

@@ -20,13 +20,13 @@ from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.series import pair_error
 from bgdata.warehouse import Warehouse
 from tests.evaluation.test_pubeval import CONTACT, RACE
-from tests.play.test_corpus import brain_of, equities_of
+from tests.play.test_corpus import chooser_of, equities_of
 from tests.play.test_games import Plain, Turned, assert_same
 from tests.reference.corpus import luck
 from tests.reference.games import played_turns, pubeval_chooser
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
-JUDGE = brain_of(SHIPPED)
+JUDGE = chooser_of(SHIPPED)
 SEED = 4
 
 
@@ -70,16 +70,16 @@ def test_dice_give_to_one_what_they_give_to_the_other() -> None:
     assert pair_error(games.numbers, games.outcomes - lucks) == 0
 
 
-def test_hedged_results_have_the_same_mean_and_less_noise() -> None:
+def test_luck_adjusted_results_have_the_same_mean_and_less_noise() -> None:
     """Of players who play much as the judge does: what others do varies more than what he calls luck."""
     players = NetworkPlayer(SHIPPED, NO_TABLES), PubEval()
     games, lucks = play_games_with_luck(*players, JUDGE, 120, SEED)
-    hedged = games.outcomes - lucks
-    error, raw_error = (pair_error(games.numbers, points) for points in (hedged, games.outcomes))
+    adjusted = games.outcomes - lucks
+    error, raw_error = (pair_error(games.numbers, points) for points in (adjusted, games.outcomes))
     assert 2 * error < raw_error
     many = play_games(*players, 2000, SEED + 1)
     expected = many.outcomes.mean(), pair_error(many.numbers, many.outcomes)
-    assert abs(hedged.mean() - expected[0]) < 4 * np.hypot(error, expected[1])
+    assert abs(adjusted.mean() - expected[0]) < 4 * np.hypot(error, expected[1])
     assert abs(lucks.mean()) < 4 * pair_error(games.numbers, lucks)
 
 

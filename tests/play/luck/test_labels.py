@@ -10,7 +10,7 @@ import pytest
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.play.luck.labels import luck_adjusted_equities
 from bgdata.play.rescoring import Labels
-from tests.reference.luck import hedged
+from tests.reference.luck import luck_adjusted
 
 WIN, LOSE, LOSE_GAMMON, HALF = [1.0, 0, 0, 0, 0], [0.0, 0, 0, 0, 0], [0.0, 0, 0, 1, 0], [0.5, 0, 0, 0, 0]
 
@@ -54,7 +54,7 @@ def test_twin() -> None:
             outcomes[row, 0] = won ^ (end - 1 - row) % 2
         known = cubeless_equities(np.ascontiguousarray(rescored[begin:end])).tolist()
         table = [known[row] if covered[begin + row] else None for row in range(end - begin)]
-        expected += hedged(table, lucks[begin:end].tolist(), 2 * won - 1)
+        expected += luck_adjusted(table, lucks[begin:end].tolist(), 2 * won - 1)
     found = luck_adjusted_equities(Labels(outcomes, np.ascontiguousarray(rescored), solved), offsets, lucks)
     assert found.dtype == np.float32
     assert found == pytest.approx(np.array(expected), abs=1e-5)

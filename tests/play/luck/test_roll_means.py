@@ -1,4 +1,4 @@
-"""Positions looked into one roll ahead: the kernel against any evaluator's way, and its twin in fractions."""
+"""Positions at 1-ply: the kernel against any evaluator's way, and its twin in fractions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import bgdata
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
@@ -34,7 +34,7 @@ def means(player: NetworkPlayer, boards: Boards) -> RollMeans:
 def judged(player: NetworkPlayer, board: Board) -> tuple[Chances, bool]:
     """What the twin is told of a board."""
     found = player.evaluate_many(np.array([board], np.int8))
-    return tuple(map(Fraction, found.chances[0].tolist())), Source(int(found.sources[0])).is_final
+    return tuple(map(Fraction, found.chances[0].tolist())), AnswerSource(int(found.sources[0])).is_final
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
@@ -67,8 +67,8 @@ def test_tables_and_rules_are_not_looked_beyond(player_root: object) -> None:
     found = means(player, boards[covered])
     assert np.array_equal(found.chances, found.static_chances)
     assert np.array_equal(found.chances[:-2], bearoff.evaluate_many(boards[covered[:-2]]).chances)
-    assert set(found.sources[:-2]) == {Source.EXACT, Source.COMBINED}
-    assert found.sources[-2:].tolist() == [Source.OVER, Source.OVER]
+    assert set(found.sources[:-2]) == {AnswerSource.EXACT, AnswerSource.COMBINED}
+    assert found.sources[-2:].tolist() == [AnswerSource.OVER, AnswerSource.OVER]
     assert sorted(found.chances[-2:, 0].tolist()) == [0, 1]
 
 

@@ -10,7 +10,7 @@ import pytest
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import Evaluations, Source
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards, flip_boards
@@ -33,7 +33,7 @@ class Asked:
     label = version = "asked"
 
     @property
-    def accuracy(self) -> Mapping[Source, str]:
+    def accuracy(self) -> Mapping[AnswerSource, str]:
         return {}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
@@ -83,6 +83,6 @@ def test_threads_do_not_matter() -> None:
 
 def test_a_player_who_only_chooses() -> None:
     player: object = PubEval()
-    message = "^expected a player who says what a roll is worth, got pubeval, which only chooses plays$"
+    message = "^expected a player that evaluates positions, got pubeval, which only chooses plays$"
     with pytest.raises(UsageError, match=message):
         turn_values(player, GAMES.boards[:1], GAMES.rolls[:1], LAST[:1])  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ from bgdata.training.supervised.recipe import SupervisedRecipe
 from bgdata.training.supervised.trainer import KernelTrainer
 from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
-from tests.reference.supervised import gradients, matrices, taught, taught_averages, total_loss
+from tests.reference.supervised import gradients, matrices, total_loss, trained, trained_averages
 
 BOARDS = random_game_positions(30, seed=17).boards
 CLASSES = np.array([network_of(number) for number in position_classes(BOARDS)])
@@ -39,7 +39,7 @@ def examples(which: int, count: int, seed: int = 4) -> Examples:
     return Examples(boards, found)
 
 
-def teach(
+def train(
     networks: FloatNetworks, which: int, given: Examples, recipe: SupervisedRecipe, shared: bool = False
 ) -> KernelTrainer:
     """Let one network learn the examples once, at the rate of the recipe."""
@@ -51,7 +51,7 @@ def teach(
 @pytest.mark.parametrize("input_set", list(InputSet))
 @pytest.mark.parametrize("batch", [7, 64])
 def test_sparse_inputs(input_set: InputSet, batch: int) -> None:
-    """Put back together, by position and by input, they are what the encoder says, to the last bit."""
+    """Put back together, by position and by input, they are the inputs of the input set, to the last bit."""
     boards = np.ascontiguousarray(BOARDS[:200])
     expected = encode(input_set, boards) / np.float32(64)
     found = []
@@ -122,8 +122,8 @@ def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimize
     for which in range(3):
         before, networks = random_floats(number, size=3), random_floats(number, size=3)
         given = examples(which, 40)  # the last batch is shorter
-        teach(networks, which, given, recipe)
-        wanted = taught(
+        train(networks, which, given, recipe)
+        wanted = trained(
             unpacked(before, which), given.boards.tolist(), given.targets.tolist(), 9, rate,
             adam=optimizer == "adam", squared=loss == "squared",
         )  # fmt: skip
@@ -150,11 +150,11 @@ def test_averages_of_weights(keep: float) -> None:
             some = Examples(given.boards[part], given.targets[part])
             trainer.learn(trainer.prepared(some, shared), [0.05, 0.05], shared)
         boards, targets = given.boards.tolist(), given.targets.tolist()
-        wanted = taught_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
+        wanted = trained_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
         old = matrices(unpacked(before, which))
         for start, found, expected in zip(old, matrices(unpacked(averages, which)), wanted, strict=True):
             assert np.abs(found - expected).max() <= 0.02 * np.abs(expected - start).max() + 1e-6
-        teach(plain, which, given, recipe=SupervisedRecipe(batch_size=7, optimizer="sgd", learning_rate=0.05))
+        train(plain, which, given, recipe=SupervisedRecipe(batch_size=7, optimizer="sgd", learning_rate=0.05))
         assert np.array_equal(plain.weights, networks.weights)
         assert not np.array_equal(averages.weights, networks.weights)
         for other in {0, 1, 2} - {which}:
@@ -169,7 +169,7 @@ def test_any_number_of_threads(optimizer: str) -> None:
     for shared, count in ((True, 1), (True, 2), (False, 1)):
         networks = random_floats(2)  # 33 units
         with threads(count):
-            trainer = teach(networks, 2, examples(2, 100), recipe, shared)
+            trainer = train(networks, 2, examples(2, 100), recipe, shared)
         results.append([values.tobytes() for values in (*networks, trainer.means, trainer.squares)])
     assert results[0] == results[1] == results[2]
     assert results[0][1] != random_floats(2).weights.tobytes()
@@ -179,7 +179,7 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
     networks = random_floats(0)
     given = examples(2, 40)
     for _ in range(30):
-        teach(networks, 2, Examples(given.boards, (given.targets > 0.5).astype(np.float32)), SupervisedRecipe(
+        train(networks, 2, Examples(given.boards, (given.targets > 0.5).astype(np.float32)), SupervisedRecipe(
             batch_size=4, optimizer="sgd", learning_rate=10.0))  # fmt: skip
     first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
     assert first <= FIRST_LIMIT

@@ -17,7 +17,7 @@ from bgdata.training.supervised.run import open_trainers
 from bgdata.training.supervised.trainer import NetworkTrainer
 from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
-from tests.reference.supervised import matrices, taught, taught_averages
+from tests.reference.supervised import matrices, trained, trained_averages
 from tests.training.supervised.test_kernels import examples
 
 RECIPE = SupervisedRecipe(trainer="torch", batch_size=16, learning_rate=0.01)
@@ -54,7 +54,7 @@ def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimize
         before, networks = random_floats(number, size=3), random_floats(number, size=3)
         given = examples(which, 40)  # the last batch is shorter
         learn(open_trainers(networks, recipe, None)[which], given)
-        wanted = taught(
+        wanted = trained(
             unpacked(before, which), given.boards.tolist(), given.targets.tolist(), 9, rate,
             adam=optimizer == "adam", squared=loss == "squared",
         )  # fmt: skip
@@ -73,7 +73,7 @@ def test_averages_of_weights() -> None:
     before, networks, averages = (random_floats(1, size=3) for _ in range(3))
     given = examples(2, 40)
     learn(open_trainers(networks, recipe, averages)[2], given)
-    wanted = taught_averages(unpacked(before, 2), given.boards.tolist(), given.targets, 7, 0.05, 0.7)
+    wanted = trained_averages(unpacked(before, 2), given.boards.tolist(), given.targets, 7, 0.05, 0.7)
     for start, found, expected in zip(
         *(matrices(unpacked(each, 2)) for each in (before, averages)), wanted, strict=True
     ):

@@ -1,4 +1,4 @@
-"""Learning against finite differences in double precision, and what a fixed small set can be taught."""
+"""Learning against finite differences in double precision, and what a fixed small set can be trained."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def targets(boards: Boards, seed: int = 4) -> Chances:
     return found
 
 
-def teach(networks: FloatNetworks, boards: Boards, wanted: Chances, rate: float = 0.1, squared: bool = False) -> None:
+def train(networks: FloatNetworks, boards: Boards, wanted: Chances, rate: float = 0.1, squared: bool = False) -> None:
     """Every network learns the boards of its class, in order."""
     classes = np.array([network_of(number) for number in position_classes(boards)])
     order = np.argsort(classes, kind="stable")
@@ -54,7 +54,7 @@ def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
         row = np.flatnonzero(which == CLASSES)[7]
         board, wanted = BOARDS[row : row + 1], targets(BOARDS[row : row + 1])
         after = copied(before)
-        teach(after, board, wanted, rate=0.5, squared=squared)
+        train(after, board, wanted, rate=0.5, squared=squared)
         layers, found = unpacked(before, which), unpacked(after, which)
         expected = learned(layers, board[0].tolist(), wanted[0].tolist(), 0.5, squared)
         steps = largest = 0.0
@@ -78,10 +78,10 @@ def test_what_the_rules_forbid_is_not_learned() -> None:
     said = np.array([outputs(unpacked(networks, 0), encode(InputSet.RACE, board)[0] / 64)], np.float32)
     before, wanted = copied(networks), said.copy()
     wanted[0, 1:] = 1
-    teach(networks, board, wanted, rate=1.0)
+    train(networks, board, wanted, rate=1.0)
     assert networks.weights == pytest.approx(before.weights, abs=1e-5)
     wanted[0, 0] = 1 - said[0, 0]
-    teach(networks, board, wanted, rate=1.0)
+    train(networks, board, wanted, rate=1.0)
     assert networks.weights != pytest.approx(before.weights, abs=1e-2)
 
 
@@ -105,7 +105,7 @@ def test_any_number_of_threads() -> None:
     for count in (1, 2):
         networks = random_floats(1)
         with threads(count):
-            teach(networks, BOARDS, targets(BOARDS))
+            train(networks, BOARDS, targets(BOARDS))
         results.append((networks.weights.tobytes(), networks.biases.tobytes()))
     assert results[0] == results[1]
     assert results[0][0] != random_floats(1).weights.tobytes()
@@ -125,7 +125,7 @@ def test_a_small_set_is_learned(squared: bool) -> None:
     errors = [error()]
     for _ in range(3):
         for _ in range(100):
-            teach(networks, boards, wanted, rate=0.5 if squared else 0.1, squared=squared)
+            train(networks, boards, wanted, rate=0.5 if squared else 0.1, squared=squared)
         errors.append(error())
     assert errors == sorted(errors, reverse=True)
     assert errors[0] > 0.1

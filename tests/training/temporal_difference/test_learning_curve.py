@@ -10,7 +10,7 @@ from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import check_legal_boards
@@ -64,7 +64,7 @@ def test_bearoff_error(sample: BearoffSample) -> None:
     """The race network alone, whatever tables there are; 0 for one that is always right."""
     networks = random_networks(0)
     found = evaluations(networks, NO_TABLES, sample.boards)
-    assert set(found.sources.tolist()) == {Source.RACE_NETWORK}
+    assert set(found.sources.tolist()) == {AnswerSource.RACE_NETWORK}
     equities = [equity(chances) for chances in found.chances.tolist()]
     expected = sum(abs(value - right) for value, right in zip(equities, sample.equities.tolist(), strict=True)) / SAMPLE
     assert sample.error_of(networks) == pytest.approx(expected, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Recorded games and what they teach, against a replay in plain Python and the definition of lambda-returns."""
+"""Recorded games and what is learned from them, against a replay in plain Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import Source
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import check_legal_boards, flip_boards
 from bgdata.game.position import START
@@ -89,7 +89,7 @@ def test_record(record: Record, networks: Networks) -> None:
         assert boards[0].tolist() == list(START.board)
         assert np.array_equal(found.chances[1:], record.chances[game, 1:turns])
         assert np.array_equal(found.sources[1:], record.sources[game, 1:turns])
-        assert record.sources[game, turns] == Source.OVER
+        assert record.sources[game, turns] == AnswerSource.OVER
         worth = cubeless_equities(record.chances[game, turns : turns + 1])[0]  # to the opponent of who played last
         assert worth == (-record.outcomes[game] if turns % 2 else record.outcomes[game])
         assert worth < 0
@@ -127,9 +127,13 @@ def test_lambda_returns(trace: float) -> None:
     turns = np.array([1, 2, 3, 8, 25, 25], np.int32)
     chances = generator.random((len(turns), 26, 5), np.float32)
     known = generator.random((len(turns), 26)) < 0.1
-    sources = np.where(known, generator.integers(Source.EXACT, Source.COMBINED + 1, known.shape), Source.RACE_NETWORK)
+    sources = np.where(
+        known,
+        generator.integers(AnswerSource.EXACT, AnswerSource.COMBINED + 1, known.shape),
+        AnswerSource.RACE_NETWORK,
+    )
     for game, last in enumerate(turns.tolist()[:-1]):
-        chances[game, last], sources[game, last] = [0, 0, 0, 1, 0], Source.OVER
+        chances[game, last], sources[game, last] = [0, 0, 0, 1, 0], AnswerSource.OVER
         known[game, last] = False
     record = Record(np.zeros((6, 25, 26), np.int8), chances, sources.astype(np.int8), turns, np.zeros(6, np.int8))
     targets = np.full((6, 25, 5), 7, np.float32)
