@@ -1,14 +1,17 @@
 """The one place where Numba's options are written.
 
 A kernel takes arrays and integers, fills arrays that it is given and raises nothing. Its docstring says first what it
-fills, indexed by what, in which order. Results never depend on the thread count: `parallel` kernels share out
-independent items and never a sum, and floating point is never reordered (no `fastmath`), so every machine agrees.
-Compiled kernels are kept by `kernel_cache`.
+fills, indexed by what, in which order. Results never depend on the thread count: threads share out independent items
+and never a sum, and floating point is never reordered (no `fastmath`), so every machine agrees. Small loops over arrays
+are `parallel`; a kernel that reaches much code, such as a network or a whole game, takes a range of rows and is called
+by `in_threads`: Numba would compile all that code three times for a parallel loop. Compiled kernels are kept by
+`kernel_cache`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -20,22 +23,24 @@ from bgdata.kernel_cache import KernelCache, can_cache
 F = TypeVar("F", bound=Callable[..., Any])
 Array = NDArray[Any]
 prange = numba.prange
+PARTS = 8  # that each thread does of the work, one after the other, so that none waits long for another
 config: Any = numba.config
+typeof: Any = numba.typeof
 
 
 def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = False) -> Callable[[F], F]:
     """Decorate a function as a compiled kernel; `parallel` allows `prange`, `inline` pastes it into its callers.
 
-    A kernel that `borrows` its arrays creates none, and counts no references to them. Numba leaves the counting out by
-    itself in simple kernels only; elsewhere every call counts every array twice, and threads wait for one another.
+    A kernel that `borrows` its arrays creates none, takes none from kernels that do, and counts no references to them.
+    Numba leaves the counting out by itself in simple kernels only; elsewhere every call counts every array twice, and
+    threads wait for one another.
     """
 
     def decorate(function: F) -> F:
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "parallel": parallel}
+        # `_nrt` always said: a kernel would else count or not as the first kernel does that it is compiled for
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "parallel": parallel, "_nrt": not borrows}
         if inline:
             options["inline"] = "always"
-        if borrows:
-            options["_nrt"] = False
         dispatcher = numba.njit(**options)(function)
         if can_cache():  # where no folder can be written, every process compiles anew
             dispatcher._cache = KernelCache(function)
@@ -53,6 +58,28 @@ def read_only(values: Array) -> Array:
 def thread_count() -> int:
     """How many threads kernels use that this thread calls."""
     return int(numba.get_num_threads())
+
+
+def in_threads(work: Callable[..., None], count: int, *arguments: object, least: int = 1) -> None:
+    """Call the kernel work(begin, end, *arguments) for ranges that make up range(count), on `thread_count` threads.
+
+    No row may depend on another one. A range has `least` rows or more, which keep a thread busy for longer than it
+    takes to start it.
+    """
+    n_threads = thread_count()
+    size = max(least, -(-count // (PARTS * n_threads)))
+    if n_threads == 1 or count <= size:
+        work(0, count, *arguments)
+        return
+    compiled: Any = work  # before threads start: only this one can be interrupted
+    compiled.compile(tuple(typeof(value) for value in (0, count, *arguments)))
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        parts = [pool.submit(work, begin, min(begin + size, count), *arguments) for begin in range(0, count, size)]
+        for part in parts:
+            part.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
 
 import numba
 import numpy as np
@@ -17,7 +18,7 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
 from bgdata import kernel, kernel_cache
-from bgdata.kernel import config, threads
+from bgdata.kernel import config, in_threads, threads
 from bgdata.kernel_cache import (
     closure_fingerprint,
     import_closure,
@@ -341,3 +342,73 @@ def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) 
 
     with pytest.raises(numba.core.errors.NumbaError):
         create(3)
+
+
+class Pair(NamedTuple):
+    """What a kernel makes of arrays that it is given."""
+
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+
+def test_kernels_count_whoever_they_are_first_compiled_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that hands arrays out without counting them lets its other callers free what is still in use."""
+    monkeypatch.setattr(kernel, "can_cache", lambda: False)  # what comes from the cache cannot be looked into
+
+    @kernel.kernel()
+    def pair_of(values: NDArray[np.float64]) -> Pair:
+        return Pair(values, values)
+
+    @kernel.kernel(borrows=True)
+    def sum_of_ends(values: NDArray[np.float64]) -> float:
+        pair = pair_of(values)
+        return float(pair.first[0] + pair.second[-1])
+
+    assert sum_of_ends(np.arange(3.0)) == 2.0
+    compiled: Any = pair_of
+    assert [text.count("NRT_incref") > 0 for text in compiled.inspect_llvm().values()] == [True]
+
+
+def test_borrowing_kernels_take_no_arrays_from_others() -> None:
+    """Nobody would give them back."""
+    found = []
+    for module in map(importlib.import_module, map(module_name, kernel_sources())):
+        for caller in [each for each in vars(module).values() if isinstance(each, Dispatcher)]:
+            names = caller.py_func.__code__.co_names if not caller.targetoptions["_nrt"] else ()
+            callees = [caller.py_func.__globals__.get(name) for name in names]
+            found += [(caller, each) for each in callees if isinstance(each, Dispatcher) and hands_out_arrays(each)]
+    assert found == []
+
+
+def module_name(path: Path) -> str:
+    return ".".join(("bgdata", *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def hands_out_arrays(callee: Dispatcher) -> bool:
+    """Whether a kernel returns arrays, and counts them; one that is pasted into its callers does as they do."""
+    if not callee.targetoptions["_nrt"] or callee.targetoptions.get("inline") == "always":
+        return False
+    returned = get_type_hints(callee.py_func)["return"]
+    return "ndarray" in str([returned, *getattr(returned, "__annotations__", {}).values()])
+
+
+@kernel.kernel(borrows=True)
+def add_places(begin: int, end: int, places: NDArray[np.int64]) -> None:
+    """Adds row to places[row] for the rows begin:end."""
+    for row in range(begin, end):
+        places[row] += row
+
+
+@pytest.mark.parametrize("least", [1, 7, 64])
+@pytest.mark.parametrize("count", [0, 1, 5, 1000])
+def test_threads_share_out_every_row_once(count: int, least: int) -> None:
+    for n_threads in (1, 2):
+        places = np.zeros(count, np.int64)
+        with threads(n_threads):
+            in_threads(add_places, count, places, least=least)
+        assert places.tolist() == list(range(count))
+
+
+def test_errors_come_out_of_threads() -> None:
+    with threads(2), pytest.raises(numba.TypingError):
+        in_threads(add_places, 1000, "no places")

@@ -23,7 +23,7 @@ from bgdata.datasets.lookahead_labels import LookaheadParameters
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
 from bgdata.datasets.rollout_labels import DATASET as LABELS
-from bgdata.datasets.rollout_labels import LabelParameters
+from bgdata.datasets.rollout_labels import RolloutLabelParameters
 from bgdata.errors import UsageError, shown
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
@@ -296,7 +296,7 @@ def label_by_rollouts(warehouse: Warehouse, source: str, network: str, options: 
     """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
     or a network that is not there."""
     roller, (place, recipe) = roller_parameters(warehouse, network, options), find_source(warehouse, source)
-    parameters = LabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
+    parameters = RolloutLabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
     LABELS.check_parameters(parameters)
     with progress_bars() as progress:
         table = warehouse.build(LABELS.name, parameters, progress=progress)
@@ -319,7 +319,7 @@ def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, 
     }
 
 
-def describe_labels(rows: int, found: Mapping[str, float], parameters: LabelParameters) -> str:
+def describe_labels(rows: int, found: Mapping[str, float], parameters: RolloutLabelParameters) -> str:
     """How exact labels are, in a line or two."""
     if not rows:
         return "no positions"

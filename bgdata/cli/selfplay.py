@@ -29,7 +29,7 @@ from bgdata.datasets.cubeful_selfplay import CubefulParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.selfplay_labels import DATASET as LABELS
-from bgdata.datasets.selfplay_labels import LabelParameters
+from bgdata.datasets.selfplay_labels import SelfPlayLabelParameters
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.store.executors import open_executor
 from bgdata.store.names import quoted
@@ -218,7 +218,7 @@ def rescore_corpus(warehouse: Warehouse, source: str, table: str, form: str, *, 
     corpus = found_corpus(warehouse, source)
     points, checkers = table_size(warehouse, table, "to rescore by")
     race_points = one_sided_points(warehouse) if combined else 0
-    parameters = LabelParameters(**vars(corpus), points=points, checkers=checkers, one_sided_points=race_points)
+    parameters = SelfPlayLabelParameters(**vars(corpus), points=points, checkers=checkers, one_sided_points=race_points)
     with progress_bars() as progress:
         labels = warehouse.build(LABELS.name, parameters, progress=progress, force=force)
     print_built(labels, [*described(parameters, labels.manifest.statistics), "", *by_class(warehouse, labels)], form)
@@ -269,7 +269,7 @@ def one_sided_points(warehouse: Warehouse) -> int:
     return max(points for points, _ in found)
 
 
-def described(parameters: LabelParameters, found: Mapping[str, float]) -> Iterator[str]:
+def described(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -> Iterator[str]:
     """The result as lines of text."""
     race = f" and, combined, bearoff_one_sided/{parameters.one_sided_points}x15" if parameters.one_sided_points else ""
     yield (

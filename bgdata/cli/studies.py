@@ -108,7 +108,7 @@ class Series(NamedTuple):
 
 
 POINTS = ("points_per_game", "points_per_match", *LUCK_ADJUSTED)
-GAMES, HEDGED_GAMES = 100_000, 1000  # by default, without and with luck
+GAMES, LUCK_ADJUSTED_GAMES = 100_000, 1000  # by default, without and with luck
 WIDTH = 24  # of names
 
 
@@ -129,7 +129,7 @@ def run_study(
     InvalidParameterError, UsageError for a player that is not a network, MissingTableError, StorageError, and what
     executors raise."""
     found = network_of(warehouse, player)
-    count = games if games is not None else HEDGED_GAMES if luck else GAMES
+    count = games if games is not None else LUCK_ADJUSTED_GAMES if luck else GAMES
     parameters = StudyParameters(
         found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck
     )

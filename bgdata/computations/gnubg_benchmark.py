@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.benchmarks import (
-    Rows,
+    BenchmarkRows,
     decision_columns,
     dice_columns,
     nullable,
@@ -106,25 +106,25 @@ class GnubgBenchmarkComputation(FileImportComputation):
 
 def decision_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """The rows of the table `benchmark_decisions`."""
-    rows = Rows(arrays, "decisions")
+    rows = BenchmarkRows(arrays, "decisions")
     return rows.batches(decision_columns(rows, nullable(rows["seeds"], rows["seeds"] == NO_SEED)))
 
 
 def play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """The rows of the table `benchmark_plays`."""
-    rows = Rows(arrays, "plays")
+    rows = BenchmarkRows(arrays, "plays")
     return rows.batches(play_columns(rows))
 
 
 def rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """The rows of the table `benchmark_rollouts`."""
-    rows = Rows(arrays, "rollouts")
+    rows = BenchmarkRows(arrays, "rollouts")
     return rows.batches(rollout_columns(rows))
 
 
 def evaluation_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """The rows of the table `benchmark_positions`."""
-    rows = Rows(arrays, "evaluations")
+    rows = BenchmarkRows(arrays, "evaluations")
     return rows.batches(
         {"line": rows["lines"].astype(np.int32), "kind": rows["kinds"].astype(str)},
         position_columns(rows["boards"]),
@@ -135,7 +135,7 @@ def evaluation_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 def cube_rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """The rows of the table `benchmark_cube_rollouts`."""
-    rows = Rows(arrays, "cube_rollouts")
+    rows = BenchmarkRows(arrays, "cube_rollouts")
     percents = {name: np.ascontiguousarray(rows["mwc_percents"][:, n]) for n, name in enumerate(PERCENTS)}
     return rows.batches(
         {"line": rows["lines"].astype(np.int32)},
@@ -147,7 +147,7 @@ def cube_rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 def best_play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """The rows of the table `benchmark_best_plays`."""
-    rows = Rows(arrays, "best_plays")
+    rows = BenchmarkRows(arrays, "best_plays")
     return rows.batches(
         {"line": rows["lines"].astype(np.int32)},
         position_columns(rows["boards"]),

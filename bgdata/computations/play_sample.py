@@ -28,7 +28,7 @@ from bgdata.store.dataset import Computation, sampled
 STEP = 8192  # turns whose plays are evaluated at a time
 
 
-class Rows(NamedTuple):
+class PlayRows(NamedTuple):
     """The plays of some turns: a row a play."""
 
     boards: Array  # int8[n, 26] after the play, of the opponent, who is on roll
@@ -54,7 +54,7 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
             found = plays_of(chooser, boards[part], dice[part], parameters.window())
             parts.append(found._replace(turns=part[found.turns]))
             job.progress.advance(len(part))
-        found = Rows(*map(np.concatenate, zip(*parts, strict=True)))
+        found = PlayRows(*map(np.concatenate, zip(*parts, strict=True)))
         games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(boards)))
         job.save("boards", found.boards)
         job.save("classes", position_classes(found.boards).astype(np.uint8))
@@ -108,7 +108,7 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
         return sampled(len(chosen), len(begins), "turns")
 
 
-def plays_of(chooser: Chooser, boards: Array, dice: Array, window: Window) -> Rows:
+def plays_of(chooser: Chooser, boards: Array, dice: Array, window: Window) -> PlayRows:
     """The best plays of int8[n, 26] boards with int8[n, 2] dice, by a network at 0-ply."""
     offsets, after_play = batch_plays(np.ascontiguousarray(boards), np.ascontiguousarray(dice))
     after = flip_boards(after_play)
@@ -118,7 +118,7 @@ def plays_of(chooser: Chooser, boards: Array, dice: Array, window: Window) -> Ro
     order = np.lexsort((losses[kept], turns))  # stable: of equals the first
     kept, turns = kept[order], turns[order]
     first = np.searchsorted(turns, turns)
-    return Rows(after[kept], turns, (np.arange(len(turns)) - first + 1).astype(np.uint8), losses[kept])
+    return PlayRows(after[kept], turns, (np.arange(len(turns)) - first + 1).astype(np.uint8), losses[kept])
 
 
 COMPUTATION = PlaySampleComputation

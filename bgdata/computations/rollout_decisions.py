@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.bgsage_rollouts import flipped_chances
-from bgdata.computations.common.benchmarks import Rows, decision_columns, play_columns, rollout_columns
+from bgdata.computations.common.benchmarks import BenchmarkRows, decision_columns, play_columns, rollout_columns
 from bgdata.computations.common.decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
-from bgdata.computations.common.decision_sample import Turns, decision_hashes, sampled_turns
+from bgdata.computations.common.decision_sample import SampledTurns, decision_hashes, sampled_turns
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.datasets.common.benchmarks import ROLLOUTS
@@ -63,7 +63,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
             job.save(name, values)
 
     def batches(self, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
-        rows = Rows(with_lines(computed.arrays), "decisions")
+        rows = BenchmarkRows(with_lines(computed.arrays), "decisions")
         text = np.asarray(computed.arrays["network"]).tobytes().decode()
         network = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int8)), pa.array([text]))
         more = {"n_legal_plays": rows["n_legal_plays"], "game": rows["games"], "turn": rows["turns"]}
@@ -71,9 +71,9 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
 
     def side_batches(self, name: str, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
         if name == ROLLOUTS.name:
-            rows = Rows(with_lines(computed.arrays), "rollouts")
+            rows = BenchmarkRows(with_lines(computed.arrays), "rollouts")
             return rows.batches(rollout_columns(rows))
-        rows = Rows(computed.arrays, "plays")
+        rows = BenchmarkRows(computed.arrays, "plays")
         more = {"standard_error": "standard_errors", "loss_standard_error": "loss_standard_errors", "trials": "trials"}
         return rows.batches(play_columns(rows), {column: rows[field] for column, field in more.items()})
 
@@ -111,7 +111,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
 def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: int) -> None:
     """Raise CheckFailedError unless a decision comes out the same when it is rolled out again."""
     table, arrays = recheck.table, recheck.table.arrays()
-    sample = Turns(*(np.asarray(arrays[f"decisions_{name}"]) for name in Turns._fields))
+    sample = SampledTurns(*(np.asarray(arrays[f"decisions_{name}"]) for name in SampledTurns._fields))
     first, count = int(arrays["decisions_first_plays"][row]), int(arrays["decisions_n_plays"][row])
     plays, n_legal_plays = rolled_out(recheck.parameters, chooser, sample, row)
     if n_legal_plays != arrays["decisions_n_legal_plays"][row]:
@@ -124,7 +124,7 @@ def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: 
             )
 
 
-def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> Turns:
+def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
     """The decisions. Raises InvalidParameterError for a corpus that has too few."""
     wanted, count = PositionClass[parameters.position_class.upper()], parameters.decisions
     found = sampled_turns(corpus, wanted, count, parameters.sample_seed, chooser, parameters.window())
@@ -137,7 +137,7 @@ def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -
 
 
 def rolled_out(
-    parameters: DecisionParameters, chooser: Chooser, sample: Turns, row: int
+    parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int
 ) -> tuple[dict[str, Array], int]:
     """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""
     high, low = sample.dice[row].tolist()

@@ -12,7 +12,7 @@ from bgdata.computations.common.columns import chance_columns, class_column, pos
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import SAMPLE_ROWS, network_text, open_roller
 from bgdata.datasets.common.rollouts import RolloutParameters
-from bgdata.datasets.rollout_labels import LabelParameters
+from bgdata.datasets.rollout_labels import RolloutLabelParameters
 from bgdata.errors import CheckFailedError
 from bgdata.game.board_kernels import position_classes
 from bgdata.play.rollout import roll_out
@@ -29,10 +29,10 @@ COLUMNS = {
 }
 
 
-class RolloutLabelsComputation(Computation[LabelParameters]):
+class RolloutLabelsComputation(Computation[RolloutLabelParameters]):
     """Computation of `rollout_labels`."""
 
-    def compute(self, build: Build[LabelParameters]) -> None:
+    def compute(self, build: Build[RolloutLabelParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
         boards = np.ascontiguousarray(inputs["source"].array("boards"))
         chooser = open_roller(build).chooser
@@ -51,7 +51,7 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
         for name, values in {**source_arrays(boards), "network": network_text(parameters, inputs), **state}.items():
             job.save(name, values)
 
-    def batches(self, computed: Computed[LabelParameters]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[RolloutLabelParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
         until, network = (
             computed.parameters.limits().until,
@@ -74,7 +74,7 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
                 }
             )
 
-    def statistics(self, computed: Computed[LabelParameters]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[RolloutLabelParameters]) -> Mapping[str, float]:
         arrays = computed.arrays
         errors, plain = np.asarray(arrays["equity_standard_errors"]), np.asarray(arrays["plain_standard_errors"])
         if not len(errors):
@@ -88,7 +88,7 @@ class RolloutLabelsComputation(Computation[LabelParameters]):
             "games": float(np.asarray(arrays["trials"]).sum()),
         }
 
-    def check_sample(self, recheck: Recheck[LabelParameters]) -> str:
+    def check_sample(self, recheck: Recheck[RolloutLabelParameters]) -> str:
         """Roll some positions out again."""
         table = recheck.table
         chooser = open_roller(recheck).chooser

@@ -10,7 +10,7 @@ import pyarrow as pa
 from bgdata.computations.bearoff_two_sided import error_bound
 from bgdata.computations.common.columns import chance_columns, chosen_texts, class_column, position_columns
 from bgdata.computations.common.games import slices
-from bgdata.datasets.selfplay_labels import LabelParameters
+from bgdata.datasets.selfplay_labels import SelfPlayLabelParameters
 from bgdata.errors import CheckFailedError, CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
@@ -25,15 +25,15 @@ from bgdata.store.table import Table
 SOURCES = ("outcome", "exact", "combined")  # numbered as `BearoffSource`
 
 
-class SelfPlayLabelsComputation(Computation[LabelParameters]):
+class SelfPlayLabelsComputation(Computation[SelfPlayLabelParameters]):
     """Computation of `selfplay_labels`."""
 
-    def compute(self, build: Build[LabelParameters]) -> None:
+    def compute(self, build: Build[SelfPlayLabelParameters]) -> None:
         games = np.arange(build.parameters.games)
         for name, values in labelled(build.parameters, build.inputs, games).items():
             build.job.save(name, values)
 
-    def batches(self, computed: Computed[LabelParameters]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: Computed[SelfPlayLabelParameters]) -> Iterator[pa.RecordBatch]:
         for rows in slices(len(computed.arrays["games"]), self.kind.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
             turns_later = found["turns_later"]
@@ -53,7 +53,7 @@ class SelfPlayLabelsComputation(Computation[LabelParameters]):
                 }
             )
 
-    def statistics(self, computed: Computed[LabelParameters]) -> Mapping[str, float]:
+    def statistics(self, computed: Computed[SelfPlayLabelParameters]) -> Mapping[str, float]:
         parameters, arrays = computed.parameters, computed.arrays
         chances, turns_later = np.asarray(arrays["chances"]), np.asarray(arrays["turns_later"])
         solved = np.where(turns_later < 0, -1, np.arange(len(turns_later)) + turns_later)
@@ -65,7 +65,7 @@ class SelfPlayLabelsComputation(Computation[LabelParameters]):
             found["variance_hedged"] = float(hedged.var())
         return found | {"exact_equity_error_bound": error_bound(parameters.points, parameters.checkers)}
 
-    def check_sample(self, recheck: Recheck[LabelParameters]) -> str:
+    def check_sample(self, recheck: Recheck[SelfPlayLabelParameters]) -> str:
         """Label some games again, alone."""
         parameters = recheck.parameters
         n_turns = np.diff(recheck.inputs["games"].array("first_turns"))
@@ -81,7 +81,7 @@ class SelfPlayLabelsComputation(Computation[LabelParameters]):
         return sampled(len(chosen), parameters.games, "games")
 
 
-def labelled(parameters: LabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
+def labelled(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
     """Every declared array for the turns of ascending games. Raises CorruptFileError."""
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
     check_corpus(corpus)

@@ -20,11 +20,11 @@ from bgdata.store.parameters import VersionRef
 
 
 @dataclass(frozen=True)
-class LabelParameters(RolloutParameters):
+class RolloutLabelParameters(RolloutParameters):
     """The positions that are rolled out, and the settings of the rollouts."""
 
 
-class RolloutLabels(Dataset[LabelParameters]):
+class RolloutLabels(Dataset[RolloutLabelParameters]):
     """One row for each position of the source."""
 
     name = "rollout_labels"
@@ -51,20 +51,22 @@ class RolloutLabels(Dataset[LabelParameters]):
         FlatArray("trials", "int64", "row", "Games played"),
         NETWORK_ARRAY,
     )
-    parameters = LabelParameters
+    parameters = RolloutLabelParameters
     defaults = ()
-    smallest = LabelParameters("tiny", "", 3, 3, 72, 0.02, 144, turns=2, source=VersionRef("positions", "sample"))
+    smallest = RolloutLabelParameters(
+        "tiny", "", 3, 3, 72, 0.02, 144, turns=2, source=VersionRef("positions", "sample")
+    )
 
-    def slug(self, parameters: LabelParameters) -> str:
+    def slug(self, parameters: RolloutLabelParameters) -> str:
         return parameters.slug
 
-    def check_parameters(self, parameters: LabelParameters) -> None:
+    def check_parameters(self, parameters: RolloutLabelParameters) -> None:
         parameters.check()
 
-    def inputs(self, parameters: LabelParameters) -> Mapping[str, Input]:
+    def inputs(self, parameters: RolloutLabelParameters) -> Mapping[str, Input]:
         return parameters.inputs()
 
-    def estimate(self, _parameters: LabelParameters) -> Estimate:
+    def estimate(self, _parameters: RolloutLabelParameters) -> Estimate:
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has
 
 

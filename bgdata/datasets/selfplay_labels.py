@@ -19,7 +19,7 @@ from bgdata.store.parameters import Parameters
 
 
 @dataclass(frozen=True)
-class LabelParameters(SelfPlayParameters):
+class SelfPlayLabelParameters(SelfPlayParameters):
     """A corpus, the size of the two-sided table, and the points of the one-sided and gammon tables that are combined
     beyond it; 0 for exact chances alone."""
 
@@ -28,7 +28,7 @@ class LabelParameters(SelfPlayParameters):
     one_sided_points: int = 0
 
 
-class SelfPlayLabels(Dataset[LabelParameters]):
+class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
     """One row for each turn, in the order of the games; see `play.rescoring`."""
 
     name = "selfplay_labels"
@@ -62,21 +62,21 @@ class SelfPlayLabels(Dataset[LabelParameters]):
         FlatArray("hedged_equities", "float32", "row", "The label less the luck of the rolls up to it, NaN if unknown"),
         FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2"),
     )
-    parameters = LabelParameters
-    defaults = tuple(LabelParameters(**vars(corpus)) for corpus in SELFPLAY.defaults)
-    smallest = LabelParameters(**vars(SELFPLAY.smallest), points=6, checkers=6, one_sided_points=6)
+    parameters = SelfPlayLabelParameters
+    defaults = tuple(SelfPlayLabelParameters(**vars(corpus)) for corpus in SELFPLAY.defaults)
+    smallest = SelfPlayLabelParameters(**vars(SELFPLAY.smallest), points=6, checkers=6, one_sided_points=6)
 
-    def slug(self, parameters: LabelParameters) -> str:
+    def slug(self, parameters: SelfPlayLabelParameters) -> str:
         combined = f"-combined-{parameters.one_sided_points}" if parameters.one_sided_points else ""
         return f"{SELFPLAY.slug(corpus_of(parameters))}-{parameters.points}x{parameters.checkers}{combined}"
 
-    def check_parameters(self, parameters: LabelParameters) -> None:
+    def check_parameters(self, parameters: SelfPlayLabelParameters) -> None:
         SELFPLAY.check_parameters(corpus_of(parameters))
         TWO_SIDED.check_parameters(TwoSidedParameters(parameters.points, parameters.checkers))
         if parameters.one_sided_points:
             ONE_SIDED.check_parameters(RaceParameters(parameters.one_sided_points))
 
-    def inputs(self, parameters: LabelParameters) -> Mapping[str, tuple[str, Parameters]]:
+    def inputs(self, parameters: SelfPlayLabelParameters) -> Mapping[str, tuple[str, Parameters]]:
         found: dict[str, tuple[str, Parameters]] = {
             "games": (SELFPLAY.name, corpus_of(parameters)),
             "two_sided": (TWO_SIDED.name, TwoSidedParameters(parameters.points, parameters.checkers)),
@@ -86,12 +86,12 @@ class SelfPlayLabels(Dataset[LabelParameters]):
             found |= {"one_sided": (ONE_SIDED.name, race), "gammon": ("bearoff_gammon", race)}
         return found
 
-    def estimate(self, parameters: LabelParameters) -> Estimate:
+    def estimate(self, parameters: SelfPlayLabelParameters) -> Estimate:
         rows = (120 if parameters.player == "random" else 55) * parameters.games
         return Estimate(rows, 90 * rows, (1 << 28) + 300 * rows)
 
 
-def corpus_of(parameters: LabelParameters) -> SelfPlayParameters:
+def corpus_of(parameters: SelfPlayLabelParameters) -> SelfPlayParameters:
     """The corpus that is labelled."""
     return SelfPlayParameters(**{name: getattr(parameters, name) for name in SelfPlayParameters.names()})
 

@@ -38,7 +38,7 @@ from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, check_boards, flip_into
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import in_threads, kernel
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere
 _FIRST_NETWORK, _SOURCE_OVER = int(AnswerSource.RACE_NETWORK), int(AnswerSource.OVER)
@@ -88,7 +88,8 @@ def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Ev
     Raises InvalidPositionError for another shape or type; whether each board is legal is not checked.
     """
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
-    fill_evaluations(networks, tables, np.ascontiguousarray(boards), found.chances, found.sources)
+    arrays = np.ascontiguousarray(boards), found.chances, found.sources
+    in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=64)
     return found
 
 
@@ -183,13 +184,17 @@ def choose_started(
     return best, source
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_evaluations(
-    networks: Networks, tables: BearoffArrays, boards: Boards, chances: Chances, sources: NDArray[np.int8]
+    begin: int,
+    end: int,
+    networks: Networks,
+    tables: BearoffArrays,
+    boards: Boards,
+    chances: Chances,
+    sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances[row, 0:5] and sources[row] for boards[row, slot]."""
-    block = 64
-    for part in prange((len(boards) + block - 1) // block):
-        scratch = new_scratch(networks)
-        for row in range(part * block, min(len(boards), (part + 1) * block)):
-            sources[row] = fill_chances(networks, tables, boards[row], scratch, chances[row])
+    """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
+    scratch = new_scratch(networks)
+    for row in range(begin, end):
+        sources[row] = fill_chances(networks, tables, boards[row], scratch, chances[row])

@@ -17,7 +17,7 @@ from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, choose_pub
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, check_rolls, fill_plays
 from bgdata.game.random import low_below, random_bits, random_stream
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import in_threads, kernel
 
 RANDOM, PUBEVAL, NETWORK = 0, 1, 2
 
@@ -63,13 +63,13 @@ def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
     return Chooser(NETWORK, **networks._asdict(), **tables._asdict())
 
 
-@kernel()
+@kernel(inline=True)
 def networks_of(chooser: Chooser) -> Networks:
     """The networks in a `Chooser` of the kind NETWORK."""
     return Networks(chooser.shapes, chooser.weights, chooser.biases)
 
 
-@kernel()
+@kernel(inline=True)
 def tables_of(chooser: Chooser) -> BearoffArrays:
     """The bearoff tables in a `Chooser` of the kind NETWORK."""
     return BearoffArrays(
@@ -97,7 +97,7 @@ def choice_scratch(chooser: Chooser) -> Scratch:
     return new_scratch(networks_of(chooser))
 
 
-@kernel()
+@kernel(borrows=True)
 def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, turn: int, scratch: Scratch) -> int:
     """The row of after[0:n, slot], positions after each play from board[slot] still seen by the player who moved, that
     a player chooses. A random player decides by its seed, the game and the turn, other players by the board. `scratch`
@@ -124,19 +124,25 @@ def chosen_boards(
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     chosen = np.empty((len(boards), 26), np.int8)
     numbers = np.arange(len(boards), dtype=np.int64) if games is None else games
-    fill_chosen(chooser, np.ascontiguousarray(boards), dice, numbers, turn, chosen)
+    in_threads(fill_chosen, len(boards), chooser, np.ascontiguousarray(boards), dice, numbers, turn, chosen, least=64)
     return chosen
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_chosen(
-    chooser: Chooser, boards: Boards, dice: NDArray[np.int8], games: NDArray[np.int64], turn: int, chosen: Boards
+    begin: int,
+    end: int,
+    chooser: Chooser,
+    boards: Boards,
+    dice: NDArray[np.int8],
+    games: NDArray[np.int64],
+    turn: int,
+    chosen: Boards,
 ) -> None:
-    """Fills chosen[row, slot], seen by the opponent, from boards[row, slot], dice[row, 0:2] and games[row]."""
-    block = 64  # rows that share scratch arrays
-    for part in prange((len(boards) + block - 1) // block):
-        after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
-        scratch = choice_scratch(chooser)
-        for row in range(part * block, min(len(boards), (part + 1) * block)):
-            n = fill_plays(boards[row], dice[row, 0], dice[row, 1], after, notes)
-            flip_into(after[choose(chooser, boards[row], after, n, games[row], turn, scratch)], chosen[row])
+    """Fills chosen[row, slot], seen by the opponent, from boards[row, slot], dice[row, 0:2] and games[row], for rows
+    begin:end."""
+    after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+    scratch = choice_scratch(chooser)
+    for row in range(begin, end):
+        n = fill_plays(boards[row], dice[row, 0], dice[row, 1], after, notes)
+        flip_into(after[choose(chooser, boards[row], after, n, games[row], turn, scratch)], chosen[row])

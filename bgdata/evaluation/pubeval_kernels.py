@@ -46,7 +46,7 @@ def _point_score(weights: list[int], count: int) -> int:
     return _ONE * (made + three * (count == 3)) + _HALF * more * max(count - 3, 0)
 
 
-@kernel()
+@kernel(borrows=True)
 def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) -> int:
     """The row of after[0:n, slot] with the highest score, the first of equals; weights by board[slot] before the play.
     One that bears off the last checker is the best of all."""
@@ -61,7 +61,7 @@ def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) ->
     return best
 
 
-@kernel()
+@kernel(borrows=True)
 def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
     """Sum of tables[kind, slot, count & 31] over boards[row, slot]. It takes a row rather than a slice, because
     counting references to a slice would take longer than the sum."""
@@ -71,7 +71,7 @@ def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
     return int(total)
 
 
-@kernel()
+@kernel(borrows=True)
 def is_race(board: Boards) -> bool:
     """Whether the sides of board[slot] have passed each other, so that no checker can be hit any more."""
     ours = 25
@@ -83,7 +83,7 @@ def is_race(board: Boards) -> bool:
     return ours < theirs
 
 
-@kernel()
+@kernel(borrows=True)
 def is_nearly_off(board: Boards) -> bool:
     """Whether one roll could bear off all our checkers of board[slot]: at most four of them."""
     count = 0
@@ -92,7 +92,7 @@ def is_nearly_off(board: Boards) -> bool:
     return count <= 4
 
 
-@kernel()
+@kernel(borrows=True)
 def is_off(boards: Boards, row: int) -> bool:
     """Whether boards[row, slot] has no checker of ours."""
     highest = 0

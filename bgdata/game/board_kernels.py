@@ -30,21 +30,21 @@ def position_classes(boards: Boards) -> NDArray[np.int8]:
     return classes
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_outcomes(boards: Boards, checkers: int, outcomes: NDArray[np.int8]) -> None:
     """Fills outcomes[row] from boards[row, slot]."""
     for row in range(len(boards)):
         outcomes[row] = outcome_of(boards[row], checkers)
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_classes(boards: Boards, classes: NDArray[np.int8]) -> None:
     """Fills classes[row] from boards[row, slot]."""
     for row in range(len(boards)):
         classes[row] = class_of(boards[row])
 
 
-@kernel()
+@kernel(borrows=True)
 def outcome_of(board: Boards, checkers: int) -> int:
     """Points of board[slot] to the player on roll, -3 to 3, 0 while the game goes on, if each began with `checkers`."""
     ours, theirs = int(board[25]), int(board[0])
@@ -65,7 +65,7 @@ def outcome_of(board: Boards, checkers: int) -> int:
     return 0
 
 
-@kernel()
+@kernel(borrows=True)
 def class_of(board: Boards) -> int:
     """The class of board[slot] as an integer of `PositionClass`."""
     ours, theirs = int(board[25]), int(board[0])
@@ -89,7 +89,7 @@ def class_of(board: Boards) -> int:
     return _ONE_SIDED if max(ours, theirs) > TWO_SIDED_CHECKERS else _TWO_SIDED
 
 
-@kernel()
+@kernel(borrows=True)
 def is_crashed(count: int, ace: int, deuce: int) -> bool:
     """Whether a side of `count` checkers, `ace` and `deuce` (below 0: the other side's) on its lowest points, is
     crashed."""

@@ -251,7 +251,7 @@ def fill_flipped(boards: Boards, flipped: Boards) -> None:
         flip_into(boards[row], flipped[row])
 
 
-@kernel()
+@kernel(borrows=True)
 def flip_into(board: Boards, flipped: Boards) -> None:
     """Fills flipped[slot] with board[slot] seen by the other player."""
     flipped[0] = board[25]

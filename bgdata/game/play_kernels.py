@@ -90,7 +90,7 @@ def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64
             fill_plays(boards[row], dice[row, 0], dice[row, 1], after_play[offsets[row] : offsets[row + 1]], notes)
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: Notes) -> int:
     """Fills after[0:n, slot], as far as there is room, with every distinct board after playing a roll from
     board[slot], still seen by the player who moved, in the order of `plays.legal_plays`; returns n. MOST_PLAYS rows
@@ -111,7 +111,7 @@ def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: No
     return max(n, 1)
 
 
-@kernel()
+@kernel(borrows=True)
 def point_sets(board: Boards) -> tuple[int, int, bool]:
     """(points that hold our checkers, points not blocked by the opponent, whether a side has no checkers left)."""
     ours, landings, theirs = 0, 0, int(board[0])
@@ -123,7 +123,7 @@ def point_sets(board: Boards) -> tuple[int, int, bool]:
     return ours, landings, ours == 0 or theirs == 0
 
 
-@kernel()
+@kernel(borrows=True)
 def movable(ours: int, landings: int, die: int) -> int:
     """The set of points from which one checker can move by `die`."""
     if ours >> _BAR:
@@ -137,14 +137,14 @@ def movable(ours: int, landings: int, die: int) -> int:
     return starts
 
 
-@kernel()
+@kernel(borrows=True)
 def highest(points: int) -> int:
     """The highest point of a set that is not empty."""
     upper = points >> _HALF
     return int(_HIGHEST[upper]) + _HALF if upper else int(_HIGHEST[points])
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: int, after: Boards, row: int) -> None:
     """Fills after[row, slot], if there is such a row, with board[slot] after two checker moves; a start of 0 is none,
     an end below 1 is off."""
@@ -155,7 +155,7 @@ def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: 
         move_checker(after, row, later_start, later_end)
 
 
-@kernel()
+@kernel(borrows=True)
 def move_checker(after: Boards, row: int, start: int, end: int) -> None:
     """Fills after[row, slot] with itself after one checker move."""
     if start > 0:
@@ -166,7 +166,7 @@ def move_checker(after: Boards, row: int, start: int, end: int) -> None:
             after[row, end] = held + 1 if held > 0 else 1
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
     """Fills after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n.
 
@@ -190,13 +190,13 @@ def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: 
     return end - begin if n_moves else 0
 
 
-@kernel()
+@kernel(borrows=True)
 def start_of(note: int, move: int) -> int:
     """Where the move of this number starts in a sequence of moves; see `fill_double_plays`."""
     return note >> (26 + 5 * move) & 31
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_longer(board: Boards, landings: int, die: int, n_moves: int, notes: Notes, item: int, n: int) -> int:
     """Fills notes[n:m] with the sequences that go on from notes[item] with a start no higher than its last one;
     returns m."""
@@ -221,7 +221,7 @@ def fill_longer(board: Boards, landings: int, die: int, n_moves: int, notes: Not
     return n
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_mixed_plays(board: Boards, ours: int, landings: int, high: int, low: int, after: Boards, notes: Notes) -> int:
     """Fills after[0:n, slot] with the boards after both dice: the high die first, then what only the low die first
     leads to; or after one die, if possible the high one, where both cannot be played; returns n."""
@@ -235,7 +235,7 @@ def fill_mixed_plays(board: Boards, ours: int, landings: int, high: int, low: in
     return n
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_singles(board: Boards, ours: int, landings: int, die: int, after: Boards) -> int:
     """Fills after[0:n, slot] with the boards after one checker move by `die`; returns n."""
     n = 0
@@ -248,7 +248,7 @@ def fill_singles(board: Boards, ours: int, landings: int, die: int, after: Board
     return n
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_pairs(
     board: Boards,
     ours: int,
@@ -281,7 +281,7 @@ def fill_pairs(
     return n
 
 
-@kernel()
+@kernel(borrows=True)
 def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: Notes) -> bool:
     """Whether starts `by_high` for the high die and `by_low` for the low one lead to a position not yet seen. Fills
     seen[by_low] with by_high, as a set, and seen[0] with the starts from which one checker played both dice without a

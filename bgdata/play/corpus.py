@@ -18,7 +18,7 @@ from bgdata.evaluation.chances import equity_of
 from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, tables_of
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_stream
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import in_threads, kernel
 from bgdata.play.games import MOST_TURNS, Turns, check_numbers, dice_at, new_game_scratch, nothing_recorded, play_game
 from bgdata.play.luck.roll_values import fill_roll_values, mean_equity, new_roll_scratch, roll_place
 
@@ -41,11 +41,14 @@ class Corpus(NamedTuple):
 
 
 class Pages(NamedTuple):
-    """The first ROOM turns of every game, as they are played."""
+    """Games as they are played, with the same room for each: the turns beyond it are played and not kept."""
 
-    boards: Boards  # [games, ROOM, 26]
-    dice: Dice  # [games, ROOM, 2]
-    after_play: Boards  # [games, ROOM, 26]
+    outcomes: NDArray[np.int8]  # [games] as in a `Corpus`
+    begins: NDArray[np.int8]  # [games]
+    turns: NDArray[np.int64]  # [games] how many there were
+    boards: Boards  # [games, room, 26]
+    dice: Dice  # [games, room, 2]
+    after_play: Boards  # [games, room, 26]
 
 
 def self_play(
@@ -67,17 +70,27 @@ def self_play(
     estimator = chooser if estimator is None else estimator
     if with_luck and estimator.kind != NETWORK:
         raise UsageError("expected a player with networks to estimate luck, got one that only chooses plays")
-    outcomes, begins, turns = np.empty(count, np.int8), np.empty(count, np.int8), np.empty(count, np.int64)
-    pages = Pages(*(np.empty((count, ROOM, width), np.int8) for width in (26, 2, 26)))
-    fill_games(chooser, seed, first, outcomes, begins, turns, *pages)
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(turns)])
+    pages = played_pages(chooser, seed, first + np.arange(count), ROOM)
+    long = np.flatnonzero(pages.turns > ROOM)
+    long_pages = played_pages(chooser, seed, first + long, int(pages.turns.max(initial=0)))
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(pages.turns)])
     n = int(offsets[-1])
-    boards, dice, after = np.empty((n, 26), np.int8), np.empty((n, 2), np.int8), np.empty((n, 26), np.int8)
-    fill_corpus(chooser, seed, first, offsets, *pages, boards, dice, after)
+    turns = np.empty((n, 26), np.int8), np.empty((n, 2), np.int8), np.empty((n, 26), np.int8)
+    fill_turns(np.arange(count), pages.turns, offsets, *pages[3:], *turns)
+    fill_turns(long, long_pages.turns, offsets, *long_pages[3:], *turns)
     values = np.full((2, n), np.nan, np.float32)
     if estimator.kind == NETWORK:
-        fill_values(estimator, with_luck, offsets, boards, dice, values)
-    return Corpus(outcomes, begins, offsets, boards, dice, after, values[0], values[1])
+        in_threads(fill_values, count, estimator, with_luck, offsets, *turns[:2], values)
+    return Corpus(pages.outcomes, pages.begins, offsets, *turns, values[0], values[1])
+
+
+def played_pages(chooser: Chooser, seed: int, games: NDArray[np.int64], room: int) -> Pages:
+    """Games of a seed, with room for so many turns each."""
+    n = len(games)
+    boards, dice, after_play = (np.empty((n, room, width), np.int8) for width in (26, 2, 26))
+    pages = Pages(np.empty(n, np.int8), np.empty(n, np.int8), np.empty(n, np.int64), boards, dice, after_play)
+    in_threads(fill_games, n, chooser, seed, games, *pages)
+    return pages
 
 
 def net_lucks(begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: Values) -> NDArray[np.float64]:
@@ -93,11 +106,13 @@ def net_lucks(begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: Va
     return np.bincount(games, signed, minlength=len(begins)).astype(np.float64)
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_games(
+    begin: int,
+    end: int,
     chooser: Chooser,
     seed: int,
-    first: int,
+    games: NDArray[np.int64],
     outcomes: NDArray[np.int8],
     begins: NDArray[np.int8],
     turns: NDArray[np.int64],
@@ -106,18 +121,17 @@ def fill_games(
     after_play: Boards,
 ) -> None:
     """Fills outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot],
-    dice[row, turn, 0:2] and after_play[row, turn, slot] with game first + row."""
-    for row in prange(len(outcomes)):
+    dice[row, turn, 0:2] and after_play[row, turn, slot] with game games[row] of a seed, for the rows begin:end."""
+    for row in range(begin, end):
         outcomes[row], begins[row], turns[row] = fill_game(
-            chooser, seed, first + row, boards[row], dice[row], after_play[row]
+            chooser, seed, games[row], boards[row], dice[row], after_play[row]
         )
 
 
-@kernel(parallel=True)
-def fill_corpus(
-    chooser: Chooser,
-    seed: int,
-    first: int,
+@kernel()
+def fill_turns(
+    rows: NDArray[np.int64],
+    turns: NDArray[np.int64],
     offsets: NDArray[np.int64],
     paged_boards: Boards,
     paged_dice: Dice,
@@ -126,17 +140,13 @@ def fill_corpus(
     dice: Dice,
     after: Boards,
 ) -> None:
-    """Fills boards[turn, slot], dice[turn, 0:2] and after[turn, slot] for the turns offsets[row]:offsets[row + 1] with
-    game first + row, from the `Pages` if they hold all of it."""
-    for row in prange(len(offsets) - 1):
-        begin, end = offsets[row], offsets[row + 1]
-        n = end - begin
-        if n <= paged_boards.shape[1]:
-            boards[begin:end] = paged_boards[row, :n]
-            dice[begin:end] = paged_dice[row, :n]
-            after[begin:end] = paged_after[row, :n]
-        else:
-            fill_game(chooser, seed, first + row, boards[begin:end], dice[begin:end], after[begin:end])
+    """Fills boards[turn, slot], dice[turn, 0:2] and after[turn, slot], from the turn offsets[rows[page]] on, with the
+    turns of a page as far as it has them."""
+    for page in range(len(rows)):
+        begin, n = offsets[rows[page]], min(turns[page], paged_boards.shape[1])
+        boards[begin : begin + n] = paged_boards[page, :n]
+        dice[begin : begin + n] = paged_dice[page, :n]
+        after[begin : begin + n] = paged_after[page, :n]
 
 
 @kernel()
@@ -154,15 +164,22 @@ def fill_game(
     return outcome, begins, turns
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_values(
-    estimator: Chooser, with_luck: bool, offsets: NDArray[np.int64], boards: Boards, dice: Dice, values: Values
+    begin: int,
+    end: int,
+    estimator: Chooser,
+    with_luck: bool,
+    offsets: NDArray[np.int64],
+    boards: Boards,
+    dice: Dice,
+    values: Values,
 ) -> None:
     """Fills values[0, turn] with the static equity of boards[turn, slot], and values[1, turn] with the luck of
-    dice[turn, 0:2] if asked; the game of each row has the turns offsets[row]:offsets[row + 1]."""
-    for row in prange(len(offsets) - 1):
-        networks, tables = networks_of(estimator), tables_of(estimator)
-        scratch = new_roll_scratch(networks)
+    dice[turn, 0:2] if asked, for the games begin:end; a game has the turns offsets[row]:offsets[row + 1]."""
+    networks, tables = networks_of(estimator), tables_of(estimator)
+    scratch = new_roll_scratch(networks)
+    for row in range(begin, end):
         for turn in range(offsets[row], offsets[row + 1]):
             fill_chances(networks, tables, boards[turn], scratch.evaluation, scratch.evaluation.chances[0])
             values[0, turn] = equity_of(scratch.evaluation.chances[0])

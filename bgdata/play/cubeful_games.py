@@ -40,7 +40,7 @@ from bgdata.game.codec import Boards, flip_into
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import kernel
 from bgdata.play.luck.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 
 Chances = NDArray[np.float32]
@@ -290,8 +290,10 @@ def play_match(
             return number, row, luck
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_matches(
+    begin: int,
+    end: int,
     chooser: Chooser,
     sides: NDArray[np.float64],
     cells: Cells,
@@ -310,14 +312,12 @@ def fill_matches(
     equities: NDArray[np.float32],
 ) -> None:
     """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the book
-    [row, turn] of matches[row] of a seed. In pairs, 2k and 2k + 1 have the dice of k, and the sides change seats in the
-    latter."""
-    block, swapped = 4, sides[::-1].copy()  # matches that share scratch arrays
-    for part in prange((len(matches) + block - 1) // block):
-        scratch = new_roll_scratch(networks_of(chooser))
-        for row in range(part * block, min(len(matches), (part + 1) * block)):
-            match = matches[row]
-            terms = Terms(swapped if is_paired and match % 2 == 1 else sides, cells, length, is_jacoby, with_luck)
-            stream = random_stream(seed, match // 2 if is_paired else match)
-            book = Book(boards[row], after_play[row], records[row], equities[row])
-            counts[row, 0], counts[row, 1], lucks[row] = play_match(chooser, terms, stream, scratch, games[row], book)
+    [row, turn] of matches[row] of a seed, for the rows begin:end. In pairs, 2k and 2k + 1 have the dice of k, and the
+    sides change seats in the latter."""
+    swapped, scratch = sides[::-1].copy(), new_roll_scratch(networks_of(chooser))
+    for row in range(begin, end):
+        match = matches[row]
+        terms = Terms(swapped if is_paired and match % 2 == 1 else sides, cells, length, is_jacoby, with_luck)
+        stream = random_stream(seed, match // 2 if is_paired else match)
+        book = Book(boards[row], after_play[row], records[row], equities[row])
+        counts[row, 0], counts[row, 1], lucks[row] = play_match(chooser, terms, stream, scratch, games[row], book)

@@ -13,7 +13,7 @@ from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import NETWORK, Chooser
 from bgdata.game.codec import Boards
-from bgdata.kernel import Array
+from bgdata.kernel import Array, in_threads
 from bgdata.play.cubeful_games import fill_matches
 from bgdata.play.games import check_numbers
 
@@ -171,10 +171,8 @@ def _played(
     cells: Array = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
     counts, lucks = np.empty((len(matches), 2), np.int64), np.empty(len(matches), np.float64)
     games = np.empty((len(matches), max(1, 2 * rules.length - 1), len(GAME_FIELDS)), np.int16)
-    fill_matches(
-        chooser, rows, cells, rules.length, rules.is_jacoby, is_paired, with_luck, seed,
-        matches, counts, lucks, games, *pages,
-    )  # fmt: skip
+    terms = rows, cells, rules.length, rules.is_jacoby, is_paired, with_luck, seed
+    in_threads(fill_matches, len(matches), chooser, *terms, matches, counts, lucks, games, *pages)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[:, 0])])
     is_played = np.arange(games.shape[1]) < counts[:, :1]
     return CubefulResults(offsets, games[is_played], lucks), counts[:, 1]

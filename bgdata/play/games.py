@@ -31,7 +31,7 @@ from bgdata.game.board_kernels import game_outcomes, outcome_of
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import in_threads, kernel
 
 if TYPE_CHECKING:
     from bgdata.evaluation.player import Player
@@ -71,7 +71,8 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
     numbers = np.arange(first, first + count, dtype=np.int64)
     games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
     if isinstance(first_player, KernelPlayer) and isinstance(second_player, KernelPlayer):
-        fill_games(first_player.chooser, second_player.chooser, seed, numbers, games.outcomes, games.turns)
+        choosers = first_player.chooser, second_player.chooser
+        in_threads(fill_games, len(numbers), *choosers, seed, numbers, games.outcomes, games.turns)
         return games
     for start in range(0, count, LOCKSTEP):
         rows = slice(start, start + LOCKSTEP)
@@ -112,8 +113,10 @@ def new_game_scratch(first_chooser: Chooser, second_chooser: Chooser) -> GameScr
     return GameScratch(after, notes, choice_scratch(first_chooser), choice_scratch(second_chooser))
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_games(
+    begin: int,
+    end: int,
     first_chooser: Chooser,
     second_chooser: Chooser,
     seed: int,
@@ -121,17 +124,14 @@ def fill_games(
     outcomes: NDArray[np.int8],
     turns: NDArray[np.int32],
 ) -> None:
-    """Fills outcomes[row] and turns[row] with game numbers[row] of a seed."""
-    block = 16  # games that share scratch arrays
-    for part in prange((len(outcomes) + block - 1) // block):
-        scratch = new_game_scratch(first_chooser, second_chooser)
-        record = nothing_recorded()
-        for row in range(part * block, min(len(outcomes), (part + 1) * block)):
-            game = numbers[row]
-            stream = random_stream(seed, game // 2)
-            outcomes[row], turns[row] = play_game(
-                first_chooser, second_chooser, stream, game, game % 2, MOST_TURNS, scratch, record
-            )
+    """Fills outcomes[row] and turns[row] with game numbers[row] of a seed, for the rows begin:end."""
+    scratch, record = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
+    for row in range(begin, end):
+        game = numbers[row]
+        stream = random_stream(seed, game // 2)
+        outcomes[row], turns[row] = play_game(
+            first_chooser, second_chooser, stream, game, game % 2, MOST_TURNS, scratch, record
+        )
 
 
 @kernel()

@@ -13,7 +13,7 @@ from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
 from bgdata.game.random import dice_of, low_below, opening_dice_of, random_bits, random_stream
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import in_threads, kernel
 
 _START = np.array(START_BOARD, np.int8)
 
@@ -40,7 +40,7 @@ def random_games(count: int, seed: int, first: int = 0) -> RandomGames:
     """
     _check_count(count, seed, first)
     outcomes, turns = np.empty(count, np.int8), np.empty(count, np.int64)
-    fill_games(seed, first, outcomes, turns)
+    in_threads(fill_games, count, seed, first, outcomes, turns, least=16)
     return RandomGames(outcomes, turns)
 
 
@@ -49,7 +49,7 @@ def random_game_positions(count: int, seed: int, first: int = 0) -> GamePosition
     _, turns = random_games(count, seed, first)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(turns)])
     boards, rolls = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
-    fill_positions(seed, first, offsets, boards, rolls)
+    in_threads(fill_positions, count, seed, first, offsets, boards, rolls, least=16)
     return GamePositions(offsets, boards, rolls)
 
 
@@ -58,26 +58,27 @@ def _check_count(count: int, seed: int, first: int) -> None:
         raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
 
 
-@kernel(parallel=True)
-def fill_games(seed: int, first: int, outcomes: NDArray[np.int8], turns: NDArray[np.int64]) -> None:
-    """Fills outcomes[row] and turns[row] with game first + row."""
-    block = 16  # games that share scratch arrays
-    for part in prange((len(outcomes) + block - 1) // block):
-        after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
-        no_boards, no_rolls = np.empty((0, 26), np.int8), np.empty((0, 2), np.int8)
-        for row in range(part * block, min(len(outcomes), (part + 1) * block)):
-            outcomes[row], turns[row] = fill_game(seed, first + row, no_boards, no_rolls, after, notes)
+@kernel()
+def fill_games(
+    begin: int, end: int, seed: int, first: int, outcomes: NDArray[np.int8], turns: NDArray[np.int64]
+) -> None:
+    """Fills outcomes[row] and turns[row] with game first + row, for the rows begin:end."""
+    after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+    no_boards, no_rolls = np.empty((0, 26), np.int8), np.empty((0, 2), np.int8)
+    for row in range(begin, end):
+        outcomes[row], turns[row] = fill_game(seed, first + row, no_boards, no_rolls, after, notes)
 
 
-@kernel(parallel=True)
-def fill_positions(seed: int, first: int, offsets: NDArray[np.int64], boards: Boards, rolls: NDArray[np.int8]) -> None:
-    """Fills boards[turn, slot] and rolls[turn, 0:2] for turns offsets[row]:offsets[row + 1] with game first + row."""
-    block = 16
-    for part in prange((len(offsets) + block - 2) // block):
-        after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
-        for row in range(part * block, min(len(offsets) - 1, (part + 1) * block)):
-            begin, end = offsets[row], offsets[row + 1]
-            fill_game(seed, first + row, boards[begin:end], rolls[begin:end], after, notes)
+@kernel()
+def fill_positions(
+    begin: int, end: int, seed: int, first: int, offsets: NDArray[np.int64], boards: Boards, rolls: NDArray[np.int8]
+) -> None:
+    """Fills boards[turn, slot] and rolls[turn, 0:2] for turns offsets[row]:offsets[row + 1] with game first + row, for
+    the rows begin:end."""
+    after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+    for row in range(begin, end):
+        turns = slice(offsets[row], offsets[row + 1])
+        fill_game(seed, first + row, boards[turns], rolls[turns], after, notes)
 
 
 @kernel()

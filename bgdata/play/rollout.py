@@ -23,6 +23,7 @@ from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.choices import NETWORK, Chooser
 from bgdata.evaluation.pubeval import published_tables
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
+from bgdata.kernel import in_threads
 from bgdata.play.luck.roll_estimates import MOST_LIKELY
 from bgdata.play.rollout_kernels import (
     BLOCK,
@@ -186,7 +187,8 @@ def rolled_blocks(
 
     def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
         found = np.empty((len(rows), end - begin, 2, 5))
-        fill_blocks(chooser, kernel_settings, boards[rows], items[rows], np.full(len(rows), begin, np.int64), found)
+        arrays = boards[rows], items[rows], np.full(len(rows), begin, np.int64), found
+        in_threads(fill_blocks, found.shape[0] * found.shape[1], chooser, kernel_settings, *arrays)
         return found
 
     roll = through(rolled)

@@ -57,8 +57,10 @@ class RolloutScratch(NamedTuple):
     scores: NDArray[np.int64]  # [MOST_PLAYS]
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_blocks(
+    begin: int,
+    end: int,
     chooser: Chooser,
     settings: KernelSettings,
     boards: Boards,
@@ -68,9 +70,9 @@ def fill_blocks(
 ) -> None:
     """Fills blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
     + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of its luck in
-    them, zero if it is not asked for."""
+    them, zero if it is not asked for; for the pairs of row and block begin:end, in their order."""
     count = blocks.shape[1]
-    for place in prange(len(boards) * count):
+    for place in range(begin, end):
         row, block = place // count, place % count
         fill_block(chooser, settings, boards[row], items[row], first[row] + block, blocks[row, block])
 

@@ -10,7 +10,7 @@ import pytest
 
 import bgdata
 from bgdata.cli.selfplay import by_class, command_for, described
-from bgdata.datasets.selfplay_labels import DATASET, LabelParameters
+from bgdata.datasets.selfplay_labels import DATASET, SelfPlayLabelParameters
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
@@ -77,10 +77,10 @@ def test_described() -> None:
         "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",
         "label variance 2.2400 before, 2.1200 after: 5.4 % removed",
     ]
-    assert list(described(LabelParameters(), FOUND)) == lines
+    assert list(described(SelfPlayLabelParameters(), FOUND)) == lines
     lines[0] = lines[0].replace(":", " and, combined, bearoff_one_sided/10x15:")
     lines[2] += "; luck-adjusted 0.5600: 75.0 %"
-    assert list(described(LabelParameters(one_sided_points=10), {**FOUND, "variance_hedged": 0.56})) == lines
+    assert list(described(SelfPlayLabelParameters(one_sided_points=10), {**FOUND, "variance_hedged": 0.56})) == lines
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import bgdata
 from bgdata.cli.export import write_text
 from bgdata.computations import rollout_labels
 from bgdata.computations.common.rollouts import open_roller
-from bgdata.datasets.rollout_labels import DATASET, LabelParameters
+from bgdata.datasets.rollout_labels import DATASET, RolloutLabelParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.kernel import threads
@@ -145,5 +145,5 @@ def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
 
 
 def test_the_default_network_comes_with_the_package() -> None:
-    assert "network" in LabelParameters(source=VersionRef("positions", "x")).inputs()
-    assert "network" not in LabelParameters("mine", "r1-00000000", source=VersionRef("positions", "x")).inputs()
+    assert "network" in RolloutLabelParameters(source=VersionRef("positions", "x")).inputs()
+    assert "network" not in RolloutLabelParameters("mine", "r1-00000000", source=VersionRef("positions", "x")).inputs()

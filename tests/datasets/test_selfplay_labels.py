@@ -14,7 +14,7 @@ import bgdata
 from bgdata.cli.export import write_text
 from bgdata.computations.selfplay_labels import SOURCES, check_corpus, differing, outcome_chances, points_of
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
-from bgdata.datasets.selfplay_labels import DATASET, LabelParameters
+from bgdata.datasets.selfplay_labels import DATASET, SelfPlayLabelParameters
 from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffSource
@@ -37,7 +37,7 @@ def small(root: Path) -> Table:
     return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
 
 
-def inputs_of(root: Path, parameters: LabelParameters = SMALL) -> dict[str, Table]:
+def inputs_of(root: Path, parameters: SelfPlayLabelParameters = SMALL) -> dict[str, Table]:
     found = bgdata.open_warehouse(root).find_inputs(DATASET, parameters)
     assert found
     return found
@@ -71,7 +71,7 @@ def test_rows_are_turns_of_the_corpus(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize("parameters", [SMALL, EXACT])
-def test_labels_of_the_twin(small_root: Path, memory_path: Path, parameters: LabelParameters) -> None:
+def test_labels_of_the_twin(small_root: Path, memory_path: Path, parameters: SelfPlayLabelParameters) -> None:
     table = bgdata.open_warehouse(memory_path).build(DATASET.name, parameters)
     inputs = inputs_of(memory_path, parameters)
     bearoff = BearoffEvaluator(**{role: found for role, found in inputs.items() if role != "games"})
@@ -102,7 +102,7 @@ def test_labels_of_the_twin(small_root: Path, memory_path: Path, parameters: Lab
 def test_labels_less_luck(network_root: Path) -> None:
     """Of the network's games: those of the twin, as good on average as the labels, and less noisy."""
     warehouse = bgdata.open_warehouse(network_root)
-    parameters = LabelParameters(**vars(LUCKY), points=6, checkers=6)
+    parameters = SelfPlayLabelParameters(**vars(LUCKY), points=6, checkers=6)
     table = warehouse.build(DATASET.name, parameters)
     corpus = inputs_of(network_root, parameters)["games"]
     equities, later = cubeless_equities(table.array("chances")).tolist(), table.array("turns_later")
@@ -223,6 +223,6 @@ def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: s
 def test_the_defaults_are_of_the_default_corpora_by_a_default_table() -> None:
     kinds = bgdata.all_kinds()
     assert [DATASET.inputs(each)["games"][1] for each in DATASET.defaults] == list(SELFPLAY.defaults)
-    assert DATASET.inputs(LabelParameters())["two_sided"][1] in kinds["bearoff_two_sided"].defaults
+    assert DATASET.inputs(SelfPlayLabelParameters())["two_sided"][1] in kinds["bearoff_two_sided"].defaults
     slugs = {DATASET.slug(each) for each in (SMALL, EXACT, *DATASET.defaults, replace(SMALL, luck=True))}
     assert len(slugs) == 3 + len(DATASET.defaults)

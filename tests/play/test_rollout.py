@@ -172,7 +172,8 @@ def test_trials_are_those_of_the_twin(tables: dict[str, Table], stop: str, level
     twin = Twin(evaluator_of(arrays, 1), splitmix, level, turns, likely, CONTACT)
     items, first = np.array([7, 0, 1 << 33]), np.array([0, 35, 36])
     blocks = np.empty((3, 1, 2, 5))
-    fill_blocks(chooser, RolloutSettings(stop, turns, likely=likely).for_kernels(9), boards, items, first, blocks)
+    settings = RolloutSettings(stop, turns, likely=likely).for_kernels(9)
+    fill_blocks(0, len(boards), chooser, settings, boards, items, first, blocks)
     for board, item, number, found in zip(boards.tolist(), items.tolist(), first.tolist(), blocks[:, 0], strict=True):
         ends, lucks = twin.block(board, 9, item, number)
         assert found[0] == pytest.approx(np.mean(ends, axis=0), abs=1e-6)

@@ -17,8 +17,8 @@ ROW_GROUP_ROWS = 245_760
 MAY_BE_UNKNOWN = {"n_legal_plays", "game", "turn", "network", "standard_error", "loss_standard_error", "trials"}
 
 
-class Rows:
-    """The arrays of one table, by field: `decisions_boards` is Rows(arrays, "decisions")["boards"]."""
+class BenchmarkRows:
+    """The arrays of one table, by field: `decisions_boards` is BenchmarkRows(arrays, "decisions")["boards"]."""
 
     def __init__(self, arrays: Mapping[str, Array], table: str) -> None:
         self._arrays, self._table = arrays, table
@@ -45,7 +45,7 @@ def dice_columns(dice: Array) -> dict[str, Array]:
     return {"die1": np.ascontiguousarray(dice[:, 0]), "die2": np.ascontiguousarray(dice[:, 1])}
 
 
-def decision_columns(rows: Rows, seeds: pa.Array) -> dict[str, Any]:
+def decision_columns(rows: BenchmarkRows, seeds: pa.Array) -> dict[str, Any]:
     """The columns of benchmark_decisions, those null that files do not have."""
     return {
         "decision": np.arange(len(rows), dtype=np.int32),
@@ -59,7 +59,7 @@ def decision_columns(rows: Rows, seeds: pa.Array) -> dict[str, Any]:
     }
 
 
-def play_columns(rows: Rows) -> dict[str, Any]:
+def play_columns(rows: BenchmarkRows) -> dict[str, Any]:
     """The columns of benchmark_plays, those null that files do not have."""
     return {
         "decision": rows["decisions"].astype(np.int32),
@@ -71,7 +71,7 @@ def play_columns(rows: Rows) -> dict[str, Any]:
     }
 
 
-def rollout_columns(rows: Rows) -> dict[str, Any]:
+def rollout_columns(rows: BenchmarkRows) -> dict[str, Any]:
     """The columns of the table `benchmark_rollouts`."""
     return {
         "line": rows["lines"].astype(np.int32),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bgdata.computations.common.benchmarks import Rows
+from bgdata.computations.common.benchmarks import BenchmarkRows
 from bgdata.formats import gnubg_benchmark_tables as tables
 from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
 from bgdata.formats.gnubg_benchmark_tables import Benchmark
@@ -29,7 +29,7 @@ def with_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
 def benchmark_of(arrays: Mapping[str, Array]) -> Benchmark:
     """The tables of a benchmark file, to be written."""
     arrays = with_lines(arrays)
-    decisions, plays, rollouts = (Rows(arrays, name) for name in ("decisions", "plays", "rollouts"))
+    decisions, plays, rollouts = (BenchmarkRows(arrays, name) for name in ("decisions", "plays", "rollouts"))
     text = f"# plays rolled out by {np.asarray(arrays['network']).tobytes().decode()}, all of a roll with the same dice"
     chances: Array = np.round(rollouts["chances"].astype(np.float64), CHANCE_DECIMALS)
     count, lines = len(plays), decisions["lines"]

@@ -22,7 +22,7 @@ CHUNK = 256  # turns whose plays are evaluated at a time
 LEAST_LOSS = 0.001  # points that some play within the window must lose: else nothing is to be decided
 
 
-class Turns(NamedTuple):
+class SampledTurns(NamedTuple):
     """Some turns of a corpus, in the order of their hashes."""
 
     seeds: Array  # int64[n] half of the hash, which decides the dice of the rollouts too
@@ -31,27 +31,27 @@ class Turns(NamedTuple):
     games: Array  # int32[n]
     turns: Array  # int32[n]
 
-    def rows(self, chosen: Array | slice) -> Turns:
+    def rows(self, chosen: Array | slice) -> SampledTurns:
         """The chosen turns, in the given order."""
-        return Turns(*(values[chosen] for values in self))
+        return SampledTurns(*(values[chosen] for values in self))
 
 
-def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, chooser: Chooser, window: Window) -> Turns:
+def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, chooser: Chooser, window: Window) -> SampledTurns:
     """The first `count` turns of a file class `wanted` on which a play within the window loses something.
 
     All of them if there are fewer. Of equal positions and rolls only one is taken. A larger sample of the same corpus
     begins with a smaller one.
     """
     turns = turns_of_test_games(corpus, wanted, seed)
-    found: list[Turns] = []
+    found: list[SampledTurns] = []
     for chunk in chunks(turns):
         found.append(chunk.rows(np.flatnonzero(has_choice(chunk, chooser, window))))
         if sum(len(part.seeds) for part in found) >= count:
             break
-    return Turns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
+    return SampledTurns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
 
 
-def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> Turns:
+def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> SampledTurns:
     """All turns of a file class in games that test, by hash."""
     classes, dice = file_classes(np.asarray(corpus.array("turn_classes"))), np.asarray(corpus.array("dice"))
     games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(dice)))
@@ -62,7 +62,7 @@ def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> Turns:
     dice = -np.sort(-dice[rows], axis=1)
     hashes, first = np.unique(decision_hashes(boards, dice, seed), return_index=True)
     rows = rows[first]
-    return Turns(
+    return SampledTurns(
         (hashes >> np.uint64(1)).astype(np.int64),
         boards[first],
         dice[first],
@@ -78,13 +78,13 @@ def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
         return np.asarray(mixed(board_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))
 
 
-def chunks(turns: Turns) -> Iterator[Turns]:
+def chunks(turns: SampledTurns) -> Iterator[SampledTurns]:
     """The same turns, some at a time."""
     for start in range(0, len(turns.seeds), CHUNK):
         yield turns.rows(slice(start, start + CHUNK))
 
 
-def has_choice(turns: Turns, chooser: Chooser, window: Window) -> Array:
+def has_choice(turns: SampledTurns, chooser: Chooser, window: Window) -> Array:
     """bool[n]: whether some play loses at least LEAST_LOSS and is within the window, by static evaluation."""
     offsets, after_play = batch_plays(np.ascontiguousarray(turns.boards), np.ascontiguousarray(turns.dice))
     losses = static_losses(chooser, flip_boards(after_play), offsets)

@@ -135,7 +135,7 @@ def fill_all_contact_inputs(boards: Boards, inputs: Inputs) -> None:
         fill_contact_inputs(boards[row], inputs[row])
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_contact_inputs(board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:64], in the order of CONTACT_INPUTS, from board[slot] of the player about to roll."""
     ours, theirs = side_sets(board)
@@ -145,7 +145,7 @@ def fill_contact_inputs(board: Boards, inputs: Inputs) -> None:
     fill_side(board, -1, theirs, ours, their_totals, -lead, inputs, SIDE_INPUTS)
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_side(
     board: Boards, side: int, us: SideSets, them: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int
 ) -> None:
@@ -157,13 +157,13 @@ def fill_side(
     fill_shape(board, side, totals, inputs, at + 26)
 
 
-@kernel()
+@kernel(borrows=True)
 def count_at(board: Boards, side: int, slot: int) -> int:
     """Checkers of a side (1: on roll, -1: opponent) on board[slot], 1 to 24."""
     return max(side * int(board[slot]), 0)
 
 
-@kernel()
+@kernel(borrows=True)
 def bar_of(board: Boards, side: int) -> int:
     """Checkers of a side on the bar."""
     return int(board[25]) if side > 0 else int(board[0])
@@ -189,7 +189,7 @@ def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
     return Totals(int(checkers) + bar, int(pips) + 25 * bar, int(outside) + 19 * bar, passing, int(timing), int(low))
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_distances(us: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int) -> None:
     """Fills inputs[at:at + 8], off_first to rearmost, of a side."""
     off = 15 - totals.checkers
@@ -202,7 +202,7 @@ def fill_distances(us: SideSets, totals: Totals, lead: int, inputs: Inputs, at: 
     inputs[at + 7] = 2 * max(25 - lowest(us.ahead), 0)
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_anchors(made: int, lead: int, inputs: Inputs, at: int) -> None:
     """Fills inputs[at:at + 3], best_anchor to back_game, of a side with `made` points that is `lead` pips ahead."""
     anchors = made & _BACK
@@ -212,7 +212,7 @@ def fill_anchors(made: int, lead: int, inputs: Inputs, at: int) -> None:
     inputs[at + 2] = min(max(-lead, 0), MOST) if is_back_game else 0
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_shape(board: Boards, side: int, totals: Totals, inputs: Inputs, at: int) -> None:
     """Fills inputs[at:at + 3], timing to moment, of a side."""
     low = min(totals.low, 11)
@@ -221,7 +221,7 @@ def fill_shape(board: Boards, side: int, totals: Totals, inputs: Inputs, at: int
     inputs[at + 2] = min(moment(board, side, totals.pips, max(totals.checkers, 1)), MOST)
 
 
-@kernel()
+@kernel(borrows=True)
 def moment(board: Boards, side: int, pips: int, checkers: int) -> int:
     """Sum over a side's checkers behind their mean of the square of the pips between, by checkers, both cut."""
     row = 0 if side > 0 else 1
@@ -234,7 +234,7 @@ def moment(board: Boards, side: int, pips: int, checkers: int) -> int:
     return int(total) // checkers
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_chances(board: Boards, side: int, us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
     """Fills inputs[at:at + 8], hit_chance to mobility, and inputs[at + 18:at + 21], unlinked and the last two."""
     movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
@@ -254,7 +254,7 @@ def fill_chances(board: Boards, side: int, us: SideSets, them: SideSets, inputs:
     inputs[at + 20] = _CHANCES[on_blot]
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
     """Fills inputs[at] and inputs[at + 1], home_blots and exposed_blots, and inputs[at + 15], unlinked."""
     attacked, linked = 0, 0
@@ -267,7 +267,7 @@ def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> N
     inputs[at + 15] = min(16 * bit_count(us.own & _BAR_POINT_UP & ~linked), MOST)
 
 
-@kernel()
+@kernel(borrows=True)
 def spares(board: Boards, side: int) -> int:
     """A side's points 1 to 7 with three checkers or more, ahead."""
     base = 0 if side > 0 else 25
@@ -277,7 +277,7 @@ def spares(board: Boards, side: int) -> int:
     return points
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inputs, at: int) -> None:
     """Fills inputs[at:at + 3]: escape chances of the rearmost checker, of those far back, and of those not home."""
     base = 0 if side > 0 else 25
@@ -299,7 +299,7 @@ def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inpu
     inputs[at + 2] = (16 * total) // (9 * n) if n else UNIT
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_blocks(us: SideSets, them: SideSets, bar: int, inputs: Inputs, at: int) -> None:
     """Fills inputs[at:at + 7], blockade to stuck_checkers."""
     front = min(lowest(them.ahead), 25)

@@ -56,7 +56,7 @@ def fill_all_race_inputs(boards: Boards, inputs: Inputs) -> None:
         fill_race_inputs(boards[row], inputs[row])
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:60], in the order of RACE_INPUTS, from board[slot] of the player about to roll."""
     ours, theirs = fill_race_side(board, 1, inputs, 0), fill_race_side(board, -1, inputs, SIDE_INPUTS)
@@ -64,7 +64,7 @@ def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
     fill_leads(theirs, ours, inputs, SIDE_INPUTS + OFF_INPUTS + 1)
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_leads(pips: int, their_pips: int, inputs: Inputs, at: int) -> None:
     """Fills inputs[at:at + 2] with the absolute and the relative lead of a side."""
     lead = max(their_pips - pips, 0)
@@ -72,7 +72,7 @@ def fill_leads(pips: int, their_pips: int, inputs: Inputs, at: int) -> None:
     inputs[at + 1] = min(4 * UNIT * lead // max(pips, 1), MOST)
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
     """Fills inputs[at:at + 30] of a side but for its leads; returns its pip count."""
     base = 0 if side > 0 else 25
@@ -106,7 +106,7 @@ def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
     return pips
 
 
-@kernel()
+@kernel(borrows=True)
 def fill_home(board: Boards, side: int, left: int, inputs: Inputs, at: int) -> None:
     """Fills inputs[at:at + 5], gaps to odd_checkers, with `left` checkers not off."""
     base = 0 if side > 0 else 25
@@ -119,7 +119,7 @@ def fill_home(board: Boards, side: int, left: int, inputs: Inputs, at: int) -> N
     inputs[at + 4] = UNIT * (left & 1)
 
 
-@kernel()
+@kernel(borrows=True)
 def lowest_home_point(board: Boards, side: int) -> int:
     """The lowest point of a side's home board with a checker of its own, 6 if there is none."""
     base = 0 if side > 0 else 25

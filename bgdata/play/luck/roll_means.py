@@ -17,7 +17,7 @@ from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import in_threads, kernel
 from bgdata.play.luck.roll_values import fill_roll_values, new_roll_scratch
 
 _LAST_FINAL = int(max(source for source in AnswerSource if source.is_final))
@@ -39,12 +39,14 @@ def roll_means(networks: Networks, tables: BearoffArrays, boards: Boards) -> Rol
     boards = check_legal_boards(np.ascontiguousarray(check_boards(boards)))
     n = len(boards)
     found = RollMeans(np.empty((n, 5), np.float32), np.empty((n, 5), np.float32), np.empty(n, np.int8))
-    fill_roll_means(networks, tables, boards, *found)
+    in_threads(fill_roll_means, n, networks, tables, boards, *found)
     return found
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_roll_means(
+    begin: int,
+    end: int,
     networks: Networks,
     tables: BearoffArrays,
     boards: Boards,
@@ -52,18 +54,16 @@ def fill_roll_means(
     static_chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances[row, 0:5], static_chances[row, 0:5] and sources[row] for boards[row, slot]. Means are limited by
-    the rules, which changes them by rounding at most."""
-    block = 8  # positions that share scratch arrays
-    for part in prange((len(boards) + block - 1) // block):
-        scratch = new_roll_scratch(networks)
-        for row in range(part * block, min(len(boards), (part + 1) * block)):
-            sources[row] = fill_chances(networks, tables, boards[row], scratch.evaluation, static_chances[row])
-            if sources[row] <= _LAST_FINAL:
-                for item in range(5):
-                    chances[row, item] = static_chances[row, item]
-            else:
-                fill_roll_values(networks, tables, boards[row], scratch)
-                for item in range(5):
-                    chances[row, item] = scratch.mean[item]
-                limit_chances(possible_outcomes(boards[row]), chances[row])
+    """Fills chances[row, 0:5], static_chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end.
+    Means are limited by the rules, which changes them by rounding at most."""
+    scratch = new_roll_scratch(networks)
+    for row in range(begin, end):
+        sources[row] = fill_chances(networks, tables, boards[row], scratch.evaluation, static_chances[row])
+        if sources[row] <= _LAST_FINAL:
+            for item in range(5):
+                chances[row, item] = static_chances[row, item]
+        else:
+            fill_roll_values(networks, tables, boards[row], scratch)
+            for item in range(5):
+                chances[row, item] = scratch.mean[item]
+            limit_chances(possible_outcomes(boards[row]), chances[row])

@@ -17,7 +17,7 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import in_threads, kernel
 from bgdata.play.luck.roll_values import fill_roll_values, new_roll_scratch, roll_place
 
 Values = NDArray[np.float64]
@@ -44,7 +44,8 @@ def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], af
         raise UsageError(f"expected a player that evaluates positions, got {name}, which only chooses plays")
     values = np.empty((3, len(boards)))
     if isinstance(evaluator, NetworkPlayer):
-        fill_turn_values(evaluator.networks, evaluator.tables, boards, dice, after_play, values)
+        arrays = boards, dice, after_play, values
+        in_threads(fill_turn_values, len(boards), evaluator.networks, evaluator.tables, *arrays)
     else:
         for turn in range(len(boards)):
             values[:, turn] = _values_of_turn(evaluator, boards[turn], dice[turn], after_play[turn])
@@ -64,8 +65,10 @@ def _values_of_turn(
     return float(best @ _CHANCES), float(best[roll_place(dice[0], dice[1])]), float(equities[-1])
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_turn_values(
+    begin: int,
+    end: int,
     networks: Networks,
     tables: BearoffArrays,
     boards: Boards,
@@ -74,18 +77,16 @@ def fill_turn_values(
     values: Values,
 ) -> None:
     """Fills values[0, turn] with the mean over the rolls from boards[turn, slot], values[1, turn] with what the best
-    play of dice[turn, 0:2] leads to, values[2, turn] with what after_play[turn, slot] is worth."""
-    block = 8  # turns that share scratch arrays
-    for part in prange((len(boards) + block - 1) // block):
-        scratch = new_roll_scratch(networks)
-        opponent = scratch.evaluation.chances[1]
-        for turn in range(part * block, min(len(boards), (part + 1) * block)):
-            fill_roll_values(networks, tables, boards[turn], scratch)
-            mean = scratch.mean
-            values[0, turn] = 2.0 * mean[0] - 1.0 + mean[1] + mean[2] - mean[3] - mean[4]
-            fill_play_chances(
-                networks, tables, scratch.best[roll_place(dice[turn, 0], dice[turn, 1])], scratch.evaluation, opponent
-            )
-            values[1, turn] = -equity_of(opponent)
-            fill_play_chances(networks, tables, after_play[turn], scratch.evaluation, opponent)
-            values[2, turn] = -equity_of(opponent)
+    play of dice[turn, 0:2] leads to, values[2, turn] with what after_play[turn, slot] is worth, for turns begin:end."""
+    scratch = new_roll_scratch(networks)
+    opponent = scratch.evaluation.chances[1]
+    for turn in range(begin, end):
+        fill_roll_values(networks, tables, boards[turn], scratch)
+        mean = scratch.mean
+        values[0, turn] = 2.0 * mean[0] - 1.0 + mean[1] + mean[2] - mean[3] - mean[4]
+        fill_play_chances(
+            networks, tables, scratch.best[roll_place(dice[turn, 0], dice[turn, 1])], scratch.evaluation, opponent
+        )
+        values[1, turn] = -equity_of(opponent)
+        fill_play_chances(networks, tables, after_play[turn], scratch.evaluation, opponent)
+        values[2, turn] = -equity_of(opponent)

@@ -14,7 +14,7 @@ from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_stream
-from bgdata.kernel import kernel, prange
+from bgdata.kernel import in_threads, kernel, prange
 from bgdata.play.games import Turns, new_game_scratch, nothing_recorded, play_game
 
 MOST_TURNS = 400  # untrained players can go on for thousands; a game cut here learns from its last value
@@ -45,11 +45,13 @@ def new_record(games: int) -> Record:
 def play_record(networks: Networks, tables: BearoffArrays, seed: int, first: int, record: Record) -> None:
     """Play games first, first + 1, ... of a seed, and fill the record with them; they are the same on any number of
     threads. The first roll of a game is never a double."""
-    fill_record(network_chooser(networks, tables), seed, first, *record)
+    in_threads(fill_record, len(record.turns), network_chooser(networks, tables), seed, first, *record)
 
 
-@kernel(parallel=True)
+@kernel()
 def fill_record(
+    begin: int,
+    end: int,
     chooser: Chooser,
     seed: int,
     first: int,
@@ -59,9 +61,9 @@ def fill_record(
     turns: NDArray[np.int32],
     outcomes: NDArray[np.int8],
 ) -> None:
-    """Fills the arrays of a Record, row by row, with game first + row; player 0 begins."""
-    for row in prange(len(turns)):
-        scratch, nothing = new_game_scratch(chooser, chooser), nothing_recorded()
+    """Fills the rows begin:end of the arrays of a Record with game first + row; player 0 begins."""
+    scratch, nothing = new_game_scratch(chooser, chooser), nothing_recorded()
+    for row in range(begin, end):
         record = Turns(boards[row], nothing.dice, nothing.after_play, chances[row], sources[row])
         stream, most = random_stream(seed, first + row), boards.shape[1]
         outcomes[row], turns[row] = play_game(chooser, chooser, stream, first + row, 0, most, scratch, record)
