@@ -20,7 +20,8 @@ import duckdb
 
 import bgdata
 from bgdata.cli import main
-from bgdata.store.dataset import Dataset, TableShape
+from bgdata.store.dataset import Dataset
+from bgdata.store.declaration import TableShape
 
 Pages = Mapping[str, str]  # text by name of the file
 SKIPPED = {"bgdata.__main__"}  # it ends the process
@@ -198,7 +199,7 @@ def shape_text(shape: TableShape, *, is_main: bool) -> str:
 
 def claims_of(shape: TableShape) -> Iterator[str]:
     """What the SQL checks of a table hold, in words."""
-    from bgdata.store.checks import sql_checks
+    from bgdata.store.scripts import sql_checks
 
     for claim, _ in sql_checks(shape.name):
         yield claim.replace("_", " ")

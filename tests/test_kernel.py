@@ -18,7 +18,7 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
 from bgdata import kernel, kernel_cache
-from bgdata.kernel import in_threads, threads
+from bgdata.kernel import config, in_threads, threads
 from bgdata.kernel_cache import (
     closure_fingerprint,
     import_closure,
@@ -281,7 +281,7 @@ def test_threads_are_limited_and_restored() -> None:
             assert numba.get_num_threads() == 1
     assert numba.get_num_threads() == most
     with threads(10_000):
-        assert numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
+        assert numba.get_num_threads() == config.NUMBA_NUM_THREADS
     assert numba.get_num_threads() == most
 
 
@@ -292,7 +292,7 @@ def test_threads_are_restored_after_an_error() -> None:
     assert numba.get_num_threads() == most
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two cores")
+@pytest.mark.skipif(config.NUMBA_NUM_THREADS < 2, reason="needs two cores")
 def test_a_limit_may_be_raised_again_inside() -> None:
     with threads(1), threads(2):
         assert numba.get_num_threads() == 2
@@ -306,14 +306,14 @@ def test_impossible_thread_counts_are_refused() -> None:
 
 
 def test_decorating_leaves_other_users_of_numba_alone() -> None:
-    before = numba.config.CACHE_DIR
+    before = config.CACHE_DIR
 
     @kernel.kernel()
     def one() -> int:
         return 1
 
     assert one() == 1
-    assert before == numba.config.CACHE_DIR
+    assert before == config.CACHE_DIR
 
 
 def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.columns import class_column, position_columns
+from bgdata.computations.common.rechecking import check_arrays
 from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.errors import CheckFailedError
 from bgdata.evaluation.player import open_named_player
@@ -53,8 +54,9 @@ class BenchmarkScoresComputation(Computation[ScoreParameters]):
         return vars(score) | {"error_rate_low": low, "error_rate_high": high}
 
     def check_sample(self, recheck: Recheck[ScoreParameters]) -> str:
-        table = recheck.table
-        decisions: RolledOutDecisions = decisions_of(recheck.inputs["benchmark"])
+        table, benchmark = recheck.table, recheck.inputs["benchmark"]
+        check_arrays(table, {"classes": np.asarray(benchmark.array("decisions_classes"))})
+        decisions: RolledOutDecisions = decisions_of(benchmark)
         ranks = rank_choices(decisions, np.asarray(table.array("chosen")))
         losses = losses_of(decisions, ranks)
         for row in recheck.generator.permutation(len(ranks))[: recheck.rows].tolist():

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from bgdata.computations.common.columns import text_arrays, text_column
 from bgdata.computations.common.cube_players import folders_of, open_played
 from bgdata.computations.common.games import GameRows, TurnRows, slices, turn_places
+from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.selfplay import opened, play_texts
 from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.common.games import ACTIONS
@@ -46,8 +47,7 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
         n_turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])
         job.save("first_turns", np.cumsum(n_turns))
         matches = 1 + int(shards[-1]["games"][-1, 0])
-        texts = text_arrays("players", titles(settings) * (len(n_turns) - 1)) | text_arrays("infos", ["[]"] * matches)
-        for name, values in texts.items():
+        for name, values in texts_of(settings, len(n_turns) - 1, matches).items():
             job.save(name, values)
 
     def batches(self, computed: Computed[CubefulParameters]) -> Iterator[pa.RecordBatch]:
@@ -97,11 +97,18 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
         except BgdataError as error:
             raise CheckSkippedError(f"no match can be played again: {error}") from error
         settings, first_turns = settings_of(parameters, folders), np.asarray(table.array("first_turns"))
-        places = match_places(parameters, np.asarray(table.array("games")))
+        games_found = np.asarray(table.array("games"))
+        places = match_places(parameters, games_found)
+        check_arrays(table, texts_of(settings, len(games_found), 1 + int(games_found[-1, 0])))
         for match in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():
             expected = played(settings, match, match + 1)
             games = slice(*places[match : match + 2].tolist())
             turns = slice(int(first_turns[games.start]), int(first_turns[games.stop]))
+            if not np.array_equal(np.diff(first_turns[games.start : games.stop + 1]), expected["n_turns"]):
+                raise CheckFailedError(
+                    f"expected games of {expected['n_turns'].tolist()} turns in match {match} of {table.name} as it is "
+                    "played again, found others"
+                )
             for name in PARTS:
                 found = np.asarray(table.array(name)[games if name == "games" else turns])
                 if found.tobytes() != expected[name].tobytes():
@@ -115,6 +122,11 @@ def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Se
     """What `played` needs in a worker."""
     wanted = ("cube", "seed", "length", "jacoby")
     return {**folders, **{name: getattr(parameters, name) for name in wanted}, "kernels": kernel_fingerprint()}
+
+
+def texts_of(settings: Settings, games: int, matches: int) -> dict[str, Array]:
+    """The arrays of texts: who played each game, and that nothing else is known of the matches."""
+    return text_arrays("players", titles(settings) * games) | text_arrays("infos", ["[]"] * matches)
 
 
 def titles(settings: Settings) -> list[str]:

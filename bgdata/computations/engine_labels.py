@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns
 from bgdata.computations.common.games import slices
+from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import SAMPLE_ROWS, network_text, open_roller
 from bgdata.computations.common.sources import place_columns, places_of, split_column
 from bgdata.datasets.engine_labels import EngineParameters
@@ -65,9 +66,7 @@ class EngineLabelsComputation(Computation[EngineParameters]):
         """Find the places again, and ask for some of them where the program of that version is installed."""
         table = recheck.table
         places = places_of(recheck.inputs["source"])
-        for name, values in places._asdict().items():
-            if not np.array_equal(table.array(name), values):
-                raise CheckFailedError(f"expected {name} of the source in {table.name}, found others")
+        check_arrays(table, places._asdict() | {"engine": engine_text(recheck.parameters, recheck.inputs)})
         try:
             engine = open_engine(recheck)
         except (UnknownPlayerError, InvalidParameterError) as error:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns, chosen_texts
 from bgdata.computations.common.games import slices
+from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.computations.common.sources import Places, place_columns, places_of, split_column
 from bgdata.datasets.lookahead_labels import LookaheadParameters
@@ -81,6 +82,7 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
     def check_sample(self, recheck: Recheck[LookaheadParameters]) -> str:
         """Look into some positions of the source again, and find their places."""
         table, inputs = recheck.table, recheck.inputs
+        check_arrays(table, {"network": network_text(recheck.parameters, inputs)})
         player = open_roller(recheck)
         places = places_of(inputs["source"])
         places = places.chosen(np.sort(recheck.generator.permutation(len(places.rows))[: recheck.rows]))

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from bgdata.computations.common.columns import chosen_texts, class_column, position_columns
 from bgdata.computations.common.games import slices, turn_places
+from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import open_roller
 from bgdata.computations.position_sample import chosen_rows, file_classes
 from bgdata.datasets.play_sample import PlaySampleParameters
@@ -96,10 +97,14 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
         places = first_turns[np.asarray(table.array("games"))[first]] + np.asarray(table.array("turns"))[first]
         boards, dice = np.asarray(corpus.array("turn_boards"))[places], np.asarray(corpus.array("dice"))[places]
         expected = plays_of(chooser, boards, dice, recheck.parameters.window())
-        for name in ("boards", "ranks", "losses"):
-            found, values = np.asarray(table.array(name))[here], getattr(expected, name)
+        turns = {name: np.asarray(table.array(name))[first][expected.turns] for name in ("games", "turns")}
+        for name, values in {**expected._asdict(), **turns}.items():
+            found = np.asarray(table.array(name))[here]
             if not np.array_equal(found, values):
                 raise CheckFailedError(f"expected the {name} of the best plays in {table.name}, found others")
+        games, after = np.asarray(table.array("games")), np.ascontiguousarray(table.array("boards"))
+        splits = splits_of_games(recheck.parameters.seed, games)
+        check_arrays(table, {"classes": position_classes(after).astype(np.uint8), "splits": splits})
         return sampled(len(chosen), len(begins), "turns")
 
 

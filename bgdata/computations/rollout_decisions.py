@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from bgdata.computations.bgsage_rollouts import flipped_chances
 from bgdata.computations.common.benchmarks import BenchmarkRows, decision_columns, play_columns, rollout_columns
 from bgdata.computations.common.decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
 from bgdata.computations.common.decision_sample import SampledTurns, decision_hashes, sampled_turns
+from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.datasets.common.benchmarks import ROLLOUTS
 from bgdata.datasets.rollout_decisions import DecisionParameters
@@ -24,7 +26,8 @@ from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation
 from bgdata.store.table import Table
 
-CANDIDATES = 8  # of which verify rolls out again the one with the fewest games: each takes up to a minute
+CANDIDATES = 8  # of which verify rolls out again those with the fewest games: each takes up to a minute
+REPLAYED_GAMES = 1000  # in all; one decision at least
 PLAY_DTYPES = {  # what a play has, in arrays `plays_...`, but for its board
     "equities": "float64",
     "standard_errors": "float64",
@@ -87,25 +90,38 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         }
 
     def check_sample(self, recheck: Recheck[DecisionParameters]) -> str:
-        """Decisions are turns of the corpus; of some, the one with the fewest games is rolled out again."""
+        """Decisions are turns of the corpus; of some, those with the fewest games are rolled out again."""
         table = recheck.table
         arrays = table.arrays()
         chosen = recheck.generator.permutation(len(arrays["decisions_seeds"]))[: min(recheck.rows, CANDIDATES)].tolist()
         check_turns(table, recheck.inputs["games"], chosen)
+        boards, first = np.asarray(arrays["decisions_boards"]), arrays["decisions_first_plays"]
+        counts = np.stack([arrays["decisions_n_plays"], arrays["decisions_n_legal_plays"]], axis=1)
+        classes, network = position_classes(boards).astype(np.uint8), network_text(recheck.parameters, recheck.inputs)
+        check_arrays(table, {**play_places(counts), "decisions_classes": classes, "network": network})
+        games = {row: int(arrays["plays_trials"][first[row]] * counts[row, 0]) for row in chosen}
+        rows = sorted(chosen, key=lambda row: games[row])
+        count = max(1, sum(total <= REPLAYED_GAMES for total in accumulate(games[row] for row in rows)))
         chooser = open_roller(recheck).chooser
-        first, counts = arrays["decisions_first_plays"], arrays["decisions_n_plays"]
-        row = min(chosen, key=lambda row: arrays["plays_trials"][first[row]] * counts[row])
-        sample = SampledTurns(*(np.asarray(arrays[f"decisions_{name}"]) for name in SampledTurns._fields))
-        plays = slice(first[row], first[row] + counts[row])
-        for name, values in rolled_out(recheck.parameters, chooser, sample, row)[0].items():
-            if not np.array_equal(values, arrays[f"plays_{name}"][plays]):
-                raise CheckFailedError(
-                    f"expected {name} of {values.tolist()} in decision {row} of {table.name}, "
-                    f"found {arrays[f'plays_{name}'][plays].tolist()}"
-                )
-        return (
-            f"1 of {len(arrays['decisions_seeds'])} decisions rolled out again, and {len(chosen)} found in the corpus"
-        )
+        for row in rows[:count]:
+            check_decision(recheck, chooser, row)
+        return f"{count} of {len(boards)} decisions rolled out again, and {len(chosen)} found in the corpus"
+
+
+def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: int) -> None:
+    """Raise CheckFailedError unless a decision comes out the same when it is rolled out again."""
+    table, arrays = recheck.table, recheck.table.arrays()
+    sample = SampledTurns(*(np.asarray(arrays[f"decisions_{name}"]) for name in SampledTurns._fields))
+    first, count = int(arrays["decisions_first_plays"][row]), int(arrays["decisions_n_plays"][row])
+    plays, n_legal_plays = rolled_out(recheck.parameters, chooser, sample, row)
+    if n_legal_plays != arrays["decisions_n_legal_plays"][row]:
+        raise CheckFailedError(f"expected {n_legal_plays} legal plays in decision {row} of {table.name}, found others")
+    for name, values in plays.items():
+        found = arrays[f"plays_{name}"][first : first + count]
+        if not np.array_equal(values, found):
+            raise CheckFailedError(
+                f"expected {name} of {values.tolist()} in decision {row} of {table.name}, found {found.tolist()}"
+            )
 
 
 def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns, class_column, position_columns
+from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import SAMPLE_ROWS, network_text, open_roller
 from bgdata.datasets.common.rollouts import RolloutParameters
 from bgdata.datasets.rollout_labels import RolloutLabelParameters
@@ -47,10 +48,7 @@ class RolloutLabelsComputation(Computation[RolloutLabelParameters]):
         for start in job.steps(f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", starts, sizes, state):
             for name, values in rolled_out(parameters, chooser, boards, start, STEP).items():
                 state[name][start : start + STEP] = values
-        job.save("boards", boards)
-        job.save("classes", position_classes(boards).astype(np.uint8))
-        job.save("network", network_text(parameters, inputs))
-        for name, values in state.items():
+        for name, values in {**source_arrays(boards), "network": network_text(parameters, inputs), **state}.items():
             job.save(name, values)
 
     def batches(self, computed: Computed[RolloutLabelParameters]) -> Iterator[pa.RecordBatch]:
@@ -95,6 +93,7 @@ class RolloutLabelsComputation(Computation[RolloutLabelParameters]):
         table = recheck.table
         chooser = open_roller(recheck).chooser
         boards = np.ascontiguousarray(recheck.inputs["source"].array("boards"))
+        check_arrays(table, source_arrays(boards) | {"network": network_text(recheck.parameters, recheck.inputs)})
         for row in recheck.generator.permutation(len(boards))[: min(recheck.rows, SAMPLE_ROWS)].tolist():
             for name, values in rolled_out(recheck.parameters, chooser, boards, row, 1).items():
                 found = table.array(name)[row]
@@ -103,6 +102,11 @@ class RolloutLabelsComputation(Computation[RolloutLabelParameters]):
                         f"expected {name} of {values[0].tolist()} in row {row} of {table.name}, found {found.tolist()}"
                     )
         return sampled(min(recheck.rows, SAMPLE_ROWS, len(boards)), len(boards), "rollouts")
+
+
+def source_arrays(boards: Array) -> dict[str, Array]:
+    """What is said of the positions themselves."""
+    return {"boards": boards, "classes": position_classes(boards).astype(np.uint8)}
 
 
 def rolled_out(parameters: RolloutParameters, chooser: Any, boards: Array, start: int, count: int) -> dict[str, Array]:

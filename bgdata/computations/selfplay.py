@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from bgdata.computations.common.columns import text_arrays, text_column
 from bgdata.computations.common.games import GameRows, TurnRows, slices, turn_places
+from bgdata.computations.common.rechecking import check_arrays
 from bgdata.datasets.selfplay import PLAIN_PLAYERS, SESSION_GAMES, TABLES, SelfPlayParameters
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
@@ -105,9 +106,10 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
             seat = Seat.of(recheck)
         except BgdataError as error:
             raise CheckSkippedError(f"no game can be played again: {error}") from error
-        played_by = text_column(table.arrays(), "players")[0].as_py()
-        if seat.title != played_by:
+        if parameters.player != "network" and parameters.version != seat.version:
+            played_by = f"{parameters.player} {parameters.version}"
             raise CheckSkippedError(f"no game can be played again: {played_by} has played, {seat.title} is here")
+        check_arrays(table, text_arrays("players", [seat.title] * 2))
         settings, first_turns = seat.settings(parameters), np.asarray(table.array("first_turns"))
         for game in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():
             expected = played(settings, game, game + 1)

@@ -77,17 +77,23 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SupervisedParameters]) -> str:
-        """The networks play the first of their test games again, up to `rows` of them."""
+        """The networks, and those that they began as, play the first of their test games again, up to `rows`."""
         table, parameters = recheck.table, recheck.parameters
         count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
-        result = result_against_pubeval(open_networks(table), training_tables(recheck.inputs), count)
-        points = float(np.asarray(table.array("tests"))[1, 0])
-        margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
-        if not abs(result.points_per_game - points) <= margin:
-            raise CheckFailedError(
-                f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first {count} "
-                f"test games, for {table.name}, found {points:+.4f}"
-            )
+        start = opened(parameters.start, recheck.inputs.get("start"), recheck.warehouse)
+        for each, (points, error) in zip((start, table), table.array("tests").tolist(), strict=True):
+            result = result_against_pubeval(open_networks(each), training_tables(recheck.inputs), count)
+            margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
+            if not abs(result.points_per_game - points) <= margin:
+                raise CheckFailedError(
+                    f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first "
+                    f"{count} test games of {each.name}, in {table.name}, found {points:+.4f}"
+                )
+            if margin == 0 and error != result.standard_error:
+                raise CheckFailedError(
+                    f"expected the standard error {result.standard_error} of the test games of {each.name} in "
+                    f"{table.name}, found {error}"
+                )
         return f"{count:,} of {parameters.test_games:,} test games; it was not trained again"
 
 

@@ -7,6 +7,7 @@ which has a text form; or any of them or None. `Given` holds the parameters of a
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from types import NoneType
@@ -79,7 +80,12 @@ def frozen(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base of every kind's parameters: each has a default."""
+    """Base of every kind's parameters: each has a default. A whole number for a float becomes a float, so that 1 and
+    1.0 are the same recipe."""
+
+    def __post_init__(self) -> None:
+        for name, declared in get_type_hints(type(self)).items():
+            object.__setattr__(self, name, with_floats(declared, getattr(self, name)))
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -141,6 +147,26 @@ class Parameters:
             raise InvalidParameterError(f"expected {type_text(declared)} for {name}, got {shown(text)}") from None
 
 
+def with_floats(declared: Any, value: Any) -> Any:
+    """A parameter with a float wherever one is declared and a whole number given; all else as it is."""
+    choices = get_args(declared)
+    if is_whole_float(declared, value):
+        return float(value)
+    if get_origin(declared) is tuple and isinstance(value, tuple):
+        return tuple(with_floats(choices[0], each) for each in value)
+    if NoneType in choices:
+        return with_floats(choices[0], value)
+    if is_dataclass(declared) and type(value) is declared and declared is not Given:
+        types = get_type_hints(declared)
+        return replace(value, **{name: with_floats(each, getattr(value, name)) for name, each in types.items()})
+    return value
+
+
+def is_whole_float(declared: Any, value: Any) -> bool:
+    """Whether a whole number is given for a float that can hold it."""
+    return declared is float and type(value) is int and abs(value) <= sys.float_info.max
+
+
 def to_json(value: Any) -> Any:
     """A parameter as JSON has it."""
     if isinstance(value, Given):
@@ -163,7 +189,7 @@ def from_json(declared: Any, value: Any) -> Any:
         types = get_type_hints(declared)
         if set(value) == set(types):
             return declared(**{name: from_json(types[name], each) for name, each in value.items()})
-    if type(value) is declared or (declared is float and type(value) is int):
+    if type(value) is declared or is_whole_float(declared, value):
         return value
     raise TypeError(declared)
 

@@ -76,6 +76,9 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
         return Finding(subject, name, Status.SKIPPED, str(reason), table)
     except BgdataError as error:
         return Finding(subject, name, Status.FAILED, str(error), table)
+    except (ArithmeticError, LookupError, ValueError) as error:  # of values that nobody checks before they are used
+        text = f"expected values that make sense in {subject}, found {type(error).__name__}: {error}"
+        return Finding(subject, name, Status.FAILED, text, table)
 
 
 def verify(

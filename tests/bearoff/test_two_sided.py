@@ -33,7 +33,7 @@ def solved_in_float64(points: int, checkers: int) -> Pairs:
 
 def rows(pairs: Pairs, dtype: type = np.float64, limit: float = 1.0) -> NDArray[np.float64]:
     count = len(pairs.order)
-    table = np.empty((count, count, 4), dtype)
+    table: NDArray[np.float64] = np.empty((count, count, 4), dtype)
     for index, row in equity_rows(pairs, limit, dtype):
         table[index] = row
     return table

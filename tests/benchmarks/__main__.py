@@ -24,7 +24,7 @@ AGGREGATE = "select avg(cubeless), max(owned - centered) from bearoff_two_sided_
 class Row(NamedTuple):
     """One line of the table."""
 
-    scratch: str
+    work: str
     ours: str
     goal: str
     peer: str = "-"
@@ -126,7 +126,7 @@ def table_rows(long: bool) -> Iterator[Row]:
     """Building tables."""
     for checkers, goal, is_long in ((6, "<= 0.1 s", False), (8, "<= 1.0 s, 300 MB", True), (9, "<= 4 s", False)):
         ours = in_own_process("two_sided", 6, checkers, 5)
-        peer = ("-t", f"6x{checkers}", "-s", "20000000") if checkers < 9 else ()
+        peer: tuple[str, ...] = ("-t", f"6x{checkers}", "-s", "20000000") if checkers < 9 else ()
         yield table_row(f"two-sided 6x{checkers}, four equities", ours, goal, *peer, run_peer=long or not is_long)
     for away, opponent_away in ((5, 5), (24, 25)):
         ours = in_own_process("match_two_sided", 6, 6, away, opponent_away, 5)

@@ -99,8 +99,8 @@ def test_games(imports: Imports) -> None:
     (row,) = json.loads(succeeds(root, "benchmark", "random", "--games", "40", "--seed", "3", "--format", "json"))
     assert (row["player"], row["opponent"], row["games"], row["ply"]) == ("random", "pubeval", 40, 0)
     assert row["points_per_game"] < -1
-    shown = csv.DictReader(succeeds(root, "benchmark", "random", "--games", "40", "--format", "csv").splitlines())
-    assert [entry["percent_gammons_lost"] for entry in shown] != [str(row["percent_gammons_lost"])]  # of another seed
+    entries = csv.DictReader(succeeds(root, "benchmark", "random", "--games", "40", "--format", "csv").splitlines())
+    assert [entry["percent_gammons_lost"] for entry in entries] != [str(row["percent_gammons_lost"])]  # of another seed
     assert sorted(imports.warehouse.variants("game_scores")) == [
         "pubeval-0ply-against-random-0ply-40-seed-2",
         "random-0ply-against-pubeval-0ply-40-seed-2",

@@ -75,7 +75,9 @@ def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> 
 def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str, str]]:
     """(kind, variant) of a recipe and of all that it is made from."""
     yield kind.name, kind.slug(parameters)
-    for name, chosen in kind.inputs(parameters).values():
+    for needed in kind.inputs(parameters).values():
+        assert not isinstance(needed, VersionRef)
+        name, chosen = needed
         yield from titles_of(bgdata.all_kinds()[name], chosen)
 
 

@@ -30,7 +30,7 @@ def test_every_command_and_option_has_help(tmp_path: Path, names: tuple[str, ...
     assert command.help.splitlines()[0] in " ".join(shown.split())
     assert command.help.splitlines()[0].endswith(".")
     for parameter in command.params:
-        assert isinstance(parameter, click.Argument) or parameter.help, parameter.name  # type: ignore[attr-defined]
+        assert isinstance(parameter, click.Argument) or parameter.help, parameter.name
 
 
 def test_help_and_version(tmp_path: Path) -> None:
@@ -186,11 +186,12 @@ def test_newer_manifests_do_not_hide_the_rest(warehouse: Warehouse) -> None:
 def test_truncated_gnubg_files(small_root: Path, tmp_path: Path, size: int) -> None:
     path = tmp_path / "x.bd"
     path.write_bytes(two_sided_bytes(4)[:size])
-    for arguments in (
+    commands: tuple[list[str | Path], ...] = (
         ["probe", POSITION, "--bd", path],
         ["query", "select 1", "--bd", path],
         ["diff", "bearoff_two_sided/3x3", path],
-    ):
+    )
+    for arguments in commands:
         assert "x.bd" in error_of(run(small_root, *arguments), 1)
 
 

@@ -88,10 +88,12 @@ def test_export(root: Path, tmp_path: Path) -> None:
     assert shown == f"wrote {path}: {path.stat().st_size:,} bytes, to 12-away\n"
     table, met = read_met(path).table, find_met(bgdata.open_warehouse(root), "published-12")
     assert table is not None
+    assert table.before is not None
+    assert table.post_crawford is not None
     assert np.array_equal(table.before, met.cells[0, 1:, 1:])
     assert np.array_equal(table.post_crawford, met.cells[1, 1:, 1])
-    shown = [succeeds(root, "met", "show", name).splitlines()[2:] for name in (path, "published-12")]
-    assert shown[0] == shown[1]
+    tables = [succeeds(root, "met", "show", name).splitlines()[2:] for name in (path, "published-12")]
+    assert tables[0] == tables[1]
 
 
 @needs_gnubg_tool("gnubg")

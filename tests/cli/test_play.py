@@ -186,6 +186,7 @@ def test_watching_a_game(player_root: Path, player: LookaheadPlayer, name: str) 
         assert f"{sign * player.evaluate(game.position).cubeless_equity:+.3f}" == parts[5]
     assert game.points
     assert result == describe_result(game.points, name, "random-0ply")
+    assert parts is not None
     assert float(parts[5]) == -game.points
 
 

@@ -42,8 +42,8 @@ def test_every_parameter_is_an_option_with_its_default() -> None:
         assert options[name].default == default
         assert options[name].help == RECIPE[name]
         assert options[name].show_default
-    (name,) = [argument for argument in td.params if isinstance(argument, click.Argument)]
-    assert name.default == NetworkParameters.name
+    (argument,) = [argument for argument in td.params if isinstance(argument, click.Argument)]
+    assert argument.default == NetworkParameters.name
 
 
 def test_it_trains_and_says_how_well(small_root: Path, memory_path: Path) -> None:

@@ -139,8 +139,8 @@ def test_no_file_there(imports: Imports) -> None:
     for path, reason in ((imports.folder / "no", "no such file"), (imports.folder, "is a directory")):
         with pytest.raises(StorageError, match=f"expected a file at {path}, found: {reason}.*; check the path"):
             imports.build("positions", [path], name="x")
-        for arguments in (["import", "positions", path], ["import", "gnubg_benchmark", "--name", "race", path]):
-            found = error_of(run(imports.warehouse.root, *arguments), 1)
+        for arguments in (("positions",), ("gnubg_benchmark", "--name", "race")):
+            found = error_of(run(imports.warehouse.root, "import", *arguments, path), 1)
             assert found == f"expected a file in {path}, found none"
     with pytest.raises(UsageError, match=r"expected files to import; try: bgdata import positions FILE\.\.\."):
         imports.build("positions", [imports.file("x", "")][:0], name="x")

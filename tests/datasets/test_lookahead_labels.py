@@ -108,7 +108,7 @@ def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> 
     boards = source.array("turn_boards")
     assert len(places.rows) == len(np.unique(boards, axis=0)) < len(boards)
     assert np.array_equal(boards[places.rows], places.boards)
-    first = {}
+    first: dict[Any, Any] = {}
     for row, board in enumerate(boards.tolist()):
         first.setdefault(tuple(board), row)
     assert sorted(first.values()) == places.rows.tolist()

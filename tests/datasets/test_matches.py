@@ -184,7 +184,7 @@ def test_names_that_a_mat_file_cannot_hold(imports: Imports, name: str) -> None:
     ("numbers", "is_good"),
     [({"game": 32766}, True), ({"game": 32767}, False), ({"length": 32768}, False), ({"black": 99999}, False)],
 )
-def test_numbers_that_no_column_holds(imports: Imports, numbers: dict[str, int], is_good: bool) -> None:
+def test_numbers_that_no_column_holds(imports: Imports, numbers: dict[str, Any], is_good: bool) -> None:
     text = sgf(";W[31hefe]", **numbers)
     if is_good:
         table = imports.text("matches", text, "x.sgf")

@@ -139,7 +139,7 @@ def test_sources_of_somebody_else(warehouse: Warehouse) -> None:
     ):
         message = rf"^expected results of {who}, got {name} of pubeval \(0-ply\) 2$"
         with pytest.raises(InvalidParameterError, match=message):
-            warehouse.build(DATASET.name, replace(parameters, **changes))  # type: ignore[arg-type]
+            warehouse.build(DATASET.name, replace(parameters, **changes))
 
 
 def test_one_source_a_measure(warehouse: Warehouse) -> None:

@@ -18,7 +18,7 @@ import bgdata
 from bgdata.cli.export import write_text
 from bgdata.computations import selfplay
 from bgdata.computations.selfplay import play_texts, played
-from bgdata.datasets.selfplay import DATASET, SelfPlayParameters
+from bgdata.datasets.selfplay import DATASET, TABLES, SelfPlayParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
@@ -26,7 +26,7 @@ from bgdata.evaluation.player import RandomPlayer, open_named_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
-from bgdata.game.plays import legal_plays
+from bgdata.game.plays import Play, format_play, legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
 from bgdata.kernel_cache import kernel_fingerprint
@@ -139,7 +139,7 @@ def test_luck_of_players_without_networks(
     assert table.manifest.inputs == lucky[0].manifest.inputs
     found = warehouse.find_inputs(DATASET, parameters)
     assert found
-    judge = MappedNetwork(found["network"], BearoffEvaluator(*(found[role] for role in selfplay.TABLES)))
+    judge = MappedNetwork(found["network"], BearoffEvaluator(*(found[role] for role in TABLES)))
     brain = PubEval().chooser if name == "pubeval" else RandomPlayer().chooser
     corpus = self_play(brain, 3, 4, with_luck=True, estimator=judge.chooser)
     check_rows(table, corpus, f"{name} {player.version}")
@@ -337,9 +337,12 @@ def test_texts_of_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> N
     corpus = self_play(RandomPlayer().chooser, 4, 2)
     moves = np.concatenate([played(settings(), 0, 4)["turn_moves"]] * 3)
     calls: list[int] = []
-    monkeypatch.setattr(
-        selfplay, "format_play", lambda play, format_play=selfplay.format_play: (calls.append(1), format_play(play))[1]
-    )
+
+    def counted(play: Play) -> str:
+        calls.append(1)
+        return format_play(play)
+
+    monkeypatch.setattr(selfplay, "format_play", counted)
     texts = play_texts(moves).to_pylist()
     assert len(texts) == 3 * len(corpus.boards)
     assert len(calls) == len(set(map(str, moves.tolist()))) < len(texts) / 3

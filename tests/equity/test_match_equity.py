@@ -70,7 +70,7 @@ def test_games() -> None:
 
 def test_games_of_chances() -> None:
     game = MET.game(MatchScore(4, 4))
-    chances = [[0.6, 0.2, 0.1, 0.1, 0.05], [1, 0, 0, 0, 0], [0, 0, 0, 1, 1]]
+    chances = np.array([[0.6, 0.2, 0.1, 0.1, 0.05], [1, 0, 0, 0, 0], [0, 0, 0, 1, 1]])
     first = 0.4 * 0.6 + 0.1 * 0.7 + 0.1 * 0.8 + 0.3 * 0.4 + 0.05 * 0.3 + 0.05 * 0.2
     assert game.mwc(chances) == pytest.approx([first, 0.6, 0.2])
     assert game.mwc(chances[0]).shape == ()

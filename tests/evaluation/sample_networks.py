@@ -44,4 +44,4 @@ def pips_networks(sign: int = 1) -> Networks:
     weights[:, 192:194] = pip * 50 * np.array([-1, 1])  # 1/2 for each checker on the bar
     weights[:, 196] = 4 * LATER_WEIGHT
     biases[:, 1:] = np.array([-2, -20, -20, -20, -20]) * LATER_SUM
-    return Networks(*map(read_only, (shapes, weights.ravel(), biases.ravel())))
+    return Networks(read_only(shapes), read_only(weights.ravel()), read_only(biases.ravel()))

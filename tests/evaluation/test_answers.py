@@ -13,7 +13,6 @@ from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.answers import (
     NETWORK_CLASSES,
-    AnswerSource,
     choose_by_chances,
     evaluations,
     fill_chances,
@@ -25,6 +24,7 @@ from bgdata.evaluation.answers import (
 from bgdata.evaluation.bearoff import BearoffEvaluator, map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays, BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.classes import PositionClass

@@ -164,6 +164,7 @@ def test_chances_by_hand(evaluator: BearoffEvaluator) -> None:
     assert found.chances[:2].tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]
     saved = float(17 / 36)
     assert found.chances[2].tolist() == pytest.approx([0, 0, 0, 1 - saved, 0], abs=ROUNDING)
+    assert evaluator.gammon is not None
     assert bgdata.open_gammon(evaluator.gammon.folder.parents[2], 6).probe_chances(full)[1] == pytest.approx(saved)
 
 
@@ -273,8 +274,9 @@ def test_bulk_is_the_same_in_any_way(evaluator: BearoffEvaluator) -> None:
     assert set(expected.sources.tolist()) == {NONE, EXACT, COMBINED}
     for count in (1, 2):
         with threads(count):
-            for found, wanted in zip(evaluator.evaluate_many(boards), expected, strict=True):
-                assert found.tobytes() == wanted.tobytes()
+            again = evaluator.evaluate_many(boards)
+            for name, wanted in expected._asdict().items():
+                assert getattr(again, name).tobytes() == wanted.tobytes()
     for row, board in enumerate(boards):
         chances = np.full(5, np.nan, np.float32)
         assert fill_bearoff_chances(evaluator.arrays, board, chances) == expected.sources[row]

@@ -6,6 +6,7 @@ The published studies of the error have no gammons in them; these do.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ import bgdata
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.plays import Plays, all_plays
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.evaluation.bearoff import GAMMON_STUDY, BearoffSource, open_bearoff
+from bgdata.evaluation.bearoff import GAMMON_STUDY, open_bearoff
+from bgdata.evaluation.bearoff_kernels import BearoffSource
 from tests.evaluation.test_bearoff import boards_of
 from tests.reference.bearoff import layouts
 from tests.reference.bearoff_chances import approximate_game, equity, exact_game
@@ -42,7 +44,7 @@ def test_small_games_with_gammons() -> None:
     assert summary(equities) == pytest.approx((0.000069, -0.00184, 0.00273), abs=1e-5)
 
 
-def best_of_rolls(values: NDArray[np.float32], plays: Plays, index: int) -> NDArray[np.float32]:
+def best_of_rolls(values: NDArray[Any], plays: Plays, index: int) -> NDArray[np.float64]:
     """Average over rolls of the highest of values[result, ...] that a layout's plays lead to."""
     start = plays.start[21 * index : 21 * index + 22]
     best = np.maximum.reduceat(values[plays.results[start[0] : start[-1]]], start[:-1] - start[0], axis=0)

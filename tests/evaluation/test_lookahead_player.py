@@ -7,9 +7,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import bgdata
 from bgdata.errors import (
@@ -211,7 +213,8 @@ def test_arrays_of_boards(evaluator: NetworkPlayer) -> None:
         nothing = player.evaluate_many(GAMES.boards[:0])
         assert (nothing.chances.shape, nothing.chances.dtype) == ((0, 5), np.float32)
         assert (nothing.sources.shape, nothing.sources.dtype) == ((0,), np.int8)
-        for wrong in (np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26))):
+        shapes: tuple[NDArray[Any], ...] = np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26))
+        for wrong in shapes:
             with pytest.raises(InvalidPositionError, match="expected boards as int8"):
                 player.evaluate_many(wrong)
             with pytest.raises(InvalidPositionError, match="expected boards as int8"):
@@ -331,7 +334,7 @@ def test_several_processes_at_once_say_the_same_and_load_no_database(player_root
 def test_open_player_is_loaded_when_it_is_named() -> None:
     assert "open_player" in dir(bgdata)
     with pytest.raises(AttributeError, match="module 'bgdata' has no attribute 'open_players'"):
-        _ = bgdata.open_players  # type: ignore[attr-defined]
+        _ = bgdata.open_players
 
 
 def test_games_that_are_over(small_root: Path) -> None:

@@ -193,7 +193,7 @@ def changed(values: Any, place: tuple[str | int, ...], payload: Any) -> Any:
     if isinstance(inner, dict) and place[-1] == "NEW":
         inner[payload if isinstance(payload, str) else "x"] = payload
     elif isinstance(inner, dict) or (isinstance(inner, list) and inner):
-        inner[place[-1]] = payload
+        inner[place[-1]] = payload  # type: ignore[index]  # a number in a list: places lead through the value itself
     return values
 
 

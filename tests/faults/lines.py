@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bgdata.game.position import Position
 from bgdata.store.table import Table
-from tests.datasets.importing import Imports, counts, quarantined, rows
+from tests.datasets.importing import IMPORTED, Imports, counts, quarantined, rows
 from tests.faults.campaign import Campaign
 from tests.faults.corrupting import corrupted, corrupted_text
 from tests.formats import samples, sessions
@@ -82,10 +82,11 @@ class Tables(NamedTuple):
 
     def check(self, imports: Imports, count: int, chance: random.Random) -> Table:
         """Import many files, most of them corrupted; of those that are whole, every cell is there."""
-        (path,) = imports.warehouse.kind("met_xml").computation.write_sample(imports.folder)
+        (path,) = IMPORTED["met_xml"].computation.write_sample(imports.folder)
         whole = path.read_bytes()
         alone = Counter(row["mwc"] for row in rows(imports.build("met_xml", [path])))
-        paths, n_whole = [], 0
+        paths: list[Path] = []
+        n_whole = 0
         while len(paths) * whole.count(b"\n") < count:
             is_whole = not paths or chance.random() < 0.3
             n_whole += is_whole

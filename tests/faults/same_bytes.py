@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import bgdata
+from bgdata.kernel import config
 from tests.conftest import sample_files
 from tests.faults.campaign import Campaign
 
@@ -42,10 +43,9 @@ def kinds_in_order() -> list[str]:
 
 def begin(variables: Mapping[str, str]) -> None:
     """In a new process: nothing that depends on the variables is loaded yet, or the comparison would be of nothing."""
-    import numba
 
-    wanted = int(variables.get("NUMBA_NUM_THREADS", numba.config.NUMBA_NUM_THREADS))
-    assert (numba.config.NUMBA_NUM_THREADS, numba.config.CPU_NAME or "") == (
+    wanted = int(variables.get("NUMBA_NUM_THREADS", config.NUMBA_NUM_THREADS))
+    assert (config.NUMBA_NUM_THREADS, config.CPU_NAME or "") == (
         wanted,
         variables.get("NUMBA_CPU_NAME", ""),
     )

@@ -171,7 +171,7 @@ def import_alone(folder: Path) -> None:
     path = folder / "attack.xml"
     read_met(path)
     codecs = f"open {Path(encodings.__file__).parent}"  # Python's own, loaded when a document names one
-    found = [entry for entry in opened if entry != f"open {path}" and not entry.startswith(codecs)]
+    found = [entry for entry in opened or () if entry != f"open {path}" and not entry.startswith(codecs)]
     (folder / "opened").write_text("\n".join(found))
     opened = None
     try:

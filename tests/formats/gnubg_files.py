@@ -37,7 +37,8 @@ def one_sided_bytes(has_gammon: bool, is_compressed: bool) -> bytes:
     head = header(f"gnubg-OS-01-15-{has_gammon:d}-{is_compressed:d}-0")
     if not is_compressed:
         return head + b"".join(struct.pack("<32H", *part[n]) for n in range(16) for part in parts)
-    table, values = b"", []
+    table = b""
+    values: list[int] = []
     for n in range(16):
         table += struct.pack("<I", len(values))
         for part in parts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,11 +65,11 @@ def check_again(
             assert array.tobytes() == getattr(again, name).tobytes()
 
 
-def write_training(data) -> Iterable[bytes]:
+def write_training(data: Any) -> Iterable[bytes]:
     return format_gnubg_training(data.boards, data.chances, comment_index=data.comment_index, comments=data.comments)
 
 
-FORMATS = {
+FORMATS: dict[str, tuple[list[bytes], Callable[[bytes], Any], Callable[[Any], Iterable[bytes]]]] = {
     "training": (TRAINING, parse_gnubg_training, write_training),
     "position list": (
         [b"4HPwATDgc/ABMA\n", b"v3sAAAhmdzMAAQ,1\n"],

@@ -103,7 +103,7 @@ def test_writer_refuses_wrong_arrays(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"expected uint16\[136, 32\], got uint16\[16, 32\]"):
         write_one_sided(path, 2, counts, None, compressed=True)
     with pytest.raises(UsageError, match=r"got int64\[16, 32\]"):
-        write_one_sided(path, 1, counts.astype(np.int64), None, compressed=True)  # type: ignore[arg-type]
+        write_one_sided(path, 1, counts.astype(np.int64), None, compressed=True)
     with pytest.raises(UsageError, match=r"got uint16\[15, 32\]"):
         write_one_sided(path, 1, counts, counts[1:], compressed=False)
     with pytest.raises(UsageError, match=r"expected float32\[16, 4\]"):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import bz2
 import gzip
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.formats import lines as lines_module
@@ -118,7 +121,8 @@ def test_quarantine_takes_rows_out_of_every_array() -> None:
     assert rest.quarantined == [Quarantined(3, "b", "expected another class")]
     assert rest.counts == LineCounts(4, 2, 1, 1)
     assert rows.counts == LineCounts(4, 3, 1, 0)
-    for mask in (np.zeros(2, np.bool_), np.zeros(3, np.int8)):
+    masks: tuple[NDArray[Any], ...] = np.zeros(2, np.bool_), np.zeros(3, np.int8)
+    for mask in masks:
         with pytest.raises(UsageError, match=r"expected bool\[3\], got "):
             rows.quarantine(mask, "expected nothing")
 
@@ -158,7 +162,8 @@ def test_files_are_packed_by_name_and_unpacked_by_content(tmp_path: Path, name: 
 
 
 def test_several_packed_parts_are_one_file(tmp_path: Path) -> None:
-    for number, pack in enumerate([bz2.compress, gzip.compress]):
+    packs: list[Callable[[bytes], bytes]] = [bz2.compress, gzip.compress]
+    for number, pack in enumerate(packs):
         path = tmp_path / str(number)
         path.write_bytes(pack(b"first\n") + pack(b"") + pack(b"second\n"))
         assert read_bytes(path) == TEXT

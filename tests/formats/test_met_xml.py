@@ -51,6 +51,7 @@ def test_a_table() -> None:
     assert table.before is not None
     assert table.before.tolist() == [[0.5, 0.7], [0.3, 0.5]]
     assert table.post_crawford is table.opponent_post_crawford is not None
+    assert table.post_crawford is not None
     assert table.post_crawford.tolist() == [0.5, 0.49]
     assert table.is_symmetric
     assert table.parameters == {}
@@ -64,6 +65,7 @@ def test_a_table_that_favours_a_side() -> None:
     assert not table.is_symmetric
     assert table.post_crawford is not None
     assert table.opponent_post_crawford is not None
+    assert table.post_crawford is not None
     assert table.post_crawford.tolist() == [0.51, 0.5]
     assert table.opponent_post_crawford.tolist() == [0.49, 0.48]
 
@@ -81,6 +83,7 @@ def test_a_formula() -> None:
 
 def test_fewer_post_crawford_chances_than_points_to_go() -> None:
     table = table_of(text(post=post_for("both", 0.5)))
+    assert table.post_crawford is not None
     assert table.post_crawford is not None
     assert table.post_crawford.tolist() == [0.5]
 

@@ -100,6 +100,6 @@ def test_illegal_board_is_not_encoded() -> None:
 
 def test_wrong_arrays() -> None:
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\], got int64\[2, 26\]"):
-        codec.board_flaws(np.zeros((2, 26), np.int64))  # type: ignore[arg-type]
+        codec.board_flaws(np.zeros((2, 26), np.int64))
     with pytest.raises(InvalidPositionError, match=r"expected S14\[n\] or uint8\[n, 14\], got \|S13\[1\]"):
         codec.parse_position_ids(np.array(["x" * 13], "S13"))

@@ -100,7 +100,10 @@ def gnubg_states(command: str, texts: Sequence[str], folder: Path) -> list[Any]:
 
 def as_gnubg(match: MatchState) -> tuple[dict[str, Any], dict[str, Any]]:
     """The dictionaries in which gnubg's Python module holds a match."""
-    cube = {"cube": match.cube_value, "cubeowner": -1 if match.cube_owner is None else int(match.cube_owner)}
+    cube: dict[str, Any] = {
+        "cube": match.cube_value,
+        "cubeowner": -1 if match.cube_owner is None else int(match.cube_owner),
+    }
     cube |= {"move": int(match.on_roll), "matchto": match.length, "score": list(match.scores)}
     cube |= {"crawford": int(match.is_crawford), "jacoby": int(match.is_jacoby)}
     place = {"dice": [match.roll.high, match.roll.low] if match.roll else [0, 0], "turn": int(match.to_decide)}

@@ -19,8 +19,8 @@ from tests.game.match_strategies import match_states
 from tests.game.strategies import positions
 
 TOP, BOTTOM = Side.TOP, Side.BOTTOM
-SEVEN = {"length": 7, "scores": (3, 2), "cube_value": 2}
-FIVE = {"length": 5}
+SEVEN: dict[str, Any] = {"length": 7, "scores": (3, 2), "cube_value": 2}
+FIVE: dict[str, Any] = {"length": 5}
 
 EXAMPLES = {  # text: (nine bytes where they are published, state)
     "cAkAAAAAAAAA": ("700900000000000000", MatchState(is_jacoby=True)),

@@ -14,7 +14,7 @@ from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from tests.game.match_strategies import match_states, quiet_states
 
 TOP, BOTTOM = Side.TOP, Side.BOTTOM
-DOUBLED = {"is_double_offered": True, "to_decide": TOP}
+DOUBLED: dict[str, Any] = {"is_double_offered": True, "to_decide": TOP}
 
 
 def test_sides() -> None:

@@ -162,11 +162,11 @@ def test_no_rows() -> None:
 def test_wrong_arrays() -> None:
     board = np.array([START.board], np.int8)
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\], got int64\[1, 26\]"):
-        batch_plays(board.astype(np.int64), np.array([[3, 1]]))  # type: ignore[arg-type]
+        batch_plays(board.astype(np.int64), np.array([[3, 1]]))
     with pytest.raises(InvalidRollError, match=r"expected rolls as integers\[1, 2\], got int64\[1, 3\]"):
         batch_plays(board, np.array([[3, 1, 1]]))
     with pytest.raises(InvalidRollError, match=r"expected rolls as integers\[1, 2\], got float64\[1, 2\]"):
-        batch_plays(board, np.array([[3.0, 1.0]]))  # type: ignore[arg-type]
+        batch_plays(board, np.array([[3.0, 1.0]]))
     with pytest.raises(InvalidRollError, match=r"expected dice from 1 to 6, got \[3, 7\] in row 0"):
         play_counts(board, np.array([[3, 7]]))
     with pytest.raises(

@@ -68,7 +68,7 @@ def main(folder: Path) -> None:
     """Every case, in order: later ones find what earlier ones built."""
     for kind in all_kinds().values():
         if kind.defaults:
-            kind.defaults = (kind.smallest,)  # type: ignore[misc]
+            kind.defaults = (kind.smallest,)
     root = folder / "warehouse"
     (folder / "file").write_text("not a folder")
     case("file in its place", lambda: run_as_module(folder / "file"))

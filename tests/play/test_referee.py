@@ -63,8 +63,10 @@ def test_losses_are_those_of_the_twin(
     chosen = player.choose_plays(*decisions)
     found = verdicts(tables, decisions, chosen, 1e-5)
     wrong = 0
-    for row, (board, roll) in enumerate(zip(decisions.boards.tolist(), decisions.rolls.tolist(), strict=True)):
-        values = exact_values(board, *roll, POINTS)
+    for row, (board, (die, other_die)) in enumerate(
+        zip(decisions.boards.tolist(), decisions.rolls.tolist(), strict=True)
+    ):
+        values = exact_values(board, die, other_die, POINTS)
         loss, better, best = verdict(values, tuple(chosen[row].tolist()))
         assert found.losses[row] == pytest.approx(loss, abs=4e-6)
         assert found.ranks[row] == better

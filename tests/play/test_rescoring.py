@@ -77,7 +77,7 @@ def test_report(bearoff: BearoffEvaluator) -> None:
     assert np.array_equal(labels.rescored[untouched], labels.outcomes[untouched])
     with threads(1):
         again = rescored_labels(bearoff.arrays, games, corpus.boards, combined=True)
-    assert all(np.array_equal(one, other) for one, other in zip(again, labels, strict=True))
+    assert all(np.array_equal(getattr(again, name), values) for name, values in labels._asdict().items())
 
 
 def test_by_hand() -> None:
@@ -101,5 +101,5 @@ def test_without_tables_or_positions() -> None:
     report = rescoring_report(labels)
     assert (report.rescored, report.covered, report.mean_square_change) == (0, 0, 0)
     assert isnan(report.mean_square_change_covered)
-    nothing = rescoring_report(Labels(*(values[:0] for values in labels)))
+    nothing = rescoring_report(Labels(**{name: values[:0] for name, values in labels._asdict().items()}))
     assert (nothing.positions, nothing.variance_before) == (0, 0)

@@ -16,7 +16,7 @@ from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.chances import cubeless_equities, turned_chances
+from bgdata.evaluation.chances import turned_chances
 from bgdata.evaluation.choices import Chooser, chosen_boards
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.board_kernels import game_outcomes
@@ -127,7 +127,8 @@ def values_by_policy(chooser: Chooser, boards: Boards) -> NDArray[np.float64]:
 def check_scores(result: RolloutResult, chances: NDArray[np.float64], settings: RolloutSettings) -> None:
     """Of ten blocks. Deviations in standard errors, of each chance and of the equity, are as those of a fair estimate:
     their mean is near 0 and their variance near that of Student's distribution."""
-    exact = np.column_stack([chances, cubeless_equities(chances)])
+    equities = chances @ np.array([2.0, 1.0, 1.0, -1.0, -1.0]) - 1.0
+    exact = np.column_stack([chances, equities])
     found = np.column_stack([result.chances, result.equities])
     errors = np.column_stack([result.standard_errors, result.equity_standard_errors])
     columns = 0
@@ -171,7 +172,8 @@ def test_trials_are_those_of_the_twin(tables: dict[str, Table], stop: str, level
     twin = Twin(evaluator_of(arrays, 1), splitmix, level, turns, likely, CONTACT)
     items, first = np.array([7, 0, 1 << 33]), np.array([0, 35, 36])
     blocks = np.empty((3, 1, 2, 5))
-    fill_blocks(chooser, RolloutSettings(stop, turns, likely=likely).for_kernels(9), boards, items, first, blocks)
+    settings = RolloutSettings(stop, turns, likely=likely).for_kernels(9)
+    fill_blocks(0, len(boards), chooser, settings, boards, items, first, blocks)
     for board, item, number, found in zip(boards.tolist(), items.tolist(), first.tolist(), blocks[:, 0], strict=True):
         ends, lucks = twin.block(board, 9, item, number)
         assert found[0] == pytest.approx(np.mean(ends, axis=0), abs=1e-6)
@@ -367,6 +369,6 @@ def test_wrong_boards_and_players() -> None:
     with pytest.raises(InvalidPositionError):
         roll_out(np.full((1, 26), 3, np.int8), chooser_of(0), 72)
     with pytest.raises(InvalidPositionError, match="int8"):
-        roll_out(np.zeros((1, 26), np.int64), chooser_of(0), 72)  # type: ignore[arg-type]
+        roll_out(np.zeros((1, 26), np.int64), chooser_of(0), 72)
     with pytest.raises(UsageError, match="expected a player with networks"):
         roll_out(np.array([START.board], np.int8), Chooser(0), 72)

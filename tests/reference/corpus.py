@@ -27,7 +27,10 @@ class SelfPlayed(NamedTuple):
 
 def self_played(choose: PlayChooser, seed: int, game: int) -> SelfPlayed:
     """Game `game` of a seed; the higher die of the first roll says who begins, player 0 being the first die's."""
-    board, boards, dice, after = list(START.board), [], [], []
+    board: Board = list(START.board)
+    boards: list[Board] = []
+    dice: list[tuple[int, int]] = []
+    after: list[Board] = []
     while True:
         turn = len(boards)
         rolls = [(a, b) for a in range(1, 7) for b in range(1, 7) if turn or a != b]

@@ -31,7 +31,9 @@ def flipped(board: Sequence[int]) -> Board:
 
 def replay(evaluate: Evaluator, seed: int, game: int, most_turns: int) -> Replay:
     """A game against himself of whoever makes the opponent's equity as low as can be, the first of equals."""
-    board, boards, chances = list(START.board), [], []
+    board: Board = list(START.board)
+    boards: list[Board] = []
+    chances: list[Chances] = []
     while len(boards) < most_turns:
         turn = len(boards)
         rolls = [(a, b) for a in range(1, 7) for b in range(1, 7) if turn or a != b]

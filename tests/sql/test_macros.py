@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -185,7 +186,7 @@ def cube_decision(owner: str, no_double: Fraction, opponent_owned: Fraction) -> 
     return "too good to double" if no_double > 1 else "no double"
 
 
-def check_cube_actions(connection: Connection, positions: list[tuple[Fraction, ...]]) -> set[str]:
+def check_cube_actions(connection: Connection, positions: Sequence[tuple[Fraction, ...]]) -> set[str]:
     """Compare SQL's actions with those from the four equities of each position, for every owner; returns them."""
     columns = [[float(equity) for equity in column] for column in zip(*positions, strict=True)]
     seen = set()

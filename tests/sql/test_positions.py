@@ -63,7 +63,7 @@ def test_finished_games(connection: Connection) -> None:
     assert column(connection, "board(x)", "varchar", [empty.id]) == [list(empty.board)]
 
 
-BOTH_CLOSED = [1, 2, 2, 2, 2, 2, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1]
+BOTH_CLOSED: Board = [1, 2, 2, 2, 2, 2, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1]
 NO_BOARDS: list[Board | None] = [
     None,
     [],

@@ -45,8 +45,8 @@ def test_writing_row_by_row_makes_the_same_file(saved: Path, tmp_path: Path) -> 
 
 def test_single_numbers_can_be_written(tmp_path: Path) -> None:
     with ArrayWriter(tmp_path / "x.npy", np.int64, (2,)) as writer:
-        writer.write(1, np.int64(7))
-        writer.write(0, np.int64(5))
+        writer.write(1, np.array(7))
+        writer.write(0, np.array(5))
     assert map_array(tmp_path / "x.npy").tolist() == [5, 7]
 
 

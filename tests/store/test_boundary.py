@@ -6,6 +6,7 @@ import dataclasses
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -44,7 +45,7 @@ def test_a_variant_that_holds_sql(toys: Warehouse, tmp_path: Path) -> None:
     assert not evil.exists()
 
 
-SAMPLE = {"sample_rows": 5, "seed": 0, "progress": Silence()}
+SAMPLE: dict[str, Any] = {"sample_rows": 5, "seed": 0, "progress": Silence()}
 
 
 def test_parameters_that_hold_sql(toys: Warehouse) -> None:

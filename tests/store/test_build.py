@@ -6,16 +6,17 @@ import errno
 import json
 import os
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from bgdata.errors import CheckFailedError, InvalidParameterError, StorageError, TooLargeError
-from bgdata.store import build as build_module
 from bgdata.store import storage
 from bgdata.store.build import COMPUTED, Plan, check_estimate, readable_bytes
 from bgdata.store.context import Build, Computed
@@ -95,8 +96,9 @@ def test_damaged_versions_are_built_anew(toys: Warehouse) -> None:
     ("function", "what"), [("virtual_memory", "memory"), ("disk_usage", "disk space")], ids=["memory", "disk"]
 )
 def test_too_large(toys: Warehouse, monkeypatch: pytest.MonkeyPatch, function: str, what: str) -> None:
-    module = build_module.psutil if what == "memory" else build_module.shutil
-    monkeypatch.setattr(module, function, lambda *_: SimpleNamespace(available=5000, free=5000))
+    monkeypatch.setattr(
+        psutil if what == "memory" else shutil, function, lambda *_: SimpleNamespace(available=5000, free=5000)
+    )
     message = rf"expected \d+ kB of free {what} for squares/10 \(10 rows, about .*\), found 5 kB; build fewer"
     with pytest.raises(TooLargeError, match=message):
         toys.build("squares", TEN)
@@ -188,9 +190,9 @@ def test_what_a_killed_build_left_counts_as_free_disk(toys: Warehouse, monkeypat
     plan.staging.mkdir(parents=True)
     (plan.staging / "checkpoint-000000003").mkdir()
     (plan.staging / "checkpoint-000000003" / "done.npy").write_bytes(bytes(need - 5000))
-    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda _: SimpleNamespace(free=5000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5000))
     check_estimate(plan)
-    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda _: SimpleNamespace(free=4999))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4999))
     with pytest.raises(TooLargeError, match="of free disk space for squares/10"):
         check_estimate(plan)
 

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from bgdata.store.locked_sql import QueryLimits
 from bgdata.store.progress import Silence
 from bgdata.store.reading import connect_tables
 from bgdata.store.scripts import SQL
+from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
 from bgdata.warehouse import Warehouse
 from tests.store import processes
@@ -210,18 +212,28 @@ def test_deleted_versions_disappear(toys: Warehouse, parent: bool) -> None:
     assert ours(toys, "select string_agg(distinct variant, ' ') from squares") == "20"
 
 
-DAMAGES = {
+DAMAGES: dict[str, Callable[[Table], object]] = {
     "longer": lambda table: changed(table.parquet, table.parquet.read_bytes() + b"x"),
     "truncated": lambda table: changed(table.parquet, table.parquet.read_bytes()[:-4]),
     "junk": lambda table: changed(table.parquet, table.parquet.read_bytes()[:-4] + b"junk"),
     "missing": lambda table: table.parquet.unlink(),
-    "a link": lambda table: table.parquet.rename(table.folder / "other") and table.parquet.symlink_to("other"),
-    "a pipe": lambda table: (table.parquet.unlink(), os.mkfifo(table.parquet)),
+    "a link": lambda table: link(table.parquet),
+    "a pipe": lambda table: pipe(table.parquet),
     "no manifest": lambda table: (table.folder / "manifest.json").unlink(),
     "other manifest": lambda table: changed(table.folder / "manifest.json", b"{}"),
     "other parameters": lambda table: dataclasses.replace(table.manifest, parameters={"size": 40}).save(table.folder),
     "other variant": lambda table: dataclasses.replace(table.manifest, parameters={"count": 40}).save(table.folder),
 }
+
+
+def link(path: Path) -> None:
+    path.rename(path.parent / "other")
+    path.symlink_to("other")
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
 
 
 def changed(path: Path, content: bytes) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -18,6 +19,7 @@ from bgdata.datasets.positions import DATASET as POSITIONS
 from bgdata.errors import CorruptFileError, MissingTableError, UsageError, VersionInUseError
 from bgdata.store import catalog, storage
 from bgdata.store.context import Build
+from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import needed_by, remove, rubbish, sweep
 from bgdata.store.scripts import SQL
 from bgdata.store.table import Table
@@ -221,7 +223,7 @@ class Histories(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
-        kinds = {"powers": Powers(), "power_sums": PowerSums(), POSITIONS.name: POSITIONS}
+        kinds: dict[str, Dataset[Any]] = {"powers": Powers(), "power_sums": PowerSums(), POSITIONS.name: POSITIONS}
         self.warehouse = Warehouse(Path(self.folder.name) / "warehouse", kinds)
         self.asked: dict[str, str] = {}
         self.patch = pytest.MonkeyPatch()  # the views of other kinds would take most of the time
@@ -325,8 +327,8 @@ class dying_after:  # noqa: N801
         for owner, name in ((Path, "rename"), (Path, "replace"), (Path, "unlink"), (storage, "sync")):
             self.patch.setattr(owner, name, self.counted(getattr(owner, name)))
 
-    def counted(self, change):  # type: ignore[no-untyped-def]
-        def dying(*arguments, **options):  # type: ignore[no-untyped-def]
+    def counted(self, change: Callable[..., Any]) -> Callable[..., Any]:
+        def dying(*arguments: Any, **options: Any) -> Any:
             self.left -= 1
             if self.left < 0:
                 raise Killed

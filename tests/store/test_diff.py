@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import duckdb
 import pytest
@@ -49,6 +50,11 @@ def test_equal_tables(connection: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
+def about(number: float) -> Any:
+    """A number where one is compared."""
+    return pytest.approx(number)
+
+
 def test_how_much_and_where(connection: duckdb.DuckDBPyConnection) -> None:
     found = changes(
         connection,
@@ -56,9 +62,9 @@ def test_how_much_and_where(connection: duckdb.DuckDBPyConnection) -> None:
         "(1, 0.25, [0, 1], 'a'), (2, 2.5, [0.5, 0.5], 'x'), (3, 1, [0], 'c'), (5, 1, [], '')",
     )
     assert found == [
-        ColumnChange("size", 3, 2, 1.0, pytest.approx(1.25 / 3), "2"),
-        ColumnChange("chances", 3, 2, 0.5, pytest.approx(0.5 / 3), "2"),
-        ColumnChange("name", 3, 1, 1, pytest.approx(1 / 3), "2"),
+        ColumnChange("size", 3, 2, 1.0, about(1.25 / 3), "2"),
+        ColumnChange("chances", 3, 2, 0.5, about(0.5 / 3), "2"),
+        ColumnChange("name", 3, 1, 1, about(1 / 3), "2"),
     ]
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.store import job as job_module
+from bgdata.store import storage
 from bgdata.store.arrays import map_array
 from bgdata.store.job import Job
 from bgdata.store.storage import sha256_file
@@ -30,7 +34,7 @@ def count_up(
     progress: Notes | None = None,
 ) -> list[int]:
     """Do the steps up to `until` of 5, each adding one to the state; returns the steps that were done."""
-    state = {"counts": np.zeros(size, dtype)}
+    state: dict[str, NDArray[Any]] = {"counts": np.zeros(size, dtype)}
     done = []
     for step in Job(folder, progress or Notes()).steps(label, "steps", range(5), [1] * 5, state):
         if step == until:
@@ -122,7 +126,7 @@ def test_all_is_on_the_disk_before_the_older_one_goes(tmp_path: Path, monkeypatc
     """Files, then their folder, then the folder that it is renamed in."""
     count_up(tmp_path, 2)
     done: list[str] = []
-    fsync, remove = os.fsync, job_module.remove_folder
+    fsync, remove = os.fsync, storage.remove_folder
 
     def noted_sync(handle: int) -> None:
         path = Path(f"/proc/self/fd/{handle}").readlink()
@@ -150,7 +154,7 @@ def test_writing_checkpoints_takes_a_small_share_of_the_time(tmp_path: Path, mon
     """By a clock of our own: steps of 1 s, checkpoints of 10 s, asked for every 5 s."""
     clock, written = [0.0], []
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 5.0)
-    monkeypatch.setattr(job_module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 
     def write(_: Job, label: str, done: int, state: object) -> None:  # noqa: ARG001
         clock[0] += 10

@@ -213,7 +213,8 @@ def test_recipe_key_depends_on_each_part() -> None:
     recipe: tuple[Any, ...] = ("squares", 1, {"count": 5, "step": 2}, {"terms": "x@1"})
     keys = {recipe_key(*recipe)}
     for place, other in enumerate(("cubes", 2, {"count": 6, "step": 2}, {"terms": "x@2"})):
-        keys.add(recipe_key(*recipe[:place], other, *recipe[place + 1 :]))
+        changed = (*recipe[:place], other, *recipe[place + 1 :])
+        keys.add(recipe_key(*changed))
     assert len(keys) == 5
     assert recipe_key("squares", 1, {"step": 2, "count": 5}, {"terms": "x@1"}) in keys
 

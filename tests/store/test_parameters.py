@@ -6,9 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bgdata.errors import InvalidParameterError, ManifestFormatError
+from bgdata.store.manifest import canonical_json
 from bgdata.store.parameters import (
     NONE_GIVEN,
     Given,
@@ -70,6 +72,7 @@ def test_json_says_what_it_holds() -> None:
         ("count", True, "int"),
         ("count", 1.5, "int"),
         ("share", "0.5", "float"),
+        ("share", 10**400, "float"),
         ("is_on", 1, "bool"),
         ("until", "1", "float or none"),
         ("sizes", ["1"], "tuple of int"),
@@ -105,6 +108,45 @@ def test_other_types_are_refused(name: str, value: Any, type_: str) -> None:
 def test_other_texts_are_refused(name: str, text: str, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}$"):
         Every().with_texts({name: text})
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A part with a number."""
+
+    name: str = "a"
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Floats(Parameters):
+    """Floats in every place that may hold one."""
+
+    share: float = 1.0
+    until: float | None = None
+    row: tuple[float, ...] = ()
+    part: Weighted = Weighted()
+    parts: tuple[Weighted, ...] = ()
+    count: int = 1
+
+
+FLOATS = Floats(2.0, 1.0, (0.5, 3.0), Weighted("b", 4.0), (Weighted("c", 0.0),), 5)
+
+
+def test_whole_numbers_for_floats_are_the_same_recipe() -> None:
+    whole = Floats(2, 1, (0.5, 3), Weighted("b", 4), (Weighted("c", 0),), 5)
+    changed = Floats().with_changes(vars(whole))
+    read = Floats.from_manifest(json.loads(json.dumps(FLOATS.to_json()).replace(".0", "")))
+    for parameters in (whole, changed, read):
+        assert canonical_json(parameters.to_json()) == canonical_json(FLOATS.to_json())
+        parameters.check_types()
+
+
+@pytest.mark.parametrize("share", ["1", True, None, (1,), np.float64(1), 10**400])
+def test_what_is_no_number_is_not_made_one(share: Any) -> None:
+    assert Floats(share).share is share
+    with pytest.raises(InvalidParameterError, match=r"^expected share of type float, got "):
+        Floats(share).check_types()
 
 
 def test_words_for_true_and_false() -> None:

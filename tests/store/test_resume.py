@@ -98,7 +98,7 @@ def test_killed_at_random_moments(tmp_path: Path, kind: str, parameters: Paramet
 def test_interrupted(tmp_path: Path) -> None:
     """Ctrl-C: one line, exit code 130, and there is something to go on from."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
-    command = ["--warehouse", warehouse.root, "build", "bearoff_two_sided", "--points", "6", "--checkers", "6"]
+    command = ["--warehouse", str(warehouse.root), "build", "bearoff_two_sided", "--points", "6", "--checkers", "6"]
     process = subprocess.Popen(
         processes.bgdata_command(*command),
         env=os.environ | {"BGDATA_CHECKPOINT_SECONDS": "0"},

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from bgdata.errors import CheckFailedError, StorageError
-from bgdata.store import storage
 from bgdata.store.arrays import ArrayWriter, save_array
 from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, write_file
 from tests.store import processes
@@ -60,7 +59,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "full")
 
-    monkeypatch.setattr(*(storage.os, "fsync") if step == "fsync" else (Path, "open"), full)
+    monkeypatch.setattr(os if step == "fsync" else Path, step, full)
     with pytest.raises(StorageError, match=r"cannot write .*x: the disk is full"):
         write_file(path, b"after")
     monkeypatch.undo()

@@ -21,7 +21,7 @@ from bgdata.store.manifest import FileEntry
 from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.verify import Comparison, Finding, Status, verify
+from bgdata.store.verify import Comparison, Finding, Status, finding_of, verify
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
 
@@ -58,7 +58,7 @@ def damage(path: Path, data: bytes) -> None:
 def flip(path: Path, generator: random.Random) -> None:
     data = bytearray(path.read_bytes())
     data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
-    damage(path, data)
+    damage(path, bytes(data))
 
 
 def test_columns_may_stand_in_another_order(toys: Warehouse) -> None:
@@ -97,6 +97,7 @@ def test_any_flipped_bit_is_found_and_named(toys: Warehouse, name: str) -> None:
     for _ in range(20):
         flip(table.folder / name, generator)
         found = problem(toys)
+        assert found.table is not None
         assert (found.table.name, found.check) == (table.name, "manifest" if "json" in name else "file hashes")
         assert str(table.folder / name) in found.problem
         damage(table.folder / name, whole)
@@ -276,7 +277,7 @@ def test_a_missing_input_is_named(toys: Warehouse) -> None:
     digest = squares.manifest.digest
     squares.folder.rename(squares.folder.with_name("r1-00000000"))
     failed = [finding for finding in findings(toys) if finding.problem]
-    assert [(f.table.folder.name, f.check) for f in failed] == [
+    assert [(f.table.folder.name, f.check) for f in failed if f.table] == [
         (sums.folder.name, "rows recomputed"),
         ("r1-00000000", "manifest"),
     ]
@@ -334,3 +335,15 @@ def test_a_manifest_of_json_that_is_none(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     damage(table.folder / "manifest.json", json.dumps({"format": 7}).encode())
     assert "found format 7; upgrade bgdata" in problem(toys).problem
+
+
+@pytest.mark.parametrize("error", [IndexError("index 9"), ValueError("no number"), ZeroDivisionError("by zero")])
+def test_values_that_a_check_cannot_work_with_fail_it(error: Exception) -> None:
+    """A version may come from a stranger: that is a finding, and no end of the verification."""
+
+    def check() -> None:
+        raise error
+
+    found = finding_of("a/b/r1-00000000", "values", check)
+    assert found.status is Status.FAILED
+    assert found.text == f"expected values that make sense in a/b/r1-00000000, found {type(error).__name__}: {error}"

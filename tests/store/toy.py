@@ -36,7 +36,7 @@ class Toy(SmallDataset[Count]):
     key = ("number",)
     row_group_rows = 8
     parameters = Count
-    defaults = (Count(), Count(30))
+    defaults: tuple[Count, ...] = (Count(), Count(30))
     smallest = Count(10)
 
     def slug(self, parameters: Count) -> str:
@@ -62,7 +62,10 @@ class Squares(Toy):
     name = "squares"
     value = "square"
     summary = "Squares of the first numbers."
-    columns = (Column("number", "INTEGER", "", "Number"), Column("square", "BIGINT", "units", "Its square"))
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("number", "INTEGER", "", "Number"),
+        Column("square", "BIGINT", "units", "Its square"),
+    )
     arrays = (FlatArray("square", "int64", "number", "Squares"),)
 
     def compute(self, build: Build[Count]) -> None:

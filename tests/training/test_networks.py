@@ -20,8 +20,8 @@ SAME: tuple[tuple[int, ...], ...] = ((), (), ())
 def test_rounded_again_they_are_the_same(number: int) -> None:
     networks = random_networks(number)
     found = rounded_networks(started_networks(networks, SAME, seed=3))
-    for values, expected in zip(found, networks, strict=True):
-        assert np.array_equal(values, expected)
+    for name, expected in networks._asdict().items():
+        assert np.array_equal(getattr(found, name), expected)
 
 
 def test_wider_ones_say_the_same() -> None:

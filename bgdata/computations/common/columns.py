@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from bgdata.errors import CorruptFileError
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import format_position_ids
 from bgdata.store.arrays import Array
@@ -25,11 +26,17 @@ def text_arrays(name: str, texts: Sequence[str]) -> dict[str, Array]:
 
 
 def text_column(arrays: Mapping[str, Array], name: str) -> pa.Array:
-    """The texts of `text_arrays` as a string column."""
+    """The texts of `text_arrays` as a string column. Raises CorruptFileError for arrays that hold no texts: a warehouse
+    may come from a stranger."""
     ends = arrays[f"{name}_ends"]
     offsets = np.concatenate([[0], ends]).astype(np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(arrays[name]))]
-    return pa.LargeStringArray.from_buffers(len(ends), buffers[1], buffers[2]).cast(pa.string())
+    try:
+        texts = pa.LargeStringArray.from_buffers(len(ends), buffers[1], buffers[2])
+        texts.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise CorruptFileError(f"expected texts in {name}.npy, one up to each of {name}_ends, found: {error}") from None
+    return texts.cast(pa.string())
 
 
 def chosen_texts(texts: pa.Array, index: Array) -> pa.Array:

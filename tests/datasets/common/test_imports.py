@@ -17,8 +17,7 @@ import pytest
 from bgdata.datasets import gnubg_benchmark, gnubg_training
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.game.position import START, Position, parse_key20
-from bgdata.store.dataset import Source
-from bgdata.store.manifest import RawFile
+from bgdata.store.manifest import RawFile, Source
 from tests.cli.command_line import error_of, run, succeeds
 from tests.datasets.importing import IMPORTED, Imports, counts, rows
 from tests.formats import samples
@@ -428,13 +427,14 @@ def test_the_command(imports: Imports) -> None:
 
 def test_commands_that_import_nothing(imports: Imports) -> None:
     path = imports.file("x", "")
-    for arguments, message in (
+    commands: tuple[tuple[list[str | Path], str], ...] = (
         (
             ["bearoff_gammon", path],
             "expected a kind that is imported from files, got bearoff_gammon; try: bgdata build ",
         ),
         (["nothing", path], "expected a kind of dataset, got 'nothing'"),
         (["gnubg_benchmark", path, path], "expected one benchmark file, got 2"),
-    ):
+    )
+    for arguments, message in commands:
         assert error_of(run(imports.warehouse.root, "import", *arguments), 2).startswith(message)
     assert not imports.warehouse.root.exists()

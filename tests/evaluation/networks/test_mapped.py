@@ -24,7 +24,8 @@ GOOD = random_networks(3)
 
 def test_networks_are_mapped(tmp_path: Path) -> None:
     opened = open_networks(Table(write_network(tmp_path, "good", GOOD)))
-    for found, written in zip(opened, GOOD, strict=True):
+    for name, written in GOOD._asdict().items():
+        found = getattr(opened, name)
         assert np.array_equal(found, written)
         assert found.dtype == written.dtype
         assert not found.flags.writeable

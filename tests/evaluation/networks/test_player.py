@@ -56,8 +56,9 @@ def test_it_plays_games_as_a_kernel_and_turn_by_turn() -> None:
     assert player.label == "network"
     plain = Plain(player)
     assert not isinstance(plain, KernelPlayer)
-    for found, expected in zip(play_games(plain, PubEval(), 6, 1), play_games(player, PubEval(), 6, 1), strict=True):
-        assert np.array_equal(found, expected)
+    found = play_games(plain, PubEval(), 6, 1)
+    for name, expected in play_games(player, PubEval(), 6, 1)._asdict().items():
+        assert np.array_equal(getattr(found, name), expected)
 
 
 class Plain:
@@ -74,7 +75,11 @@ def test_versions_follow_the_weights() -> None:
     weights, biases = networks.weights.copy(), networks.biases.copy()
     weights[-1] += 1
     biases[-1] += 1
-    changed = [networks, Networks(*map(np.copy, networks)), networks._replace(weights=weights)]
+    changed = [
+        networks,
+        Networks(**{name: values.copy() for name, values in networks._asdict().items()}),
+        networks._replace(weights=weights),
+    ]
     versions = [NetworkPlayer(each, NO_TABLES).version for each in [*changed, networks._replace(biases=biases)]]
     assert versions[0] == versions[1]
     assert len(set(versions)) == 3

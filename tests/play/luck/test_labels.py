@@ -12,7 +12,7 @@ from bgdata.play.luck.labels import luck_adjusted_equities
 from bgdata.play.rescoring import Labels
 from tests.reference.luck import luck_adjusted
 
-WIN, LOSE, LOSE_GAMMON, HALF = [1, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 1, 0], [0.5, 0, 0, 0, 0]
+WIN, LOSE, LOSE_GAMMON, HALF = [1.0, 0, 0, 0, 0], [0.0, 0, 0, 0, 0], [0.0, 0, 0, 1, 0], [0.5, 0, 0, 0, 0]
 
 
 def labels_of(outcomes: list[list[float]], rescored: list[list[float]], solved: list[int]) -> Labels:
@@ -22,8 +22,8 @@ def labels_of(outcomes: list[list[float]], rescored: list[list[float]], solved: 
 def test_by_hand() -> None:
     """Two games: one that its loser lost by bad luck in the last roll but one, one that a table covers in between."""
     labels = labels_of(
-        [LOSE_GAMMON, [1, 1, 0, 0, 0], LOSE, WIN, LOSE],
-        [LOSE_GAMMON, [1, 1, 0, 0, 0], HALF, HALF, [0.25, 0, 0, 0, 0]],
+        [LOSE_GAMMON, [1.0, 1, 0, 0, 0], LOSE, WIN, LOSE],
+        [LOSE_GAMMON, [1.0, 1, 0, 0, 0], HALF, HALF, [0.25, 0, 0, 0, 0]],
         [-1, -1, 3, 3, 4],
     )
     lucks = np.array([-1.5, 0.25, 0.125, 9, 9], np.float32)
@@ -59,7 +59,9 @@ def test_twin() -> None:
     assert found.dtype == np.float32
     assert found == pytest.approx(np.array(expected), abs=1e-5)
     some = slice(offsets[7], offsets[9])  # two games alone: to the last bit
-    part = Labels(outcomes[some], rescored[some], np.where(solved[some] < 0, -1, solved[some] - offsets[7]))
+    part = Labels(
+        outcomes[some], np.ascontiguousarray(rescored[some]), np.where(solved[some] < 0, -1, solved[some] - offsets[7])
+    )
     assert np.array_equal(luck_adjusted_equities(part, offsets[7:10] - offsets[7], lucks[some]), found[some])
 
 

@@ -87,8 +87,8 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
         after = plays[generator.integers(len(plays))]
         rows.append((len(rows) % 2, board, dice, after))
         board = flip_boards(after[None])[0]
-    players, *arrays = map(np.array, zip(*rows, strict=True))
-    return RecordedGame(players.astype(np.int8), *arrays, 1.0 - 2 * rows[-1][0])
+    players, boards, dice, after = map(np.array, zip(*rows, strict=True))
+    return RecordedGame(players.astype(np.int8), boards, dice, after, 1.0 - 2 * rows[-1][0])
 
 
 def test_luck_averages_to_zero(corpus: Corpus) -> None:
@@ -110,9 +110,14 @@ def test_luck_averages_to_zero(corpus: Corpus) -> None:
     assert net == pytest.approx(0, abs=1e-7)
 
 
+def first_turns(game: RecordedGame, count: int, result: float) -> RecordedGame:
+    """The beginning of a game, with another result."""
+    return RecordedGame(game.players[:count], game.boards[:count], game.dice[:count], game.after_play[:count], result)
+
+
 def test_games_that_were_not_finished(corpus: Corpus) -> None:
     whole = game_of(corpus, 0)
-    part = RecordedGame(*(values[:5] for values in whole[:4]), float("nan"))
+    part = first_turns(whole, 5, float("nan"))
     found, expected = game_luck(PLAYER, part), game_luck(PLAYER, whole)
     assert np.array_equal(found.luck, expected.luck[:5])
     sums = totals(part, found)
@@ -120,7 +125,7 @@ def test_games_that_were_not_finished(corpus: Corpus) -> None:
     assert isnan(sums.luck_adjusted)
     assert isnan(sums.net_drift)
     assert not isnan(sums.net_luck)
-    nothing = RecordedGame(*(values[:0] for values in whole[:4]), 1.0)  # passed before any roll
+    nothing = first_turns(whole, 0, 1.0)  # passed before any roll
     sums = totals(nothing, game_luck(PLAYER, nothing))
     assert (sums.initial, sums.net_luck, sums.net_drift, sums.luck_adjusted) == (0, 0, 1, 1)
 

@@ -13,7 +13,7 @@ class Corruption(NamedTuple):
     rows: int = 1
 
 
-def changed(table: str, change: str, **key: int | str | bool) -> Corruption:
+def changed(table: str, change: str, **key: float | str | bool) -> Corruption:
     """A changed value in the row with this key."""
     where = " and ".join(f"{column} = {value!r}" for column, value in key.items())
     return Corruption(f"update {table} set {change} where {where}", dict(key))

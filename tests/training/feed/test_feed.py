@@ -125,7 +125,7 @@ def test_nothing_depends_on_the_order_of_names(labels: Warehouse, labels_root: P
 @pytest.mark.parametrize("kind", [CONTACT, {CONTACT: 2.0, LABELS: 1.0}])
 @pytest.mark.parametrize("stop", [0, 3, -1])
 def test_resumed_batches_are_those_of_an_uninterrupted_run(labels: Warehouse, kind: Any, stop: int) -> None:
-    options = {"seed": 1, "batch_size": 200, "features": "race", "epochs": 2}
+    options: dict[str, Any] = {"seed": 1, "batch_size": 200, "features": "race", "epochs": 2}
     whole = list(labels.batches(kind, **options))
     size = len(whole) // 2
     last = whole[size - 1 if stop == -1 else stop]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,10 +47,10 @@ def table(warehouse: Warehouse) -> Table:
 
 
 def test_batches_from_parquet_are_those_of_the_mapped_arrays(warehouse: Warehouse) -> None:
-    options = {"seed": 1, "batch_size": 300, "features": "tesauro-196"}
+    options: dict[str, Any] = {"seed": 1, "batch_size": 300, "features": "tesauro-196"}
     mapped, read = (warehouse.batches("gnubg_training", **options, from_parquet=on) for on in (False, True))
     for one, other in zip(mapped, read, strict=True):
-        assert all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
+        assert all(np.array_equal(getattr(one, name), values) for name, values in other._asdict().items())
 
 
 def test_rows_are_read_from_the_groups_that_hold_them(table: Table) -> None:

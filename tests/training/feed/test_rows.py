@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def positions(root: Path, **options: bool | str) -> list[bytes]:
+def positions(root: Path, **options: Any) -> list[bytes]:
     feed = bgdata.open_warehouse(root).batches("gnubg_training", **options)
     return [board.tobytes() for batch in feed for board in batch.boards]
 

@@ -46,6 +46,7 @@ def test_tensors_share_the_memory_of_the_arrays(feed: Feed) -> None:
     for name in ("boards", "features", "targets", "classes", "rows"):
         assert isinstance(getattr(found, name), torch.Tensor)
         assert getattr(found, name).data_ptr() == getattr(batch, name).ctypes.data
+    assert found.features is not None
     assert found.features.dtype == torch.float32
     assert tensors(batch._replace(features=None)).features is None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,7 +125,8 @@ def test_a_pupil_goes_on_from_its_arrays() -> None:
             for name, values in trainer.state().items():
                 values[...] = state[name]
         learn(trainer, parts[1])
-        numbers.append([values.tobytes() for values in (*networks, *averages, *trainer.state().values())])
+        arrays: list[Any] = [*networks, *averages, *trainer.state().values()]
+        numbers.append([values.tobytes() for values in arrays])
     assert numbers[0] == numbers[1]
 
 

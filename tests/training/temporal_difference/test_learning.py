@@ -43,7 +43,7 @@ def train(networks: FloatNetworks, boards: Boards, wanted: Chances, rate: float 
 
 
 def copied(networks: FloatNetworks) -> FloatNetworks:
-    return FloatNetworks(*(values.copy() for values in networks))
+    return FloatNetworks(**{name: values.copy() for name, values in networks._asdict().items()})
 
 
 @pytest.mark.parametrize("squared", [False, True])

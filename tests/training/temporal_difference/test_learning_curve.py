@@ -8,8 +8,9 @@ import pytest
 import bgdata
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.evaluation.answers import AnswerSource, evaluations
+from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import check_legal_boards

@@ -54,8 +54,9 @@ def test_wrong_layers(text: str) -> None:
     ):
         parse_layers(text)
     for name in ("hidden", "crashed_hidden", "race_hidden"):
+        changes: dict[str, Any] = {name: text}
         with pytest.raises(InvalidParameterError, match="expected units such as"):
-            replace(RECIPE, **{name: text}).check()
+            replace(RECIPE, **changes).check()
 
 
 @pytest.mark.parametrize(
@@ -82,5 +83,6 @@ def test_wrong_numbers(change: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("name", ["inputs", "race_inputs"])
 def test_unknown_inputs(name: str) -> None:
+    changes: dict[str, Any] = {name: "nothing"}
     with pytest.raises(UnknownInputSetError, match=r"expected inputs among .*, got nothing"):
-        replace(RECIPE, **{name: "nothing"}).check()
+        replace(RECIPE, **changes).check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_a_run_goes_on_where_it_stopped() -> None:
 
 def test_every_number_of_the_recipe_matters() -> None:
     base = replace(TINY, round_games=10)
-    changes = [{"seed": 2}, {"td_lambda": 0.4}, {"learning_rate": 0.2}, {"round_games": 11}]
+    changes: list[dict[str, Any]] = [{"seed": 2}, {"td_lambda": 0.4}, {"learning_rate": 0.2}, {"round_games": 11}]
     weights = {trained(replace(base, **change), rounds=2).networks.weights.tobytes() for change in [{}, *changes]}
     assert len(weights) == 1 + len(changes)
 

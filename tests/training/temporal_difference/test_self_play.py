@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
-from bgdata.evaluation.answers import AnswerSource, evaluations
+from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import check_legal_boards, flip_boards
 from bgdata.game.position import START
@@ -36,7 +39,7 @@ def record_of(networks: Networks, games: int, first: int = 0, most_turns: int = 
 
 
 def evaluator(networks: Networks) -> Evaluator:
-    def evaluate(boards: list[Board]) -> tuple[list[Chances], list[float]]:
+    def evaluate(boards: Sequence[Board]) -> tuple[list[Chances], list[float]]:
         chances = evaluations(networks, NO_TABLES, np.array(boards, np.int8)).chances
         return chances.tolist(), cubeless_equities(chances).tolist()
 
@@ -104,10 +107,12 @@ def test_both_sides_win_alike(networks: Networks) -> None:
 def test_any_threads_and_batches(record: Record, networks: Networks) -> None:
     for count in (1, 2):
         with threads(count):
-            for found, expected in zip(record_of(networks, GAMES), record, strict=True):
-                assert found.tobytes() == expected.tobytes()
-    for found, expected in zip(record_of(networks, 5, first=7), record, strict=True):
-        assert np.array_equal(found, expected[7:12])
+            again = record_of(networks, GAMES)
+            for name, expected in record._asdict().items():
+                assert getattr(again, name).tobytes() == expected.tobytes()
+    some = record_of(networks, 5, first=7)
+    for name, expected in record._asdict().items():
+        assert np.array_equal(getattr(some, name), expected[7:12])
 
 
 def test_games_differ(record: Record) -> None:

@@ -1,0 +1,23 @@
+"""Comparing stored arrays with what they must hold, by what `check_sample` of several kinds says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bgdata.errors import CheckFailedError
+from bgdata.store.arrays import Array
+from bgdata.store.table import Table
+
+
+def check_arrays(table: Table, expected: Mapping[str, Array]) -> None:
+    """Raise CheckFailedError unless a version has these whole arrays, naming the first row that differs."""
+    for name, values in expected.items():
+        found = np.asarray(table.array(name))
+        if found.shape != values.shape:
+            raise CheckFailedError(f"expected {name} of shape {values.shape} in {table.name}, found {found.shape}")
+        for row in np.unique(np.nonzero(found != values)[0])[:1].tolist():
+            raise CheckFailedError(
+                f"expected {name} of {values[row].tolist()} in row {row} of {table.name}, found {found[row].tolist()}"
+            )

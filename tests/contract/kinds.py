@@ -1,0 +1,53 @@
+"""Every dataset kind, by discovery, and its smallest version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.cli.build import SIZED
+from bgdata.store.arrays import Array
+from bgdata.store.dataset import Dataset
+from bgdata.store.table import Table
+
+ALL = bgdata.all_kinds()
+NUMBERED = {kind.name: kind for kind in SIZED}  # those with sizes as parameters: the bearoff tables
+each_kind = pytest.mark.parametrize("kind", ALL.values(), ids=ALL.keys())
+numbered_kind = pytest.mark.parametrize("kind", NUMBERED.values(), ids=NUMBERED.keys())
+HEADERS_BYTES = 4000  # .npy headers and Parquet footers, which weigh in the smallest tables only
+
+
+def small(root: Path, kind: Dataset[Any]) -> Table:
+    """The smallest version of a kind in the shared warehouse."""
+    return bgdata.open_warehouse(root).open(kind.name, kind.slug(kind.smallest))
+
+
+class Corrupted(Table):
+    """A version with one array replaced in memory."""
+
+    def __init__(self, table: Table, name: str, values: Array) -> None:
+        super().__init__(table.folder)
+        self._arrays = {name: values}
+
+
+def corrupted(values: Array, generator: np.random.Generator) -> Array:
+    """A copy with one value changed, in the later part of every axis: numbers of games and offsets begin with a 0 that
+    nothing depends on."""
+    found = np.array(values)
+    place = tuple(int(generator.integers(size // 3, max(size - 1, size // 3 + 1))) for size in found.shape)
+    found[place] = other(found[place])
+    return found
+
+
+def other(value: Any) -> Any:
+    """Another value of the same type, about a hundredth away where it is a share or an equity."""
+    if value.dtype.kind == "S":
+        return b"?"
+    if value.dtype.kind == "f":
+        return value + value.dtype.type(0.01) if np.isfinite(value) else value.dtype.type(0.5)
+    step = {2: 300}.get(value.dtype.itemsize, 1) if value.dtype.kind == "u" else 1  # uint16: codes of equities
+    return value.dtype.type((int(value) + step) % (np.iinfo(value.dtype).max + 1))

@@ -1,0 +1,236 @@
+"""Building every dataset kind: the same values by any threads and processes, a whole manifest, a fair estimate."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+import bgdata
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.datasets.common.race import RaceParameters
+from bgdata.errors import ManifestFormatError
+from bgdata.kernel import threads
+from bgdata.store import job, storage
+from bgdata.store.arrays import values_digest
+from bgdata.store.build import folder_bytes
+from bgdata.store.dataset import Dataset
+from bgdata.store.executors import InProcess, open_executor
+from bgdata.store.parameters import Parameters, VersionRef
+from bgdata.store.table import Table
+from bgdata.store.verify import check_hashes
+from bgdata.warehouse import Warehouse
+from tests.conftest import sample_files
+from tests.contract.kinds import HEADERS_BYTES, NUMBERED, each_kind, small
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SHARDED = {"cube_studies", "cubeful_selfplay", "selfplay"}  # kinds known to work in shards; others may, too
+# of an approximation or a rounding, beside those of NUMBERED: other kinds hold what was recorded, played or written
+BOUNDED = {"bearoff_labels", "bearoff_match", "referee_scores", "selfplay_labels"}
+# those whose rows are all that there is to say
+WITHOUT_STATISTICS = {"cube_studies", "engine_labels", "published_luck"}
+# fields of manifests; what takes no millisecond has 0 seconds
+MAY_BE_EMPTY = {"source_commit", "warnings", "statistics", "inputs", "raw_files", "seconds"}
+
+PAGE_BYTES = 300  # of a Parquet column with few values: headers of a page and of a dictionary, least and most value
+TURNS = 45  # of a game of fair players, by which disk space is estimated; the smallest networks wander
+GAMES = 2.5  # a match of n points has up to 2 n - 1 games; 0.8 n are estimated
+SMALL_BYTES = 1 << 20  # nobody runs out of a megabyte
+WORKING_BYTES = 1 << 27  # what DuckDB and Arrow take to write and check the files of any version
+
+
+class Counted(InProcess):
+    """Computes shards in this process, and counts them."""
+
+    shards = 0
+
+    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        self.shards += 1
+        return super().submit(function, *args, **kwargs)
+
+
+class Rebuilding:
+    """A warehouse of the smallest versions that is built again, kind by kind."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.memory: dict[str, int] = {}  # what the last build of a kind took, beside what the process had before
+        self.builds: Counter[str] = Counter()
+        self.warehouse: Warehouse = bgdata.open_warehouse(folder / "warehouse")
+
+    def build(self, kind: Dataset[Any], executor: Executor | None = None) -> Table:
+        """The version, computed anew."""
+        files = sample_files(kind, self.folder)
+        forget_most_memory()
+        before = psutil.Process().memory_info().rss
+        table = self.warehouse.build(kind.name, kind.smallest, files=files, force=True, executor=executor)
+        self.memory[kind.name] = most_memory() - before
+        self.builds[kind.name] += 1
+        return table
+
+
+@pytest.fixture(scope="module")
+def rebuilding(small_root: Path) -> Iterator[Rebuilding]:
+    """A copy of the small warehouse, in memory where that can be."""
+    place = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=place if place.is_dir() else None) as folder:
+        shutil.copytree(small_root, Path(folder) / "warehouse")
+        yield Rebuilding(Path(folder))
+
+
+@pytest.fixture(scope="module")
+def two_processes() -> Iterator[Executor]:
+    """What `--executor processes:2` computes shards by."""
+    with open_executor("processes:2") as executor:
+        yield executor
+
+
+@each_kind
+def test_values_depend_on_no_threads_and_no_processes(
+    small_root: Path, rebuilding: Rebuilding, two_processes: Executor, kind: Dataset[Any]
+) -> None:
+    expected, counted = small(small_root, kind).manifest.digest, Counted()
+    for count in (1, 2):
+        with threads(count):
+            assert rebuilding.build(kind, counted).manifest.digest == expected
+    assert counted.shards or kind.name not in SHARDED
+    if counted.shards:
+        assert rebuilding.build(kind, two_processes).manifest.digest == expected
+
+
+@each_kind
+def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
+    table = small(small_root, kind)
+    manifest, inputs = table.manifest, kind.inputs(kind.smallest)
+    for field in dataclasses.fields(manifest):
+        assert getattr(manifest, field.name) or field.name in MAY_BE_EMPTY, field.name
+    assert (manifest.dataset, manifest.variant) == (kind.name, kind.slug(kind.smallest))
+    assert (manifest.revision, manifest.licence, manifest.source) == (kind.revision, kind.licence, kind.source)
+    assert set(manifest.inputs) == set(inputs)
+    assert bool(manifest.raw_files) == kind.takes_files
+    assert manifest.recipe_key == bgdata.open_warehouse(small_root).recipe_key(kind, kind.smallest, manifest.raw_files)
+    assert manifest.digest == values_digest(table.arrays())
+    assert set(manifest.software) == {"bgdata", "numpy", "numba", "pyarrow", "duckdb", "python"}
+
+
+@each_kind
+def test_manifest_lists_every_file_and_counts_the_rows(small_root: Path, kind: Dataset[Any]) -> None:
+    table = small(small_root, kind)
+    declared = {shape.file for shape in kind.tables} | {f"{array.name}.npy" for array in kind.arrays}
+    assert {entry.name for entry in table.manifest.files} == declared
+    table.check_sizes()
+    check_hashes(table)
+    assert table.manifest.rows == pq.read_metadata(table.parquet).num_rows > 0
+
+
+@each_kind
+def test_statistics_are_figures_and_bounds_are_stated(small_root: Path, kind: Dataset[Any]) -> None:
+    statistics = small(small_root, kind).manifest.statistics
+    assert bool(statistics) != (kind.name in WITHOUT_STATISTICS)
+    assert all(np.isfinite(figure) for figure in statistics.values())
+    if kind.name in BOUNDED | set(NUMBERED):
+        assert [name for name, figure in statistics.items() if name.endswith("error_bound") and 0 < figure < 0.1]
+
+
+@each_kind
+def test_parameters_come_back_from_the_manifest(small_root: Path, kind: Dataset[Any]) -> None:
+    recorded = small(small_root, kind).manifest.parameters
+    assert recorded == kind.smallest.to_json()
+    assert kind.parameters.from_manifest(recorded) == kind.smallest
+    for wrong in ({}, {**recorded, "colour": 1}, {"colour": 1}):
+        with pytest.raises(ManifestFormatError, match="expected the parameters "):
+            kind.parameters.from_manifest(wrong)
+
+
+@each_kind
+def test_estimate_of_rows_and_disk(small_root: Path, kind: Dataset[Any]) -> None:
+    """An estimate is what is written, or a bit more; headers count by columns, not by rows."""
+    estimate, manifest = kind.estimate(kind.smallest), small(small_root, kind).manifest
+    if not estimate.rows:  # unknown before files, or another version, are read
+        assert kind.takes_files or any(isinstance(each, VersionRef) for each in vars(kind.smallest).values())
+        return
+    longer = max(1.0, manifest.statistics.get("turns_per_game", 0.0) / TURNS)
+    more = max(1.0, manifest.rows / estimate.rows)
+    assert more <= (GAMES if longer > 1 else 1)
+    assert manifest.rows == estimate.rows or kind.name not in NUMBERED
+    written = sum(entry.bytes for entry in manifest.files)
+    assert values_bytes(small(small_root, kind)) <= estimate.disk_bytes * longer * more
+    assert estimate.disk_bytes <= max(4 * written, SMALL_BYTES)
+    for parameters in kind.defaults:
+        assert estimate.rows <= kind.estimate(parameters).rows
+
+
+def values_bytes(table: Table) -> int:
+    """What the values of a version take on disk, without what any file has of its form alone."""
+    arrays = sum(values.nbytes for values in table.arrays().values())
+    return arrays + sum(parquet_bytes(path) for path in table.folder.glob("*.parquet"))
+
+
+def parquet_bytes(path: Path) -> int:
+    """What the values of a Parquet file take."""
+    metadata = pq.read_metadata(path)
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+    chunks = [group.column(column) for group in groups for column in range(metadata.num_columns)]
+    return int(sum(max(0, chunk.total_compressed_size - PAGE_BYTES) for chunk in chunks))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the most memory that a process had")
+@each_kind
+def test_estimate_of_memory(rebuilding: Rebuilding, kind: Dataset[Any]) -> None:
+    """A build takes no more than is said, once the libraries are loaded."""
+    estimate = kind.estimate(kind.smallest)
+    assert estimate.memory_bytes > estimate.disk_bytes / 2 or not estimate.disk_bytes
+    while rebuilding.builds[kind.name] < 2:
+        rebuilding.build(kind)
+    assert rebuilding.memory[kind.name] <= estimate.memory_bytes + WORKING_BYTES
+    for parameters in kind.defaults:
+        assert estimate.memory_bytes <= kind.estimate(parameters).memory_bytes
+
+
+def forget_most_memory() -> None:
+    """Let the most memory that this process had be what it has now."""
+    if sys.platform == "linux":
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def most_memory() -> int:
+    """The most bytes of memory that this process had since."""
+    if sys.platform != "linux":
+        return 0
+    (line,) = (text for text in Path("/proc/self/status").read_text().splitlines() if text.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("bearoff_one_sided", RaceParameters(5)), ("bearoff_two_sided", TwoSidedParameters(5, 5))]
+)
+def test_estimates_have_room_for_checkpoints(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parameters: Parameters
+) -> None:
+    """The most that is on the disk at any time, with a checkpoint after every step."""
+    warehouse, most = bgdata.open_warehouse(memory_path), [0]
+    remove = storage.remove_folder
+
+    def measured(path: Path) -> None:
+        most[0] = max(most[0], folder_bytes(warehouse.staging))
+        remove(path)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(job, "remove_folder", measured)
+    warehouse.build(name, parameters)
+    estimate = warehouse.kind(name).estimate(parameters)
+    assert estimate.disk_bytes < most[0] <= estimate.building_bytes + 2 * HEADERS_BYTES
+    assert estimate.building_bytes < 1.6 * most[0]  # Parquet files are counted, and come when checkpoints are gone

@@ -1,0 +1,172 @@
+"""What every dataset kind declares. Kinds are discovered: one that is added is held to all of this."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import InvalidParameterError, MissingTableError
+from bgdata.evaluation.chances import CHANCES
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import VersionRef
+from bgdata.warehouse import Warehouse
+from tests.contract.kinds import ALL, NUMBERED, each_kind, numbered_kind
+
+# words of DESIGN.md, section 4, that names must not have, and why not for whole names only
+WRONG_WORDS = {
+    *("piece", "man", "white", "black", "player", "move", "action", "value", "score", "drop", "fold", "tp"),
+    *("sim", "n", "se", "os", "ts", "num", "idx", "prob", "avg", "std", "pos", "cnt", "eq", "tmp", "utils"),
+}
+# what records of games and files of others are about: seats, turns, scores, and counts
+RECORDED_WORDS = {"player", "action", "score", "scores", "value", "n"}
+# columns of whole numbers and flags that count or name nothing with a unit
+UNITLESS = {"INTEGER", "BIGINT", "SMALLINT", "TINYINT", "BOOLEAN", "VARCHAR"}
+# what the name of a column of a unit ends with
+UNIT_ENDINGS = {"rolls": ("_rolls",), "pips": ("_pips", "pip_count"), "seconds": ("_seconds",), "bytes": ("_bytes",)}
+
+
+def test_there_are_kinds() -> None:
+    assert len(NUMBERED) >= 5
+    assert len(ALL) >= 32
+    assert list(ALL) == sorted(ALL)
+
+
+@each_kind
+def test_declaration(kind: Dataset[Any]) -> None:
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", kind.name)
+    assert kind.revision >= 1
+    assert kind.summary.endswith(".")
+    assert kind.source
+    assert kind.licence
+    for parameters in (*kind.defaults, kind.smallest):
+        assert isinstance(parameters, kind.parameters)
+        kind.check_parameters(parameters)
+    for shape in kind.tables:
+        names = [column.name for column in shape.columns]
+        assert len(set(names)) == len(names)
+        assert set(shape.key) <= set(names)
+        assert shape.summary.endswith(".")
+    assert kind.tables[0].file == "table.parquet"
+    assert kind.tables[0].columns == kind.columns
+
+
+@each_kind
+def test_every_column_and_array_is_explained(kind: Dataset[Any]) -> None:
+    for shape in kind.tables:
+        for column in shape.columns:
+            assert column.meaning
+            assert not column.meaning.endswith(".")
+            assert column.unit or column.name in shape.key or column.type in UNITLESS, f"{column.name} has no unit"
+            assert column.comment == (f"{column.meaning} [{column.unit}]" if column.unit else column.meaning)
+    for array in kind.arrays:
+        assert array.axes
+        assert array.meaning[0].isupper()
+        assert np.dtype(array.dtype).str[0] in "<|"
+
+
+@each_kind
+def test_names(kind: Dataset[Any]) -> None:
+    columns = [column for shape in kind.tables for column in shape.columns]
+    names = [kind.name, *(shape.name for shape in kind.tables), *(column.name for column in columns)]
+    for name in (*names, *(array.name for array in kind.arrays), *kind.parameters.names()):
+        assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)
+        assert not set(name.split("_")) & (WRONG_WORDS - (set() if kind.name in NUMBERED else RECORDED_WORDS)), name
+    for column in columns:
+        assert column.name.endswith(UNIT_ENDINGS.get(column.unit, "")), f"{column.name} in {column.unit}"
+
+
+def test_the_same_name_has_the_same_unit_and_type_everywhere() -> None:
+    found = defaultdict(set)
+    for kind in ALL.values():
+        for shape in kind.tables:
+            for column in shape.columns:
+                found[column.name].add((column.type, column.unit))
+    assert {name: uses for name, uses in found.items() if len(uses) > 1} == {}
+
+
+@each_kind
+def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> None:
+    """So that the feed finds them, and the view `leakage`; benchmarks are never trained on."""
+    columns = {column.name for column in kind.columns}
+    assert kind.is_labelled == ({"board", *CHANCES} <= columns)
+    assert not (kind.is_labelled and kind.is_benchmark)
+    assert kind.is_benchmark == any(shape.name.startswith("benchmark_") for shape in kind.tables if shape.shared)
+
+
+def test_what_a_row_is() -> None:
+    assert (
+        NUMBERED["bearoff_two_sided"].tables[0].row
+        == "One row for each on_roll_index and opponent_index, in this order."
+    )
+    assert NUMBERED["bearoff_one_sided"].tables[0].row == "One row for each position_index, in this order."
+
+
+@numbered_kind
+def test_slugs_are_unique_and_safe(kind: Dataset[Any]) -> None:
+    slugs = set()
+    several = [
+        kind.parameters(**dict(zip(kind.parameters.names(), values, strict=True)))
+        for values in product(range(1, 19), repeat=len(kind.parameters.names()))
+    ]
+    for parameters in several:
+        slug = kind.slug(parameters)
+        assert re.fullmatch(r"[a-z0-9x-]+", slug)
+        slugs.add(slug)
+    assert len(slugs) == len(several)
+
+
+@each_kind
+def test_names_of_variants_are_safe(kind: Dataset[Any]) -> None:
+    for parameters in (*kind.defaults, kind.smallest):
+        assert re.fullmatch(r"[a-z0-9-]+", kind.slug(parameters))
+
+
+@each_kind
+def test_defaults_are_found_by_their_slug(kind: Dataset[Any]) -> None:
+    for parameters in kind.defaults:
+        assert kind.default(kind.slug(parameters)) == parameters
+    with pytest.raises(MissingTableError, match=f"expected a default variant of {kind.name}: .*, got none"):
+        kind.default("none")
+
+
+@each_kind
+def test_values_of_other_types_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    for name in kind.parameters.names():
+        parameters = kind.smallest.with_changes({name: 1j})
+        with pytest.raises(InvalidParameterError, match=f"expected {name} of type .*, got 1j"):
+            warehouse.build(kind.name, parameters, files=[Path(__file__)] * kind.takes_files)
+    with pytest.raises(InvalidParameterError, match=r"expected a parameter among .*, got colour"):
+        kind.smallest.with_changes({"colour": 1})
+    assert not warehouse.root.exists()
+
+
+@numbered_kind
+def test_sizes_out_of_range_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
+    warehouse = Warehouse(memory_path / "warehouse", NUMBERED)
+    for name in kind.parameters.names():
+        for value in (0, -1, 1000):
+            parameters = kind.smallest.with_changes({name: value})
+            with pytest.raises(InvalidParameterError, match=f"expected 1 to .* got .*{value}"):
+                warehouse.build(kind.name, parameters)
+    assert not warehouse.root.exists()
+
+
+@each_kind
+def test_inputs_are_kinds(kind: Dataset[Any]) -> None:
+    for parameters in (*kind.defaults, kind.smallest):
+        for wanted in kind.inputs(parameters).values():
+            if isinstance(wanted, VersionRef):
+                assert wanted.version
+                assert wanted.kind in ALL
+                continue
+            name, needed = wanted
+            ALL[name].check_parameters(needed)
+            assert ALL[name].slug(needed)

@@ -1,0 +1,147 @@
+"""What the files of every dataset kind hold and say of themselves."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import bgdata
+from bgdata.datasets import bearoff_two_sided
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.store.checks import select_columns
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters
+from bgdata.store.table import Table
+from bgdata.store.verify import check_hashes
+from docs.ship import FOLDERS
+from tests.contract.kinds import ALL, NUMBERED, each_kind, numbered_kind, small
+from tests.datasets.rows import ROWS
+from tests.rechecking import check_sample
+
+
+@each_kind
+def test_parquet_has_the_declared_columns_in_order_of_the_key(small_root: Path, kind: Dataset[Any]) -> None:
+    table = small(small_root, kind)
+    for shape in kind.tables:
+        path = table.folder / shape.file
+        declared = [("variant", "VARCHAR"), *((column.name, column.type) for column in shape.columns)]
+        with duckdb.connect() as connection:
+            rows = connection.sql(f"select {select_columns(kind, kind.smallest, shape)} from '{path}'")
+            shown = [(name, str(type_)) for name, type_ in zip(rows.columns, rows.types, strict=True)]
+            assert shown == [("dataset", "VARCHAR"), *declared] if shape.shared else declared
+            keys = rows.select(*shape.key).fetchall()
+            footer = connection.sql(f"select key, value from parquet_kv_metadata('{path}')").fetchall()
+        assert keys == sorted(set(keys))
+        assert dict(footer)[b"bgdata.digest"].decode() == table.manifest.digest
+
+
+def described(path: Path) -> tuple[list[str], dict[str, dict[str, str]], dict[str, str]]:
+    """(names of the columns, what each says of itself, what the file says of itself) of a Parquet file."""
+    schema = pq.read_schema(path)
+    columns = {field.name: decoded(field.metadata) for field in schema}
+    return schema.names, columns, decoded(schema.metadata)
+
+
+def decoded(metadata: dict[bytes, bytes]) -> dict[str, str]:
+    return {name.decode(): text.decode() for name, text in metadata.items()}
+
+
+def check_description(kind: Dataset[Any], table: Table) -> None:
+    """Columns and files say what is declared, and nothing of time or machine."""
+    manifest = table.manifest
+    for shape in kind.tables:
+        names, columns, about = described(table.folder / shape.file)
+        assert names == [column.name for column in shape.columns]
+        assert columns == {each.name: {"unit": each.unit, "meaning": each.meaning} for each in shape.columns}
+        assert about == {
+            "bgdata.dataset": kind.name,
+            "bgdata.variant": manifest.variant,
+            "bgdata.version": table.folder.name,
+            "bgdata.table": shape.name,
+            "bgdata.summary": shape.summary,
+            "bgdata.row": shape.row,
+            "bgdata.licence": manifest.licence,
+            "bgdata.source": manifest.source,
+            "bgdata.digest": manifest.digest,
+            "bgdata.recipe_key": manifest.recipe_key,
+            "bgdata.written_by": f"bgdata {installed_version('bgdata')}",
+        }
+
+
+@each_kind
+def test_every_parquet_file_explains_itself(small_root: Path, kind: Dataset[Any]) -> None:
+    check_description(kind, small(small_root, kind))
+
+
+SHIPPED = sorted(path.parent for folder in set(FOLDERS.values()) for path in folder.glob("*/*/manifest.json"))
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=[folder.parent.name for folder in SHIPPED])
+def test_every_parquet_file_of_the_package_explains_itself(folder: Path) -> None:
+    table = Table(folder)
+    check_description(ALL[table.manifest.dataset], table)
+    check_hashes(table)
+
+
+def test_the_same_version_has_the_same_parquet(memory_path: Path) -> None:
+    """So nothing in it is of a time or a place."""
+    kind = NUMBERED["bearoff_two_sided"]
+    files = [bgdata.open_warehouse(memory_path / name).build(kind.name, kind.smallest).parquet for name in "ab"]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_rounded_tables_hold_equities(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain numbers by dictionary: no codes, and no categories, for who reads the file alone."""
+    monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
+    table = bgdata.open_warehouse(memory_path).build("bearoff_two_sided", TwoSidedParameters(3, 4))
+    found = pq.read_table(table.parquet)
+    codes = table.array("equities").reshape(-1, 4)
+    for place, name in enumerate(("cubeless", "owned", "centered", "opponent_owned")):
+        assert str(found.schema.field(name).type) == "float"
+        assert (found[name].to_numpy() == (codes[:, place] / 32767.5 - 1).astype(np.float32)).all()
+        assert "RLE_DICTIONARY" in pq.read_metadata(table.parquet).row_group(0).column(2 + place).encodings
+
+
+@numbered_kind
+def test_parquet_shows_the_arrays(small_root: Path, kind: Dataset[Any]) -> None:
+    assert set(ROWS) == set(NUMBERED), "every kind has its rows in tests/datasets/rows.py"
+    check_rows(small(small_root, kind), kind, kind.smallest)
+
+
+def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+    with duckdb.connect() as connection:
+        found = connection.sql(
+            f"select {select_columns(kind, parameters, kind.tables[0])} from '{table.parquet}'"
+        ).fetchall()
+    arrays = table.arrays()
+    assert len(found) == table.manifest.rows
+    for number, values in enumerate(found):
+        expected = ROWS[kind.name](parameters, arrays, number)
+        assert values[0] == kind.slug(parameters)
+        for column, value in zip(kind.columns, values[1:], strict=True):
+            assert value == pytest.approx(expected[column.name], abs=1e-7), (number, column.name)
+
+
+def test_rounded_tables_show_their_codes(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large two-sided tables are rounded to 16 bits; here a small one is."""
+    kind = NUMBERED["bearoff_two_sided"]
+    exact = bgdata.open_warehouse(memory_path / "exact").build(kind.name, kind.smallest)
+    monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
+    rounded = bgdata.open_warehouse(memory_path / "rounded").build(kind.name, kind.smallest)
+    assert rounded.array("equities").dtype == np.uint16
+    check_rows(rounded, kind, kind.smallest)
+    codes = np.rint((exact.array("equities").astype(np.float64) + 1) * 32767.5)
+    assert (rounded.array("equities") == codes).all()
+    check_sample(kind, rounded, {}, 500, np.random.default_rng(1))
+
+
+@each_kind
+def test_arrays_are_as_declared(small_root: Path, kind: Dataset[Any]) -> None:
+    arrays = small(small_root, kind).arrays()
+    assert {name: values.dtype for name, values in arrays.items()} == {a.name: np.dtype(a.dtype) for a in kind.arrays}

@@ -1,0 +1,142 @@
+"""Proving every dataset kind: `verify` finds nothing in a good version, and any corrupted value in a bad one."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff import two_sided
+from bgdata.computations import bearoff_two_sided as computation
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.errors import DigestMismatchError
+from bgdata.store.build import write_tables
+from bgdata.store.checks import run_sql_checks
+from bgdata.store.context import Computed
+from bgdata.store.dataset import Dataset
+from bgdata.store.progress import Silence
+from bgdata.store.table import Table
+from bgdata.store.verify import RECOMPUTED, Status, check_recomputed, check_values, finding_of, verify
+from tests.contract.kinds import ALL, Corrupted, corrupted, each_kind, small
+from tests.rechecking import check_sample
+
+ARRAYS = [(kind.name, array.name) for kind in ALL.values() for array in kind.arrays]
+COMPUTED_ARRAYS = [(name, array) for name, array in ARRAYS if not ALL[name].takes_files]
+each_array = pytest.mark.parametrize(("name", "array"), ARRAYS, ids=[f"{name}.{array}" for name, array in ARRAYS])
+# networks are not trained again: they play their last games again, which a single weight may not change, and of the
+# curve its last row follows from them
+NOT_COMPUTED_AGAIN = {
+    *("network.weights", "network.biases", "network.curve"),
+    *("supervised_network.weights", "supervised_network.biases", "supervised_network.curve"),
+}
+SAMPLES = 2  # corrupted values of each array
+
+
+@pytest.mark.parametrize("rows", [None, 40_000])
+def test_a_table_made_from_damaged_cells_is_found(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int | None
+) -> None:
+    """What a damaged checkpoint became: some cells are wrong, and all others follow from them as they should."""
+    warehouse, solve = bgdata.open_warehouse(memory_path), two_sided.solve_total
+
+    def damaged(pairs: two_sided.Pairs, total: int) -> None:
+        solve(pairs, total)
+        if total == 20:
+            pairs.cells[60:70, 2, :, 3:9] += np.float32(0.05)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(computation, "solve_total", damaged)
+        table = warehouse.build("bearoff_two_sided", TwoSidedParameters(4, 5))
+    found = {
+        finding.check: finding for finding in verify(warehouse, [table], sample_rows=rows, seed=0, progress=Silence())
+    }
+    assert [check for check, finding in found.items() if finding.problem] == [RECOMPUTED]
+    assert f" {table.name}" in found[RECOMPUTED].problem
+    table = warehouse.build("bearoff_two_sided", TwoSidedParameters(4, 5), force=True)
+    assert not [f for f in verify(warehouse, [table], sample_rows=rows, seed=0, progress=Silence()) if f.problem]
+
+
+@each_kind
+def test_verify_says_what_was_recomputed_or_why_not(small_root: Path, kind: Dataset[Any]) -> None:
+    """No check returns silently."""
+    warehouse = bgdata.open_warehouse(small_root)
+    table = small(small_root, kind)
+    for rows in (None, 2, 0):
+        found = finding_of(table.name, RECOMPUTED, partial(check_recomputed, warehouse, table, rows, 0, Silence()))
+        assert found.text, found
+        few_games = kind.name == "cube_studies" and rows == 2  # only whole arms can be played again
+        is_skipped = rows == 0 or kind.takes_files or few_games
+        assert found.status is (Status.SKIPPED if is_skipped else Status.PASSED)
+
+
+@each_kind
+def test_nothing_is_found_in_a_good_version(small_root: Path, kind: Dataset[Any]) -> None:
+    """In all of its rows."""
+    warehouse, table = bgdata.open_warehouse(small_root), small(small_root, kind)
+    findings = list(verify(warehouse, [table], sample_rows=8 * table.manifest.rows, seed=0, progress=Silence()))
+    assert [finding.text for finding in findings if finding.problem] == []
+    skipped = {finding.check for finding in findings if finding.status is Status.SKIPPED}
+    assert skipped == ({RECOMPUTED} if kind.takes_files else set())
+
+
+@each_kind
+def test_a_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, kind: Dataset[Any]) -> None:
+    """By the hash of the file, which is named."""
+    warehouse = bgdata.open_warehouse(memory_path)
+    place = memory_path / small(small_root, kind).folder.relative_to(small_root)
+    shutil.copytree(small(small_root, kind).folder, place)
+    for entry in Table(place).manifest.files:
+        path = place / entry.name
+        path.chmod(0o644)
+        good = path.read_bytes()
+        path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+        (problem,) = [each for each in verify(warehouse, [Table(place)], seed=0, progress=Silence()) if each.problem]
+        assert problem.check == "file hashes"
+        assert str(path) in problem.problem
+        path.write_bytes(good)
+
+
+@each_array
+def test_a_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, name: str, array: str) -> None:
+    """Even where the hash of the file was made right again."""
+    table = small(small_root, ALL[name])
+    if table.array(array).size:
+        values = corrupted(table.array(array), np.random.default_rng(5))
+        with pytest.raises(DigestMismatchError, match="expected the value digest"):
+            check_values(Corrupted(table, array, values))
+
+
+@pytest.mark.parametrize(("name", "array"), COMPUTED_ARRAYS, ids=[f"{name}.{array}" for name, array in COMPUTED_ARRAYS])
+def test_a_corrupted_value_of_any_computed_array_is_found(
+    small_root: Path, tmp_path: Path, name: str, array: str
+) -> None:
+    """Even where all hashes were made right again: a computed value follows from others, or from its inputs."""
+    kind, generator = ALL[name], np.random.default_rng(5)
+    table = small(small_root, kind)
+    for _ in range(SAMPLES if table.array(array).size else 0):
+        bad = Corrupted(table, array, corrupted(table.array(array), generator))
+        found = [finding_of(name, "recomputed", partial(check_all_rows, small_root, bad, generator))]
+        if not found[0].problem:
+            found.append(finding_of(name, "SQL checks", partial(check_sql_of, bad, tmp_path)))
+        assert all(finding.status is not Status.SKIPPED for finding in found)
+        assert found[-1].problem or f"{name}.{array}" in NOT_COMPUTED_AGAIN
+
+
+def check_all_rows(root: Path, table: Table, generator: np.random.Generator) -> None:
+    """Compute every row again."""
+    kind = ALL[table.manifest.dataset]
+    inputs = bgdata.open_warehouse(root).find_inputs(kind, kind.smallest) or {}
+    check_sample(kind, table, inputs, 8 * table.manifest.rows, generator)
+
+
+def check_sql_of(table: Table, folder: Path) -> None:
+    """Run the SQL checks on files that show the arrays."""
+    kind = ALL[table.manifest.dataset]
+    computed = Computed(kind.smallest, table.arrays())
+    write_tables(kind, computed, folder, Silence(), digest="0" * 64, recipe_key="")
+    run_sql_checks(kind, kind.smallest, folder)
