@@ -92,8 +92,7 @@ class InvalidGameError(BgdataError, ValueError):
 
 
 class InvalidElementError(BgdataError, ValueError):
-    """An element of an XML file that should not be there, or not in this form: the reason and its line. Readers catch
-    it."""
+    """An element of an XML file that should not be there, or not in this form: the reason and its line."""
 
 
 class NotCoveredError(BgdataError, LookupError):

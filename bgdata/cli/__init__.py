@@ -9,7 +9,7 @@ from bgdata.cli.grammar import Commands, give_warehouse
 SECTIONS = {  # name of the command: (module, first line of the help)
     "tables": {
         "list": ("listing", "List the kinds of dataset, and the versions that are there."),
-        "explain": ("listing", "Explain a kind, table, view or macro of SQL."),
+        "explain": ("listing", "Explain NAME: a kind, table, view or macro of SQL."),
         "query": ("query", "Run one SQL query on the tables."),
         "build": ("build", "Build a variant of a KIND, or the whole default warehouse."),
         "rebuild": ("verify", "Build the default tables again, and compare them."),
@@ -29,7 +29,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "play": ("play", "Play a game in the terminal, or watch one."),
         "score": ("score", "Measure how good a PLAYER is, in every way available here."),
         "benchmark": ("benchmark", "Score a PLAYER on rolled-out decisions, or in whole games."),
-        "referee": ("benchmark", "Score a PLAYER on bearoffs that a table has solved."),
+        "referee": ("benchmark", "Score a PLAYER on bearoff decisions a table has solved."),
         "luck": ("luck", "Say how lucky and how skilful the players of a MATCH were."),
     },
     "corpora": {
@@ -46,7 +46,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
     "studies": {
         "met": ("met", "Build, show, compare and draw match equity tables."),
         "cube-life": ("studies", "Measure the cube life index in solved bearoffs."),
-        "study": ("studies", "Run a STUDY of cube handling, and compare it with published figures."),
+        "study": ("studies", "Run a STUDY of cube handling beside published figures."),
         "claims": ("claims", "Print published numbers, and whether they can be reproduced."),
     },
     "housekeeping": {
@@ -74,7 +74,7 @@ def main(debug: bool) -> None:
       bgdata query "from bearoff_two_sided limit 5"    anything else, in SQL
 
     A POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start. Data go to standard output,
-    everything else to standard error. Exit codes: 0 done, 1 failed or found a difference, 2 wrong usage, 130
+    everything else to standard error. Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130
     interrupted.
     """
 

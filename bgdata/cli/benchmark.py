@@ -106,7 +106,7 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
 @format_option
 @click.pass_obj
 def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables: bool, **options: Any) -> None:
-    """Score a PLAYER on bearoff decisions that a table has solved.
+    """Score a PLAYER on bearoff decisions a table has solved.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
     gnubg or bgsage, which use bearoff tables of their own. The decisions come from games of PubEval against itself.

@@ -40,7 +40,7 @@ def list_(warehouse: Warehouse, form: str) -> None:
 @format_option
 @click.pass_obj
 def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, ...], **options: int | None) -> None:
-    """Explain a kind, table, view or macro of SQL.
+    """Explain NAME: a kind, table, view or macro of SQL.
 
     For a kind of dataset: its columns with units and meanings, arrays, parameters, checks, and what a build with the
     given parameters would need. For a table, view or macro of the catalog: its columns or parameters, and where it

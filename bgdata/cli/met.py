@@ -120,7 +120,7 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
 @format_option
 @click.pass_obj
 def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form: str) -> None:
-    """Print the differences between MET and OTHER, in percentage points.
+    """Compare MET and OTHER: differences in percentage points.
 
     MET and OTHER are names or files (see: bgdata met --help).
 

@@ -50,7 +50,7 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "epochs": "Number of passes over the labels.",
     "epoch_rows": "Positions of an epoch, 0 for all; fewer positions mean more frequent tests.",
     "batch_size": "Positions per update of the weights.",
-    "optimizer": "adam, for learning rates up to 0.001, or sgd, for learning rates up to 1.",
+    "optimizer": "Optimizer: adam, for learning rates up to 0.001, or sgd, up to 1.",
     "learning_rate": "Maximum learning rate.",
     "schedule": "Learning rate over time: down to 0, up first and then down, down and up by the errors, or constant.",
     "loss": "The loss that is minimised.",
@@ -61,7 +61,7 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "validation_rows": "Maximum number of positions for measuring errors after each epoch.",
     "test_games": "Games against PubEval that test a network.",
     "average_decay": "Keep a moving average of the weights with this decay per batch, such as 0.999; 0 for none.",
-    "trainer": "kernels on the processor, with the same result on any machine, or PyTorch, for larger networks.",
+    "trainer": "Trainer: kernels on the processor, with the same result on any machine, or PyTorch, for larger networks.",
     "device": "Where PyTorch computes; cuda is a GPU.",
 }
 

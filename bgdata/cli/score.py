@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Games against each opponent whose luck is measured too, 0 for none.  [default: 1000]",
 )
-@click.option("--decisions", type=int, metavar="N", help="Maximum number of bearoff decisions.  [default: 10000]")
+@click.option("--decisions", type=int, metavar="N", help="Maximum number of decisions.  [default: 10000]")
 @against_option
 @click.option("--no-programs", is_flag=True, help="Leave out gnubg and bgsage even if they are installed.")
 @click.option("--quick", is_flag=True, help="A first estimate: 400 games, 40 luck-adjusted games and 1000 decisions.")

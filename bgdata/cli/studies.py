@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @format_option
 @click.pass_obj
 def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, player: str, **options: Any) -> None:
-    """Run a STUDY of cube handling, and compare it with published figures.
+    """Run a STUDY of cube handling beside published figures.
 
     The figures are in the table `cube_studies`. STUDY is one of these:
 
