@@ -45,11 +45,12 @@ build: $(READY)  ## build the default warehouse with the Prefect flow, and prove
 
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-# what takes long: other programs, servers, processes that are killed, and the campaigns of faults at a small size
+# what takes long: other programs, servers, processes that are killed, the campaigns of faults at a small size, the
+# examples of the documentation and whatever else takes ten seconds or more
 test: $(DEV)  ## run the tests, but for those that take long
-	@$(PYTEST) -m "not (gnubg or prefect or kills or faults)"
+	@$(PYTEST) -m "not (gnubg or prefect or kills or faults or slow)"
 
-test-all: $(DEV)  ## run all tests, with gnubg, Prefect, kills and faults
+test-all: $(DEV)  ## run all tests, with gnubg, Prefect, kills, faults and all examples
 	@$(PYTEST)
 
 bench: $(DEV)  ## measure every row of the README's speed tables (makebearoff beside it where installed)

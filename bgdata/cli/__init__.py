@@ -69,7 +69,7 @@ def main(debug: bool) -> None:
     """Build, prove and query backgammon databases, and play by them.
 
     \b
-      bgdata build                                     the default tables: five minutes
+      bgdata build                                     the default tables: a few minutes
       bgdata hint 4HPwATDgc/ABMA 31                    the best plays of a roll
       bgdata query "from bearoff_two_sided limit 5"    anything else, in SQL
 

@@ -23,8 +23,9 @@ _VALUE = rb"\[(?:[^\]\\]|\\.)*+\]"
 _PIECE = re.compile(rb"(?P<value>" + _VALUE + rb")|(?P<other>[^()\[\s]++)|[()\[]", re.DOTALL)
 _NEXT = re.compile(rb"\n\(\s*+;\s*+(?:FF|GM)\[")  # a game begins a line; variations of one begin with no such property
 _INTO_NEXT = re.compile(_NEXT.pattern + rb"[^\]]*+\]\Z")  # a value whose end belongs to the next game
+# the values are not possessive: Python 3.11.2 then takes the beginning of a value that does not end for one more
 _TOKEN = re.compile(
-    rb"[\s(]++|(?P<node>;)|(?P<end>\))|(?P<name>[A-Za-z]++)(?P<values>(?:\s*+" + _VALUE + rb")++)", re.DOTALL
+    rb"[\s(]++|(?P<node>;)|(?P<end>\))|(?P<name>[A-Za-z]++)(?P<values>(?:\s*+" + _VALUE + rb")+)", re.DOTALL
 )
 _VALUES = re.compile(_VALUE, re.DOTALL)
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)

@@ -3,7 +3,6 @@ computation in `bgdata/computations`, which is imported when it is needed."""
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -145,7 +144,7 @@ class Dataset(ABC, Generic[P]):
     def estimate(self, parameters: P) -> Estimate:
         """Rows, bytes on disk and peak memory of a build."""
 
-    @functools.cached_property
+    @property
     def computation(self) -> Computation[P]:
         """How it is computed. The first call imports the module of `bgdata.computations`, and its kernels."""
         module = import_module(f"bgdata.computations.{self.computed_by or self.name}")
@@ -171,7 +170,7 @@ class ImportedDataset(Dataset[P]):
             if count > 1:
                 raise UsageError(f"expected files of different names, got {name} {count} times")
 
-    @functools.cached_property
+    @property
     def computation(self) -> ImportedComputation[P]:
         """How its files are read."""
         found = super().computation
@@ -251,7 +250,7 @@ class SmallDataset(Dataset[P], Computation[P]):
     def __init__(self) -> None:
         super().__init__(self)
 
-    @functools.cached_property
+    @property
     def computation(self) -> Computation[P]:
         """Itself."""
         return self

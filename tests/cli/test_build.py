@@ -64,6 +64,7 @@ def test_build(tmp_path: Path) -> None:
     assert table.manifest.created > created
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_defaults")
 def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> None:
     succeeds(memory_path, "build")

@@ -100,6 +100,7 @@ def test_a_start_that_does_not_fit(warehouse: Warehouse) -> None:
     assert warehouse.variants("network") == ["tiny"]
 
 
+@pytest.mark.slow
 def test_interrupted(small_root: Path, memory_path: Path) -> None:
     """Ctrl-C: one line, exit code 130; the same command goes on to the same network."""
     warehouse = bgdata.open_warehouse(memory_path)

@@ -36,6 +36,7 @@ def test_verify(warehouse: Warehouse) -> None:
     assert len(re.findall(r"ok     bearoff_gammon/\S+: all [0-9,]+ rows", result.stderr)) == 2
 
 
+@pytest.mark.slow
 def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
     tables = {
         kind: warehouse.open(kind, slug) for kind, slug in (("bearoff_gammon", "3x15"), ("bearoff_two_sided", "3x3"))
@@ -83,6 +84,7 @@ def test_verify_of_nothing(tmp_path: Path) -> None:
     assert "expected at least one version in" in error_of(run(tmp_path, "verify"), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_defaults")
 def test_lock_diff_and_rebuild(warehouse: Warehouse) -> None:
     root = warehouse.root
@@ -116,6 +118,7 @@ def test_rebuild_in_place(warehouse: Warehouse) -> None:
     assert (after.digest, after.created > before.created) == (before.digest, True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_defaults")
 def test_what_comes_with_the_package_is_computed_when_asked(
     warehouse: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch

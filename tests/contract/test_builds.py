@@ -98,6 +98,7 @@ def two_processes() -> Iterator[Executor]:
         yield executor
 
 
+@pytest.mark.slow
 @each_kind
 def test_values_depend_on_no_threads_and_no_processes(
     small_root: Path, rebuilding: Rebuilding, two_processes: Executor, kind: Dataset[Any]

@@ -111,6 +111,7 @@ def test_a_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path,
             check_values(Corrupted(table, array, values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "array"), COMPUTED_ARRAYS, ids=[f"{name}.{array}" for name, array in COMPUTED_ARRAYS])
 def test_a_corrupted_value_of_any_computed_array_is_found(
     small_root: Path, tmp_path: Path, name: str, array: str

@@ -117,6 +117,7 @@ def test_rows_are_those_of_the_array(built: Warehouse) -> None:
             ]
 
 
+@pytest.mark.slow
 def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = bgdata.open_warehouse(memory_path / "exact").build(DATASET.name, DATASET.smallest)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)

@@ -69,6 +69,7 @@ def check(row: dict[str, Any], observations: list[float], games: int) -> None:
     assert row["sample_size"] == games
 
 
+@pytest.mark.slow
 def test_an_index_against_another(root: Path) -> None:
     """The side that is studied is player 0 with the dice of each pair, then player 1 with the same."""
     brain, rows = brain_of(root), rows_of(root, INDEX)

@@ -210,6 +210,11 @@ def test_hostile_text_takes_no_longer(text: str) -> None:
     assert parse_sgf(text.encode()).counts.rows == 0
 
 
+def test_values_that_do_not_end_are_none() -> None:
+    with pytest.raises(ValueError, match="at the end of the tree"):
+        parse_sgf_nodes(b"(;DT[2005][\\[\\[\\")
+
+
 def test_files(tmp_path: Path) -> None:
     (tmp_path / "x.sgf").write_text("\ufeff" + EXAMPLE)
     assert read_sgf(tmp_path / "x.sgf").matches == parse_sgf(EXAMPLE.encode()).matches

@@ -59,6 +59,7 @@ def answers(connection: duckdb.DuckDBPyConnection, boards: list[Board]) -> dict[
     return {(id_, high, low): found for id_, high, low, found in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "boards", [RANDOM, [board_of(each) for each in PLACES.values()], OVER], ids=["games", "rules", "over"]
 )

@@ -23,6 +23,7 @@ from bgdata.warehouse import Warehouse
 PLAN = TrainingPlan("mine", "network/tiny", games=20, epochs=1, score_games=4, luck_adjusted_games=0, decisions=20)
 
 
+@pytest.mark.slow
 def test_steps_follow_each_other(warehouse: Warehouse) -> None:
     corpus = build_corpus(warehouse, PLAN)
     plays = build_plays(warehouse, PLAN, corpus.name)

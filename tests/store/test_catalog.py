@@ -358,6 +358,7 @@ def build_one(root: Path, together: Any, count: int) -> None:
     toy_warehouse(root).build("squares", Count(count))
 
 
+@pytest.mark.slow
 def test_readers_see_a_whole_catalog_while_it_is_written(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     writer = processes.start(write_again_and_again, toys.root)
