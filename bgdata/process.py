@@ -179,6 +179,9 @@ def begin() -> None:
 def shielding() -> Iterator[None]:
     """Processes that are started inside the block, by other people's code too, never see Ctrl-C, which a terminal sends
     to all: they would answer in their own words. This one hears of it by the thread that watches."""
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # started with the first process, it would have this thread hear again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT} & _stop.ours)
     try:
         yield

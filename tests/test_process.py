@@ -173,6 +173,31 @@ def test_semaphores_that_are_left(tmp_path: Path) -> None:
         assert run.stop(signal.SIGINT) == ["waits", NOTHING]
 
 
+SHIELDED = """
+import multiprocessing, pathlib, signal, time
+from bgdata.process import run, shielding
+
+def start():
+    with shielding():
+        process = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(600,))
+        process.start()
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    process.kill()
+    print(int(next(line for line in status.splitlines() if line.startswith("SigBlk")).split()[1], 16))
+
+if __name__ == "__main__":
+    run(start)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which signals a process does not hear")
+def test_processes_below_never_hear_ctrl_c(tmp_path: Path) -> None:
+    (tmp_path / "shielded.py").write_text(SHIELDED)
+    command = [sys.executable, str(tmp_path / "shielded.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS_SECONDS, check=True)
+    assert int(done.stdout) & 1 << (signal.SIGINT - 1)
+
+
 READERS = [
     ["list"],
     ["--help"],

@@ -61,7 +61,7 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "validation_rows": "Maximum number of positions for measuring errors after each epoch.",
     "test_games": "Games against PubEval that test a network.",
     "average_decay": "Keep a moving average of the weights with this decay per batch, such as 0.999; 0 for none.",
-    "trainer": "Trainer: kernels on the processor, with the same result on any machine, or PyTorch, for larger networks.",
+    "trainer": "Trainer: kernels on the processor, the same on any machine, or PyTorch, for larger networks.",
     "device": "Where PyTorch computes; cuda is a GPU.",
 }
 
