@@ -3,13 +3,14 @@ computation in `bgdata/computations`, which is imported when it is needed."""
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from bgdata.errors import (
     CheckSkippedError,
@@ -144,12 +145,16 @@ class Dataset(ABC, Generic[P]):
     def estimate(self, parameters: P) -> Estimate:
         """Rows, bytes on disk and peak memory of a build."""
 
-    @property
+    @functools.cached_property
     def computation(self) -> Computation[P]:
         """How it is computed. The first call imports the module of `bgdata.computations`, and its kernels."""
         module = import_module(f"bgdata.computations.{self.computed_by or self.name}")
         found: Computation[P] = module.COMPUTATION(self)
         return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickles hold: not the computation, which other processes find as this one did."""
+        return {name: value for name, value in vars(self).items() if name != "computation"}
 
 
 class ImportedDataset(Dataset[P]):
@@ -170,7 +175,7 @@ class ImportedDataset(Dataset[P]):
             if count > 1:
                 raise UsageError(f"expected files of different names, got {name} {count} times")
 
-    @property
+    @functools.cached_property
     def computation(self) -> ImportedComputation[P]:
         """How its files are read."""
         found = super().computation
@@ -250,7 +255,7 @@ class SmallDataset(Dataset[P], Computation[P]):
     def __init__(self) -> None:
         super().__init__(self)
 
-    @property
+    @functools.cached_property
     def computation(self) -> Computation[P]:
         """Itself."""
         return self
