@@ -97,6 +97,7 @@ def parsed(form: str, text: str) -> Any:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "form"), CASES, ids=[" ".join(case) for case in CASES])
 def test_standard_output_is_data_alone(
     small_root: Path, tmp_path: Path, name: str, form: str, monkeypatch: pytest.MonkeyPatch

@@ -178,6 +178,7 @@ def copied_root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names", [names for names in EVERY if not isinstance(command_at(names), click.Group)], ids=" ".join
 )

@@ -188,6 +188,7 @@ def parquet_bytes(path: Path) -> int:
     return int(sum(max(0, chunk.total_compressed_size - PAGE_BYTES) for chunk in chunks))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the most memory that a process had")
 @each_kind
 def test_estimate_of_memory(rebuilding: Rebuilding, kind: Dataset[Any]) -> None:
