@@ -20,6 +20,7 @@ from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.claims.bearoff import Tables, open_table, stated_error
 from bgdata.claims.found import Found
+from bgdata.kernel import kernel
 
 WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # of the rolls of `Plays`
 LONGEST = 48  # rolls that the chances of layouts here have room for
@@ -123,9 +124,8 @@ def largest_filtered_change(tables: Tables, points: int, checkers: int) -> Found
 
 def changed_pairs(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
     """Pairs of layouts, none empty, whose equity changes if nobody has the plays that waste pips."""
-    filtered = filtered_equities(points, checkers)
     changes = exact_equities(plays_of(points, checkers)[0])
-    changes -= filtered
+    changes -= filtered_equities(points, checkers)
     return int((np.abs(changes, out=changes) > CHANGED).sum())
 
 
@@ -144,40 +144,64 @@ def filtered_plays(points: int, checkers: int) -> Plays:
 
 
 def exact_equities(plays: Plays) -> NDArray[np.float64]:
-    """float64[layouts, layouts]: cubeless equities of the player on roll (first), no layout empty.
-
-    Plays lead to lower indexes. So the equities of layout m against all before it follow from those of the ones before
-    it against what m plays to, which are known; then those of all up to m against it.
-    """
+    """float64[layouts, layouts]: cubeless equities of the player on roll (first), no layout empty."""
     count = (len(plays.start) - 1) // ROLL_COUNT
     equities, turned = np.empty((count, count)), np.empty((count, count))  # and with the opponent first
     equities[1:, 0] = turned[0, 1:] = -1  # the opponent is off
-    for m in range(1, count):
-        row = -best_of_row(plays, m, turned)
-        equities[m, 1:m] = turned[1:m, m] = row
-        column = -best_of_all(plays, m, equities[m, :m])
-        equities[1 : m + 1, m] = turned[m, 1 : m + 1] = column
+    fill_equities(plays.start, plays.results.astype(np.int32), WEIGHTS, equities, turned)
     return equities[1:, 1:]
 
 
-def best_of_row(plays: Plays, m: int, turned: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[m - 1]: the mean, over rolls, of what opponents 1 to m - 1 have after layout m played its best."""
-    starts = plays.start[m * ROLL_COUNT : (m + 1) * ROLL_COUNT + 1]
-    found, places = np.unique(plays.results[starts[0] : starts[-1]], return_inverse=True)
-    known = turned[found, 1:m]
-    total = np.zeros(m - 1)
+@kernel()
+def fill_equities(
+    start: NDArray[np.int64],
+    results: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    equities: NDArray[np.float64],
+    turned: NDArray[np.float64],
+) -> None:
+    """Fills equities[player, opponent] and turned[opponent, player] from layout 1 on; `start` and `results` are those
+    of `Plays`.
+
+    Plays lead to lower indexes. So the equities of a layout against all before it follow from those of the ones before
+    it against what it plays to, which are known; then those of all up to it against it.
+    """
+    count = (len(start) - 1) // ROLL_COUNT
+    least = np.empty(count)  # that each opponent has after the best play
+    for layout in range(1, count):
+        row = equities[layout]
+        row[1:layout] = 0
+        for roll in range(ROLL_COUNT):
+            begin, end = start[layout * ROLL_COUNT + roll], start[layout * ROLL_COUNT + roll + 1]
+            least[1:layout] = turned[results[begin], 1:layout]
+            for play in range(begin + 1, end):
+                after = turned[results[play]]
+                for opponent in range(1, layout):
+                    least[opponent] = min(least[opponent], after[opponent])
+            for opponent in range(1, layout):
+                row[opponent] -= weights[roll] * least[opponent]
+        turned[1:layout, layout] = row[1:layout]
+        for player in range(1, layout + 1):
+            equities[player, layout] = turned[layout, player] = mean_of_best(start, results, weights, player, row)
+
+
+@kernel()
+def mean_of_best(
+    start: NDArray[np.int64],
+    results: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    player: int,
+    row: NDArray[np.float64],
+) -> float:
+    """The equity of a layout on roll against an opponent that has `row` against each layout."""
+    total = 0.0
     for roll in range(ROLL_COUNT):
-        begin, end = starts[roll : roll + 2] - starts[0]
-        total += WEIGHTS[roll] * known[places[begin:end]].min(axis=0)
+        begin, end = start[player * ROLL_COUNT + roll], start[player * ROLL_COUNT + roll + 1]
+        least = row[results[begin]]
+        for play in range(begin + 1, end):
+            least = min(least, row[results[play]])
+        total -= weights[roll] * least
     return total
-
-
-def best_of_all(plays: Plays, m: int, row: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[m]: the same of opponent m after layouts 1 to m played their best; `row` is what it has against each."""
-    starts = plays.start[ROLL_COUNT : (m + 1) * ROLL_COUNT + 1]
-    after = row[plays.results[starts[0] : starts[-1]]]
-    lowest = np.minimum.reduceat(after, starts[:-1] - starts[0])
-    return np.asarray(lowest.reshape(m, ROLL_COUNT) @ WEIGHTS)
 
 
 READINGS: dict[str, Callable[..., Any]] = {

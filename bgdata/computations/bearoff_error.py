@@ -26,7 +26,7 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
     def compute(self, build: Build[ErrorParameters]) -> None:
         parameters, job = build.parameters, build.job
         count = layout_count(parameters.points, parameters.checkers)
-        job.progress.start(f"{self.kind.name}/{self.kind.slug(parameters)}", count**2, "pairs")
+        job.progress.start(job.title, count**2, "pairs")
         one_sided = one_sided_equities(RaceTable(build.inputs["one_sided"]).chances_matrix(count)[1:])
         exact = TwoSidedTable(build.inputs["two_sided"])
         equities = exact.decode(exact.stored[1:, 1:, 0])

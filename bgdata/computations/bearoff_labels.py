@@ -39,7 +39,7 @@ class BearoffLabelsComputation(Computation[BearoffParameters]):
     def compute(self, build: Build[BearoffParameters]) -> None:
         job = build.job
         boards = boards_of(build.parameters)
-        job.progress.start(f"{self.kind.name}/{self.kind.slug(build.parameters)}", len(boards), "positions")
+        job.progress.start(job.title, len(boards), "positions")
         for name, values in labelled(build.inputs, boards).items():
             job.save(name, values)
         job.progress.advance(len(boards))

@@ -38,7 +38,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         totals = list(match.pairs.totals)
         sizes = [pairs_of_total(match.pairs, total) for total in totals]
         state = {"cells": match.pairs.cells, "no_double": match.no_double}
-        for total in build.job.steps(f"{self.kind.name}/{self.kind.slug(parameters)}", "pairs", totals, sizes, state):
+        for total in build.job.steps("pairs", totals, sizes, state):
             solve_match_total(match, total)
         for name, values in finished(parameters, cube, match).items():
             build.job.save(name, values)

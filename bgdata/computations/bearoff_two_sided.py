@@ -50,12 +50,11 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         pairs = start_pairs(parameters.points, parameters.checkers)
         totals = list(pairs.totals)
         sizes = [pairs_of_total(pairs, total) for total in totals]
-        title = f"{self.kind.name}/{self.kind.slug(parameters)}"
-        for total in job.steps(title, "pairs", totals, sizes, {"cells": pairs.cells}):
+        for total in job.steps("pairs", totals, sizes, {"cells": pairs.cells}):
             solve_total(pairs, total)
         count = len(pairs.order)
         dtype = np.uint16 if is_rounded(parameters.points, parameters.checkers) else np.float32
-        job.progress.start(f"{title}: saving", count, "positions")
+        job.progress.start(f"{job.title}: saving", count, "positions")
         with job.create("equities", dtype, (count, count, 4)) as writer:
             for index, row in equity_rows(pairs, equity_limit(parameters.checkers), dtype):
                 writer.write(index, row[None])

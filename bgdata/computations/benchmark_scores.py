@@ -25,7 +25,7 @@ class BenchmarkScoresComputation(Computation[ScoreParameters]):
         parameters, job = build.parameters, build.job
         table = build.inputs["benchmark"]
         decisions = decisions_of(table)
-        job.progress.start(f"{self.kind.name}/{self.kind.slug(parameters)}", len(decisions.boards), "decisions")
+        job.progress.start(job.title, len(decisions.boards), "decisions")
         player = open_named_player(parameters.player, parameters.ply, build.warehouse)
         chosen = player.choose_plays(decisions.boards, decisions.rolls)
         job.progress.advance(len(chosen))

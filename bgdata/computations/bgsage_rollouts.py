@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,8 @@ SAMPLE = "0 -2 5 3 -2 5 0 0 0 0 0 0 0 0 0 0 0 0 0 -3 -2 -2 -2 -1 -1 0 0.7823 0.4
 
 class BgsageComputation(PositionImportComputation):
     """Computation of `bgsage_rollouts`."""
+
+    sample = ("sample-rollout", SAMPLE)
 
     def parse(self, source: Source) -> BgsageRollouts:
         is_json = unpacked_name(source.file.name.lower()).endswith(".jsonl")
@@ -46,11 +47,6 @@ class BgsageComputation(PositionImportComputation):
             "equity_after_play": pa.array(arrays["equities_after_play"][rows], from_pandas=True),
             "standard_error": pa.array(arrays["standard_errors"][rows], from_pandas=True),
         }
-
-    def write_sample(self, folder: Path) -> list[Path]:
-        path = folder / "sample-rollout"
-        path.write_text(SAMPLE)
-        return [path]
 
 
 def flipped_chances(chances: Array) -> Array:

@@ -28,7 +28,7 @@ class ClaimsComputation(Computation[ClaimsParameters]):
     def compute(self, build: Build[ClaimsParameters]) -> None:
         parameters, job = build.parameters, build.job
         claims = parameters.chosen()
-        job.progress.start(f"{self.kind.name}/{self.kind.slug(parameters)}", len(claims), "claims")
+        job.progress.start(job.title, len(claims), "claims")
         found = []
         for judged in judged_claims(build, claims):
             found.append(judged)

@@ -32,7 +32,7 @@ class CubeLifeComputation(Computation[CubeLifeParameters]):
     def compute(self, build: Build[CubeLifeParameters]) -> None:
         parameters, job = build.parameters, build.job
         count = layout_count(parameters.points, parameters.checkers) - 1
-        job.progress.start(f"{self.kind.name}/{self.kind.slug(parameters)}", count**2, "pairs")
+        job.progress.start(job.title, count**2, "pairs")
         one_sided = (one_sided_equities(RaceTable(build.inputs["one_sided"]).chances_matrix(count + 1)[1:]) + 1.0) / 2.0
         exact, bound = TwoSidedTable(build.inputs["two_sided"]), error_bound(parameters.points, parameters.checkers)
         arrays = {

@@ -38,9 +38,7 @@ class CubeStudiesComputation(Computation[StudyParameters]):
         parameters, job = build.parameters, build.job
         settings = settings_of(parameters, folders_of(build))
         parts = shard_ranges(parameters)
-        shards = compute_shards(
-            job, f"{self.kind.name}/{self.kind.slug(parameters)}", "games", Work(f"{__name__}:studied", settings), parts
-        )
+        shards = compute_shards(job, "games", Work(f"{__name__}:studied", settings), parts)
         sums: list[Array] = [np.zeros((len(measures_of(parameters, arm)), 2), np.int64) for arm in parameters.arms()]
         for part, shard in zip(parts, shards, strict=True):
             sums[part.start // parameters.games] += shard["sums"]

@@ -40,8 +40,7 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
         parameters, job = build.parameters, build.job
         settings = settings_of(parameters, folders_of(build))
         parts = ranges(parameters.games, max(1, SHARD_GAMES // max(1, parameters.length)))
-        label = f"{self.kind.name}/{self.kind.slug(parameters)}"
-        shards = list(compute_shards(job, label, "games", Work(f"{__name__}:played", settings), parts))
+        shards = list(compute_shards(job, "games", Work(f"{__name__}:played", settings), parts))
         for name in PARTS:
             job.save(name, np.concatenate([shard[name] for shard in shards]))
         n_turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])

@@ -36,11 +36,7 @@ class EngineLabelsComputation(Computation[EngineParameters]):
         places = places_of(inputs["source"])
         n, step = len(places.boards), max(1, STEP >> 3 * parameters.ply)
         state: dict[str, Array] = {"chances": np.zeros((n, 5), np.float32)}
-        starts = range(0, n, step)
-        sizes = [min(step, n - start) for start in starts]
-        for start in job.steps(f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", starts, sizes, state):
-            rows = slice(start, start + step)
-            state["chances"][rows] = asked(engine, parameters, places.boards[rows])
+        job.fill("positions", state, step, lambda rows: {"chances": asked(engine, parameters, places.boards[rows])})
         for name, values in {**places._asdict(), **state}.items():
             job.save(name, values)
         job.save("engine", engine_text(parameters, inputs))

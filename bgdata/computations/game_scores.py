@@ -39,11 +39,12 @@ class GameScoresComputation(Computation[GameParameters]):
             "turns": np.zeros(count, np.int32),
             "lucks": np.zeros(count),
         }
-        starts = range(0, count, step)
-        sizes = [min(step, count - start) for start in starts]
-        for start in job.steps(f"{self.kind.name}/{self.kind.slug(parameters)}", "games", starts, sizes, state):
-            for name, values in played(players, judge, min(step, count - start), parameters.seed, start).items():
-                state[name][start : start + step] = values
+        job.fill(
+            "games",
+            state,
+            step,
+            lambda rows: played(players, judge, rows.stop - rows.start, parameters.seed, rows.start),
+        )
         for name, values in state.items():
             job.save(name, values)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,8 @@ m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.
 
 class GnubgBenchmarkComputation(FileImportComputation):
     """Computation of `gnubg_benchmark`."""
+
+    sample = ("contact.bm", SAMPLE)
 
     def is_published(self, content_sha256: str) -> bool:
         return content_sha256 in PUBLISHED.values()
@@ -97,11 +98,6 @@ class GnubgBenchmarkComputation(FileImportComputation):
             "benchmark_texts": text_rows,
         }
         return writers[name](computed.arrays)
-
-    def write_sample(self, folder: Path) -> list[Path]:
-        path = folder / "contact.bm"
-        path.write_text(SAMPLE)
-        return [path]
 
 
 def decision_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:

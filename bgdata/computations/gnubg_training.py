@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,8 @@ NIKOIJADCANIGOAHADBA 0.61959 0.24388 0.00981 0.08774 0.00183
 
 class GnubgTrainingComputation(PositionImportComputation):
     """Computation of `gnubg_training`."""
+
+    sample = ("contact-train-data", SAMPLE)
 
     def parse(self, source: Source) -> TrainingData:
         data = parse_gnubg_training(source.content)
@@ -43,11 +44,6 @@ class GnubgTrainingComputation(PositionImportComputation):
     def row_columns(self, arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
         comments = chosen_texts(text_column(arrays, "comments"), arrays["comment_index"][rows])
         return super().row_columns(arrays, rows) | {"comment": comments}
-
-    def write_sample(self, folder: Path) -> list[Path]:
-        path = folder / "contact-train-data"
-        path.write_text(SAMPLE)
-        return [path]
 
 
 COMPUTATION = GnubgTrainingComputation

@@ -38,11 +38,7 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
             "static_chances": np.zeros((n, 5), np.float32),
             "sources": np.zeros(n, np.uint8),
         }
-        starts = range(0, n, STEP)
-        sizes = [min(STEP, n - start) for start in starts]
-        for start in job.steps(f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", starts, sizes, state):
-            for name, values in looked_into(player, places.boards[start : start + STEP]).items():
-                state[name][start : start + STEP] = values
+        job.fill("positions", state, STEP, lambda rows: looked_into(player, places.boards[rows]))
         for name, values in labelled(parameters, places, state).items():
             job.save(name, values)
         job.save("network", network_text(parameters, inputs))

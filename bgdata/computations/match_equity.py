@@ -40,7 +40,7 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
 
     def compute(self, build: Build[MatchEquityParameters]) -> None:
         parameters, job = build.parameters, build.job
-        job.progress.start(f"{self.kind.name}/{self.kind.slug(parameters)}", 1, "tables")
+        job.progress.start(job.title, 1, "tables")
         states = {} if parameters.row else states_of(build)
         for name, values in built(self.kind.slug(parameters), parameters, states).items():
             job.save(name, values)

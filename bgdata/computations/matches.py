@@ -81,6 +81,8 @@ def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
 class MatchesComputation(FileImportComputation):
     """Computation of `matches`."""
 
+    sample = ("sample.mat", SAMPLE)
+
     def parse(self, source: Source) -> ReplayedFile:
         return replay_file(parse_matches(source.file.name, source.content))
 
@@ -117,11 +119,6 @@ class MatchesComputation(FileImportComputation):
         if name == QUARANTINE.name:
             return super().side_batches(name, computed)
         return turn_rows(computed.arrays)
-
-    def write_sample(self, folder: Path) -> list[Path]:
-        path = folder / "sample.mat"
-        path.write_text(SAMPLE)
-        return [path]
 
 
 def read_matches(path: Path) -> MatchFile:

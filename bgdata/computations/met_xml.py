@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -47,6 +46,8 @@ SAMPLE = """<?xml version="1.0"?>
 class MetXmlComputation(FileImportComputation):
     """Computation of `met_xml`."""
 
+    sample = ("sample.xml", SAMPLE)
+
     def parse(self, source: Source) -> NamedMet:
         found = parse_met(source.content)
         return NamedMet(found.ledger, found.table, met_name(source.file.name))
@@ -62,11 +63,6 @@ class MetXmlComputation(FileImportComputation):
         if name == MATCH_EQUITY_TABLES.name:
             return table_batches(computed.arrays)
         return super().side_batches(name, computed)
-
-    def write_sample(self, folder: Path) -> list[Path]:
-        path = folder / "sample.xml"
-        path.write_text(SAMPLE)
-        return [path]
 
 
 @dataclass(frozen=True)

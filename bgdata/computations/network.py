@@ -44,9 +44,7 @@ class NetworkComputation(Computation[NetworkParameters]):
         curve = np.zeros((parameters.rows, len(COLUMNS)))
         state: dict[str, Array] = {**weights_of(trainer), "curve": curve, "tally": tally.counts}
         sizes = [parameters.round_games] * parameters.rounds
-        for number in job.steps(
-            f"{self.kind.name}/{self.kind.slug(parameters)}", "games", range(len(sizes)), sizes, state
-        ):
+        for number in job.steps("games", range(len(sizes)), sizes, state):
             trainer.play_round(number)
             tally.add(trainer.record)
             done = number + 1

@@ -47,7 +47,7 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
         classes = np.asarray(corpus.array("turn_classes"))
         rows = chosen_rows(boards, classes, parameters.most)
         rows = rows[np.isin(file_classes(classes[rows]), parameters.numbers())]
-        job.progress.start(f"{self.kind.name}/{self.kind.slug(parameters)}", len(rows), "turns")
+        job.progress.start(job.title, len(rows), "turns")
         parts = []
         for start in range(0, len(rows), STEP):
             part = rows[start : start + STEP]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from bgdata.computations.common.imports import PositionImportComputation
 from bgdata.formats.position_list import PositionList, parse_position_list
 from bgdata.store.manifest import Source
@@ -17,13 +15,10 @@ v3sAAAhmdzMAAQ
 class PositionsComputation(PositionImportComputation):
     """Computation of `positions`."""
 
+    sample = ("sample.csv", SAMPLE)
+
     def parse(self, source: Source) -> PositionList:
         return parse_position_list(source.content)
-
-    def write_sample(self, folder: Path) -> list[Path]:
-        path = folder / "sample.csv"
-        path.write_text(SAMPLE)
-        return [path]
 
 
 COMPUTATION = PositionsComputation

@@ -36,9 +36,7 @@ class RaceComputation(Computation[RaceParameters]):
         race = start_race(parameters.points, max(first, 1))
         state = {name: getattr(race, name) for name in ("key", "half", "first_roll", "length", "chances")}
         sizes = np.diff(race.layer_start).tolist()
-        for pips in build.job.steps(
-            f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", range(len(sizes)), sizes, state
-        ):
+        for pips in build.job.steps("positions", range(len(sizes)), sizes, state):
             solve_pips(race, pips)
         for name, values in distributions(race, first)._asdict().items():
             build.job.save(name, values)

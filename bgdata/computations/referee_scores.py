@@ -35,7 +35,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
             )
         tables = tables_of(build.inputs["table"])
         decisions = exact_decisions(tables, parameters.decisions, parameters.seed)
-        job.progress.start(f"{self.kind.name}/{self.kind.slug(parameters)}", len(decisions.boards), "decisions")
+        job.progress.start(job.title, len(decisions.boards), "decisions")
         chosen = player.choose_plays(*decisions)
         job.progress.advance(len(chosen))
         for name, values in {**decisions._asdict(), "chosen": chosen}.items():

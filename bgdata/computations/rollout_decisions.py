@@ -49,8 +49,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         state["boards"] = np.zeros((n, most, 26), np.int8)
         state["chances"] = np.zeros((n, most, 5), np.float32)
         counts = np.zeros((n, 2), np.int64)  # plays rolled out, and all
-        label = f"{self.kind.name}/{self.kind.slug(parameters)}"
-        for row in job.steps(label, "decisions", range(n), [1] * n, {**state, "counts": counts}):
+        for row in job.steps("decisions", range(n), [1] * n, {**state, "counts": counts}):
             found, n_legal_plays = rolled_out(parameters, chooser, sample, row)
             counts[row] = len(found["trials"]), n_legal_plays
             for name, values in found.items():

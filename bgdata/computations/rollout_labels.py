@@ -43,11 +43,7 @@ class RolloutLabelsComputation(Computation[RolloutLabelParameters]):
             "trials": np.zeros(n, np.int64),
             **{name: np.zeros(n) for name in COLUMNS if name != "trials"},
         }
-        starts = range(0, n, STEP)
-        sizes = [min(STEP, n - start) for start in starts]
-        for start in job.steps(f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", starts, sizes, state):
-            for name, values in rolled_out(parameters, chooser, boards, start, STEP).items():
-                state[name][start : start + STEP] = values
+        job.fill("positions", state, STEP, lambda rows: rolled_out(parameters, chooser, boards, rows.start, STEP))
         for name, values in {**source_arrays(boards), "network": network_text(parameters, inputs), **state}.items():
             job.save(name, values)
 

@@ -28,7 +28,7 @@ class ScoresComputation(Computation[ScoresParameters]):
     def compute(self, build: Build[ScoresParameters]) -> None:
         job = build.job
         found = list(rows_of(build))
-        job.progress.start(f"{self.kind.name}/{self.kind.slug(build.parameters)}", len(found), "measures")
+        job.progress.start(job.title, len(found), "measures")
         job.progress.advance(len(found))
         for name, values in arrays_of(found).items():
             job.save(name, values)

@@ -51,10 +51,9 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
                 f"expected version {seat.version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
-        label = f"{self.kind.name}/{self.kind.slug(parameters)}"
         parts = ranges(parameters.games, SHARD_GAMES[parameters.luck])
         work = Work(f"{__name__}:played", seat.settings(parameters))
-        shards = list(compute_shards(job, label, "games", work, parts))
+        shards = list(compute_shards(job, "games", work, parts))
         for name in (*GAME_PARTS, *TURN_PARTS):
             job.save(name, np.concatenate([shard[name] for shard in shards]))
         turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])

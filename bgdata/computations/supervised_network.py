@@ -35,9 +35,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         curve = np.zeros((parameters.epochs + 1, len(CLASSES), len(self.kind.columns) - 2))
         state: dict[str, Array] = {**run.state(), "curve": curve}
         sizes = [0, *[run.positions] * parameters.epochs]
-        for epoch in job.steps(
-            f"{self.kind.name}/{self.kind.slug(parameters)}", "positions", range(len(sizes)), sizes, state
-        ):
+        for epoch in job.steps("positions", range(len(sizes)), sizes, state):
             curve[epoch] = run.curve_rows(epoch)
             job.progress.note(described(epoch, curve))
         networks = rounded_networks(run.best)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from bgdata.computations.common.imports import PositionImportComputation
 from bgdata.formats.wildbg_csv import WildbgData, parse_wildbg_csv
 from bgdata.store.manifest import Source
@@ -16,13 +14,10 @@ SAMPLE = """position_id,win,win_g,win_bg,lose_g,lose_bg
 class WildbgTrainingComputation(PositionImportComputation):
     """Computation of `wildbg_training`."""
 
+    sample = ("sample.csv", SAMPLE)
+
     def parse(self, source: Source) -> WildbgData:
         return parse_wildbg_csv(source.content)
-
-    def write_sample(self, folder: Path) -> list[Path]:
-        path = folder / "sample.csv"
-        path.write_text(SAMPLE)
-        return [path]
 
 
 COMPUTATION = WildbgTrainingComputation

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,6 +41,7 @@ class Job:
         progress: Progress,
         files: tuple[Source, ...] = (),
         *,
+        title: str = "",
         strict: bool = False,
         recipe: str = "",
         executor: Executor | None = None,
@@ -48,6 +49,7 @@ class Job:
         self.folder = folder
         self.progress = progress
         self.files = files  # to import
+        self.title = title  # kind/variant, for people
         self.strict = strict  # whether a row that breaks a rule fails the import instead of being set aside
         self.recipe = recipe  # key that checkpoints bear
         self.executor = executor or InProcess()  # who computes shards; values do not depend on it
@@ -61,7 +63,7 @@ class Job:
         return ArrayWriter(self.folder / f"{name}.npy", dtype, shape)
 
     def steps(
-        self, label: str, unit: str, steps: Sequence[Step], sizes: Sequence[int], state: Mapping[str, Array]
+        self, unit: str, steps: Sequence[Step], sizes: Sequence[int], state: Mapping[str, Array]
     ) -> Iterator[Step]:
         """Yield the steps that remain, in order, and report `sizes[n]` units of progress for each.
 
@@ -69,10 +71,10 @@ class Job:
         saved, or less often where that would take more than CHECKPOINT_SHARE of the time, so that a killed build
         resumes from there; saved arrays are loaded into `state` before the first step.
         """
-        self.progress.start(label, sum(sizes), unit)
-        done = self._restore(label, state)
+        self.progress.start(self.title, sum(sizes), unit)
+        done = self._restore(state)
         if done:
-            self.progress.note(f"going on with {label} after step {done} of {len(steps)}")
+            self.progress.note(f"going on with {self.title} after step {done} of {len(steps)}")
             self.progress.advance(sum(sizes[:done]))
         saved, pause = time.monotonic(), CHECKPOINT_SECONDS
         for n in range(done, len(steps)):
@@ -80,12 +82,23 @@ class Job:
             self.progress.advance(sizes[n])
             if n + 1 < len(steps) and time.monotonic() - saved >= pause:
                 begin = time.monotonic()
-                self._checkpoint(label, n + 1, state)
+                self._checkpoint(n + 1, state)
                 saved = time.monotonic()
                 if CHECKPOINT_SECONDS:
                     pause = max(CHECKPOINT_SECONDS, (saved - begin) * (1 / CHECKPOINT_SHARE - 1))
 
-    def _checkpoint(self, label: str, done: int, state: Mapping[str, Array]) -> None:
+    def fill(
+        self, unit: str, state: Mapping[str, Array], size: int, found: Callable[[slice], Mapping[str, Array]]
+    ) -> None:
+        """Fill the arrays of `state`, all of one length, with what `found` returns for `size` rows at a time."""
+        count = len(next(iter(state.values())))
+        starts = range(0, count, size)
+        for start in self.steps(unit, starts, [min(size, count - start) for start in starts], state):
+            rows = slice(start, min(start + size, count))
+            for name, values in found(rows).items():
+                state[name][rows] = values
+
+    def _checkpoint(self, done: int, state: Mapping[str, Array]) -> None:
         """Save the state aside with its hashes, then rename it: there is always one complete checkpoint on disk."""
         partial = self.folder / "checkpoint.partial"
         target = self.folder / f"checkpoint-{done:09d}"
@@ -97,7 +110,7 @@ class Job:
                 sync(partial / f"{name}.npy")
             hashes = {name: sha256_file(partial / f"{name}.npy") for name in state}
             write_file(
-                partial / _STATE, sealed({"label": label, "done": done, "recipe": self.recipe, "arrays": hashes})
+                partial / _STATE, sealed({"label": self.title, "done": done, "recipe": self.recipe, "arrays": hashes})
             )
             partial.rename(target)
             sync(self.folder)  # before the older one goes
@@ -105,8 +118,8 @@ class Job:
                 if old != target:
                     remove_folder(old)
 
-    def _restore(self, label: str, state: Mapping[str, Array]) -> int:
-        """Load the newest usable checkpoint of this stage into `state`; returns the number of steps it has done.
+    def _restore(self, state: Mapping[str, Array]) -> int:
+        """Load the newest usable checkpoint into `state`; returns the number of steps it has done.
 
         A damaged one is named and deleted. One of another recipe, which can only have been put here by hand, is named
         and skipped.
@@ -115,7 +128,7 @@ class Job:
             try:
                 record = read_sealed(folder / _STATE)
                 is_other = record["recipe"] != self.recipe
-                arrays = {} if is_other or record["label"] != label else intact_arrays(folder, record["arrays"])
+                arrays = {} if is_other or record["label"] != self.title else intact_arrays(folder, record["arrays"])
             except (KeyError, ValueError, OSError) as error:
                 self.progress.note(f"{error}; the checkpoint is damaged and deleted")
                 with storage_errors("delete", folder):

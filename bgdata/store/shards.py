@@ -52,7 +52,7 @@ def ranges(count: int, size: int) -> list[range]:
     return [range(begin, min(count, begin + size)) for begin in range(0, count, size)]
 
 
-def compute_shards(job: Job, label: str, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
+def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
     """The arrays of each range, in order. Ranges that a killed build finished are read; the others are computed by
     `job.executor`.
 
@@ -61,11 +61,11 @@ def compute_shards(job: Job, label: str, unit: str, work: Work, parts: Sequence[
     folder = job.folder / SHARDS
     with storage_errors("create", folder):
         folder.mkdir(exist_ok=True)
-    job.progress.start(label, sum(map(len, parts)), unit)
+    job.progress.start(job.title, sum(map(len, parts)), unit)
     found = intact_shards(job.progress, folder)
     missing = [part for part in parts if (part.start, part.stop) not in found]
     if len(missing) < len(parts):
-        job.progress.note(f"going on with {label}: {len(parts) - len(missing)} of {len(parts)} parts are there")
+        job.progress.note(f"going on with {job.title}: {len(parts) - len(missing)} of {len(parts)} parts are there")
         job.progress.advance(sum(len(part) for part in parts if part not in missing))
     for part, path in written_shards(job.executor, work, missing, folder):
         found[part.start, part.stop] = path

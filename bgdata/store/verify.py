@@ -235,7 +235,7 @@ class Comparison(Job):
     """
 
     def __init__(self, table: Table, progress: Progress) -> None:
-        super().__init__(table.folder, progress)
+        super().__init__(table.folder, progress, title=table.name)
         self.table = table
 
     def save(self, name: str, values: Array) -> None:
@@ -250,15 +250,10 @@ class Comparison(Job):
         return ComparingWriter(self, name)
 
     def steps(
-        self,
-        label: str,
-        unit: str,
-        steps: Sequence[Step],
-        sizes: Sequence[int],
-        _state: Mapping[str, Array],
+        self, unit: str, steps: Sequence[Step], sizes: Sequence[int], _state: Mapping[str, Array]
     ) -> Iterator[Step]:
         """Yield all steps."""
-        self.progress.start(label, sum(sizes), unit)
+        self.progress.start(self.title, sum(sizes), unit)
         for step, size in zip(steps, sizes, strict=True):
             yield step
             self.progress.advance(size)

@@ -58,7 +58,7 @@ class SharedSquares(Squares):
 
     def compute(self, build: Build[Count]) -> None:
         parts = ranges(build.parameters.count, 4)
-        found = compute_shards(build.job, "squares", "numbers", sharing.work(seconds="0.01"), parts)
+        found = compute_shards(build.job, "numbers", sharing.work(seconds="0.01"), parts)
         with build.job.create("square", "int64", (build.parameters.count,)) as writer:
             for part, arrays in zip(parts, found, strict=True):
                 writer.write(part.start, arrays["square"])

@@ -36,7 +36,7 @@ def count_up(
     """Do the steps up to `until` of 5, each adding one to the state; returns the steps that were done."""
     state: dict[str, NDArray[Any]] = {"counts": np.zeros(size, dtype)}
     done = []
-    for step in Job(folder, progress or Notes()).steps(label, "steps", range(5), [1] * 5, state):
+    for step in Job(folder, progress or Notes(), title=label).steps("steps", range(5), [1] * 5, state):
         if step == until:
             break
         state["counts"] += 1
@@ -62,8 +62,8 @@ def test_a_checkpoint_of_another_recipe_is_named_and_not_used(tmp_path: Path) ->
     count_up(tmp_path, 2)
     notes = Notes()
     state = {"counts": np.zeros(3, np.int64)}
-    job = Job(tmp_path, notes, recipe="0123456789abcdef")
-    assert next(job.steps("counting", "steps", range(5), [1] * 5, state)) == 0
+    job = Job(tmp_path, notes, title="counting", recipe="0123456789abcdef")
+    assert next(job.steps("steps", range(5), [1] * 5, state)) == 0
     folder = tmp_path / "checkpoint-000000002"
     assert notes.texts == [f"expected a checkpoint of recipe 0123456789ab, got one of another: {folder}"]
     assert state["counts"].tolist() == [0, 0, 0]
@@ -73,7 +73,8 @@ def test_progress_counts_what_was_done_before(tmp_path: Path) -> None:
     count_up(tmp_path, 2)
     notes = Notes()
     state = {"counts": np.zeros(3, np.int64)}
-    seen = [notes.done for _ in Job(tmp_path, notes).steps("counting", "steps", range(5), [10, 20, 30, 40, 50], state)]
+    job = Job(tmp_path, notes, title="counting")
+    seen = [notes.done for _ in job.steps("steps", range(5), [10, 20, 30, 40, 50], state)]
     assert seen == [30, 60, 100]
     assert (notes.done, notes.total) == (150, 150)
     assert notes.texts == ["going on with counting after step 2 of 5"]
@@ -156,12 +157,12 @@ def test_writing_checkpoints_takes_a_small_share_of_the_time(tmp_path: Path, mon
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 5.0)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 
-    def write(_: Job, label: str, done: int, state: object) -> None:  # noqa: ARG001
+    def write(_: Job, done: int, state: object) -> None:  # noqa: ARG001
         clock[0] += 10
         written.append(done)
 
     monkeypatch.setattr(Job, "_checkpoint", write)
-    for _ in Job(tmp_path, Notes()).steps("counting", "steps", range(1000), [1] * 1000, {}):
+    for _ in Job(tmp_path, Notes()).steps("steps", range(1000), [1] * 1000, {}):
         clock[0] += 1
     assert written[0] == 5
     assert set(np.diff(written).tolist()) == {190}

@@ -21,8 +21,8 @@ PARTS = ranges(10, 3)
 def computed(folder: Path, work: Work, notes: Notes | None = None, executor: Executor | None = None) -> list[int]:
     """All squares below 10, in shards of three."""
     folder.mkdir(exist_ok=True)
-    job = Job(folder, notes or Notes(), executor=executor)
-    shards = list(compute_shards(job, "squares", "numbers", work, PARTS))
+    job = Job(folder, notes or Notes(), title="squares", executor=executor)
+    shards = list(compute_shards(job, "numbers", work, PARTS))
     assert [len(shard["square"]) for shard in shards] == [3, 3, 3, 1]
     found: list[int] = np.concatenate([shard["square"] for shard in shards]).tolist()
     return found

@@ -71,7 +71,7 @@ class Squares(Toy):
     def compute(self, build: Build[Count]) -> None:
         count = build.parameters.count
         state = {"done": np.zeros(count, np.int64)}
-        for number in build.job.steps(f"squares/{count}", "numbers", range(count), [1] * count, state):
+        for number in build.job.steps("numbers", range(count), [1] * count, state):
             state["done"][number] = number**2
         build.job.save("square", state["done"])
 

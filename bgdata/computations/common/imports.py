@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +40,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
     """Reads files into arrays, and sets aside lines that break a rule. Subclasses name the reader and the arrays."""
 
     kind: FileImport
+    sample: ClassVar[tuple[str, str]]  # the name and content of a small file to import in tests
 
     def read_file(self, path: Path) -> Source:
         """Read a file once; raises what `formats.unpacking.read_content` raises."""
@@ -50,6 +51,12 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
     def is_published(self, _content_sha256: str) -> bool:
         """Whether a file with this content may be from `address`."""
         return True
+
+    def write_sample(self, folder: Path) -> list[Path]:
+        name, content = self.sample
+        path = folder / name
+        path.write_text(content)
+        return [path]
 
     @abstractmethod
     def parse(self, source: Source) -> Intake:
@@ -67,8 +74,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
     def compute(self, build: Build[ImportParameters]) -> None:
         """Raises NoRowsError, and CheckFailedError if it is to be strict and a line breaks a rule."""
         job = build.job
-        title = f"{self.kind.name}/{self.kind.slug(build.parameters)}"
-        job.progress.start(f"{title}: reading", len(job.files), "files")
+        job.progress.start(f"{job.title}: reading", len(job.files), "files")
         intakes = []
         for source in job.files:
             intakes.append(self.parse(source))
@@ -81,7 +87,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         if len(empty) == len(names):
             raise NoRowsError(no_rows_text(names, intakes))
         for name in empty:
-            job.progress.note(f"{title}: no row in {name}")
+            job.progress.note(f"{job.title}: no row in {name}")
         for name, values in arrays.items():
             job.save(name, values)
 
