@@ -30,6 +30,7 @@ def board_of(on_roll: list[int], opponent: list[int]) -> list[int]:
     return board
 
 
+@pytest.mark.slow
 def test_boards_layouts_and_indexes_say_the_same(tables: tuple[MatchTable, MatchTable]) -> None:
     for table, owners in zip(tables, (["centered"], ["on_roll", "opponent"]), strict=True):
         for on_roll, opponent in (([0, 2, 1], [0, 1, 2]), ([1, 0, 0], [0, 0, 3]), ([3, 0, 0], [1, 0, 0])):

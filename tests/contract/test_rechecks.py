@@ -61,6 +61,7 @@ def test_a_table_made_from_damaged_cells_is_found(
     assert not [f for f in verify(warehouse, [table], sample_rows=rows, seed=0, progress=Silence()) if f.problem]
 
 
+@pytest.mark.slow
 @each_kind
 def test_verify_says_what_was_recomputed_or_why_not(small_root: Path, kind: Dataset[Any]) -> None:
     """No check returns silently."""

@@ -138,6 +138,7 @@ def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.Mo
     check_sample(DATASET, rounded, warehouse.find_inputs(DATASET, DATASET.smallest) or {}, 1, np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_digest_does_not_depend_on_the_number_of_threads(smallest: Table, memory_path: Path) -> None:
     for count in (1, 2):
         with threads(count):

@@ -94,6 +94,7 @@ def test_an_index_against_another(root: Path) -> None:
     assert rows[0, 0.5, "passed_share"]["published_value"] is None
 
 
+@pytest.mark.slow
 def test_an_index_against_itself(root: Path) -> None:
     """Every game is an observation of its own."""
     rows = rows_of(root, STATISTICS)

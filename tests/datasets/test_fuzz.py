@@ -17,6 +17,7 @@ from tests.store.toy import problems
 LINES = 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_corrupted_files(imports: Imports, name: str) -> None:
     table = FORMATS[name].check(imports, LINES, random.Random(name))

@@ -28,6 +28,7 @@ each_kind = pytest.mark.parametrize("kind", IMPORTED)
 POSITION_TEXT = f"{START.id}\n{START.id[:13]}\n# x\n\nnonsense\n"
 
 
+@pytest.mark.slow
 @each_kind
 @pytest.mark.parametrize(
     ("content", "found"),

@@ -222,6 +222,7 @@ def test_openings_of_pubeval_can_be_told_apart(small_root: Path) -> None:
     assert {row[1:] for row in found} == {(1, True, 0)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [SMALL, RANDOM], ids=["pubeval", "random"])
 def test_the_same_from_any_executor(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, parameters: SelfPlayParameters

@@ -93,6 +93,7 @@ def test_a_catalog_that_came_along_is_never_queried(toys: Warehouse, tmp_path: P
         assert "secret" not in str(connection.sql("from squares").fetchall())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["manifest.json", "square.npy", "table.parquet", "current"])
 @pytest.mark.parametrize("what", ["pipe", "link", "folder"])
 def test_only_regular_files_are_opened(toys: Warehouse, name: str, what: str) -> None:
@@ -121,6 +122,7 @@ def test_only_regular_files_are_opened(toys: Warehouse, name: str, what: str) ->
 WRITES = "(copy (select 1 as number) to '{parquet}' (use_tmp_file false))"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sql",
     [

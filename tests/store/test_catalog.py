@@ -241,6 +241,7 @@ def changed(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("is_file", [False, True])
 def test_what_is_damaged_fails_the_query_that_reads_it(toys: Warehouse, damage: str, is_file: bool) -> None:

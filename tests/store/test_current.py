@@ -341,4 +341,4 @@ class dying_after:  # noqa: N801
 
 
 Histories.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
-TestHistories = Histories.TestCase
+TestHistories = pytest.mark.slow(Histories.TestCase)

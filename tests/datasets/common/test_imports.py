@@ -172,6 +172,7 @@ def test_the_same_file_again_is_nothing_to_do(imports: Imports, kind: str) -> No
     assert again.manifest.created > first.manifest.created
 
 
+@pytest.mark.slow
 @each_kind
 @pytest.mark.parametrize("how", ["bz2", "gz", "bz2 without its ending"])
 def test_packed_files_give_the_same_version(imports: Imports, kind: str, how: str) -> None:
@@ -264,6 +265,7 @@ def test_the_same_content_under_another_name_is_another_version(imports: Imports
     assert [rows(table)[0]["source"] for table in tables] == ["a.csv", "b.csv"]
 
 
+@pytest.mark.slow
 @each_kind
 def test_another_file_is_another_version_and_the_newest_is_current(imports: Imports, kind: str) -> None:
     first = imports.sample(kind)

@@ -87,6 +87,7 @@ def test_there_is_room_for_the_fullest_board(input_set: InputSet) -> None:
     assert (encode(input_set, boards) != 0).sum(axis=1).max() <= most_used(input_set)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("number", [0, 1, 3])  # also two and three hidden layers
 def test_the_slopes_of_the_twin_are_those_of_finite_differences(number: int, squared: bool) -> None:
