@@ -10,7 +10,16 @@ import click
 from bgdata.cli.completion import complete_networks, complete_players, complete_tables
 from bgdata.cli.curve_page import write_page
 from bgdata.cli.curves import draw_curve
-from bgdata.cli.options import force_option, format_option, output_option, threads_option
+from bgdata.cli.options import (
+    executor_option,
+    force_option,
+    format_option,
+    games_option,
+    network_option,
+    output_option,
+    seed_option,
+    threads_option,
+)
 from bgdata.cli.output import print_built
 from bgdata.cli.recipes import sl_options, td_options
 from bgdata.datasets.common.networks import known_network, pinned
@@ -20,7 +29,11 @@ from bgdata.datasets.network import described as described_games
 from bgdata.datasets.supervised_network import DATASET as SUPERVISED
 from bgdata.datasets.supervised_network import SupervisedParameters, best_epoch
 from bgdata.datasets.supervised_network import described as described_epoch
+from bgdata.datasets.training_games import DATASET as GAMES
+from bgdata.datasets.training_games import STARTS, StartShare
+from bgdata.datasets.training_games import TrainingGameParameters as GameParameters
 from bgdata.errors import UsageError, shown
+from bgdata.store.executors import open_executor
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -75,6 +88,65 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
 
 
 @train.command()
+@click.argument("name", default=GameParameters.name)
+@network_option
+@games_option(GameParameters.games)
+@seed_option(GameParameters.seed)
+@click.option(
+    "--start",
+    "starts",
+    multiple=True,
+    type=StartShare.parse,
+    metavar="START[:SHARE]",
+    help=f"Where games begin, and their share: {', '.join(STARTS)}.  [default: all, mixed]",
+)
+@click.option(
+    "--overlooked",
+    default=GameParameters.overlooked,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of turns played without seeing half of the plays.",
+)
+@click.option(
+    "--td-lambda",
+    default=GameParameters.td_lambda,
+    show_default=True,
+    metavar="N",
+    help="Label by looking ahead (0), by the outcome less luck (1), or by a mixture of both.",
+)
+@executor_option
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def games(
+    warehouse: Warehouse, /, name: str, network: str, starts: tuple[StartShare, ...], executor: str,
+    force: bool, form: str, **recipe: Any,
+) -> None:  # fmt: skip
+    """Play games to learn from, begun anywhere.
+
+    A network plays both sides, and looks at all 21 rolls before every turn. Games begin at the opening, after random
+    plays, or in positions set up by rule, such as back games, which self-play hardly ever reaches. The result is
+    training_games/NAME-..., labels for `bgdata train sl`: the chances of every turn at 1-ply, and what the rest of the
+    game adds to them. The games of a seed are the same from any executor and any number of threads. A stopped command,
+    run again, plays only the missing games.
+
+    \b
+      bgdata train games --games 2000
+      bgdata train games back --games 2000 --start back-game --start ace-point:0.5
+      bgdata query "select start, count(*) from training_games group by start"
+    """
+    from bgdata.steps.networks import network_parameters
+
+    chosen = {"starts": starts} if starts else {}
+    parameters = GameParameters(name=name, **network_parameters(warehouse, network), **chosen, **recipe)
+    with open_executor(executor) as workers, progress_bars() as progress:
+        table = warehouse.build(GAMES.name, parameters, progress=progress, force=force, executor=workers)
+    change = table.manifest.statistics["rms_change_from_static"]
+    print_built(table, [f"labels are {change:.4f} points from 0-ply (root mean square)"], form)
+
+
+@train.command()
 @click.argument("name", required=False, shell_complete=complete_networks)
 @output_option("NAME.png, or NAME.html")
 @click.option("--page", is_flag=True, help="Write a self-contained page with recipe, lineage and figures.")
@@ -120,7 +192,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     show_default=True,
     metavar="PLAYER",
     shell_complete=complete_players,
-    help="Networks to start from: network or network/NAME.",
+    help="Networks to start from: network or network/NAME, or new for random weights.",
 )
 @click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold.")
 @sl_options

@@ -11,14 +11,15 @@ from bgdata.computations.common.networks import opened
 from bgdata.computations.network import DEVIATIONS, LEAST_GAMES, training_tables
 from bgdata.datasets.supervised_network import CLASSES, SupervisedParameters, best_epoch, described, label_role
 from bgdata.errors import CheckFailedError
-from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.networks.inference import Activation, Networks
+from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation
 from bgdata.training.feed.feed import Feed
 from bgdata.training.feed.recipe import FeedRecipe
-from bgdata.training.networks import check_features, rounded_networks, started_networks
+from bgdata.training.networks import check_features, new_networks, rounded_networks, started_networks
 from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
 from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
 
@@ -28,7 +29,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
 
     def compute(self, build: Build[SupervisedParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
-        start = open_networks(opened(parameters.start, inputs.get("start"), build.warehouse))
+        start = start_of(build)
         run = open_run(build, start)
         for note in run.notes():
             job.progress.note(note)
@@ -78,21 +79,32 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         """The networks, and those that they began as, play the first of their test games again, up to `rows`."""
         table, parameters = recheck.table, recheck.parameters
         count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
-        start = opened(parameters.start, recheck.inputs.get("start"), recheck.warehouse)
-        for each, (points, error) in zip((start, table), table.array("tests").tolist(), strict=True):
-            result = result_against_pubeval(open_networks(each), training_tables(recheck.inputs), count)
+        names, tests = ("the start", table.name), table.array("tests").tolist()
+        for name, each, (points, error) in zip(names, (start_of(recheck), open_networks(table)), tests, strict=True):
+            result = result_against_pubeval(each, training_tables(recheck.inputs), count)
             margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
             if not abs(result.points_per_game - points) <= margin:
                 raise CheckFailedError(
                     f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first "
-                    f"{count} test games of {each.name}, in {table.name}, found {points:+.4f}"
+                    f"{count} test games of {name}, in {table.name}, found {points:+.4f}"
                 )
             if margin == 0 and error != result.standard_error:
                 raise CheckFailedError(
-                    f"expected the standard error {result.standard_error} of the test games of {each.name} in "
+                    f"expected the standard error {result.standard_error} of the test games of {name} in "
                     f"{table.name}, found {error}"
                 )
         return f"{count:,} of {parameters.test_games:,} test games; it was not trained again"
+
+
+def start_of(context: Context[SupervisedParameters]) -> Networks:
+    """The networks to start from, or new ones. Raises MissingTableError."""
+    parameters = context.parameters
+    if parameters.start:
+        return open_networks(opened(parameters.start, context.inputs.get("start"), context.warehouse))
+    inputs = input_set_named(parameters.inputs)
+    activation = Activation[parameters.activation.upper()]
+    sets = (InputSet.RACE, inputs, inputs)
+    return rounded_networks(new_networks(sets, parameters.layers(), parameters.seed, activation))
 
 
 def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:

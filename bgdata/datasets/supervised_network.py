@@ -15,6 +15,7 @@ from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import POINTS
 from bgdata.datasets.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.networks.input_sets import input_set_named
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
@@ -59,17 +60,19 @@ class WeightedLabels:
 class SupervisedParameters(SupervisedRecipe, Parameters):
     """A recipe of supervised learning, with the networks to start from and the labels.
 
-    `start` is a version of a network, or the variant of one that comes with bgdata. `guard` are versions of benchmarks
-    whose positions are left out. `features` are the inputs of the networks with their revisions, empty for the present
-    ones.
+    `start` is a version of a network, or the variant of one that comes with bgdata; None for new networks with the
+    hidden units, `inputs` (of the contact and crashed networks) and `activation` of the recipe. `guard` are versions of
+    benchmarks whose positions are left out. `features` are the inputs of the networks with their revisions, empty for
+    the present ones.
     """
 
     name: str = "sl"
-    start: VersionRef = START
+    start: VersionRef | None = START
     labels: tuple[WeightedLabels, ...] = ()
     guard: tuple[VersionRef, ...] = ()
     features: tuple[str, ...] = ()
     test_games: int = 4_000
+    later = ("inputs", "activation")
 
 
 def published_supervised_networks() -> dict[SupervisedParameters, Path]:
@@ -129,6 +132,9 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
             raise InvalidParameterError(f"expected at least 2 test games, got {parameters.test_games}")
         if not parameters.labels:
             raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
+        input_set_named(parameters.inputs)
+        if parameters.start is None and not all(parameters.layers()):
+            raise InvalidParameterError("expected hidden units for all three networks without networks to start from")
         for labels in parameters.labels:
             if not labels.versions or not 0 < labels.weight < float("inf"):
                 raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got '{labels}'")
@@ -142,7 +148,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
         }
         sources = [place for labels in parameters.labels for place in labels.versions]
         for role, place in (("start", parameters.start), *((label_role(place), place) for place in sources)):
-            if not place.version:
+            if place and not place.version:
                 found[role] = known_variant(place)
         return found
 

@@ -23,7 +23,7 @@ from bgdata.evaluation.chances import (
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.inference import (
     MOST_CHANGES,
-    SHAPE_COLUMNS,
+    SIZES,
     Changes,
     Networks,
     Sums,
@@ -65,7 +65,7 @@ class Scratch(NamedTuple):
 @kernel()
 def new_scratch(networks: Networks) -> Scratch:
     """Scratch for one thread, in the sizes that these networks need."""
-    most = networks.shapes[:, SHAPE_COLUMNS:].max()
+    most = networks.shapes[:, SIZES:].max()
     return Scratch(
         np.empty(26, np.int8),
         np.zeros(3, np.bool_),

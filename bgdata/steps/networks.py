@@ -27,6 +27,9 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
     return {"network": name, "network_version": "" if (SHIPPED / name / version).is_dir() else version}
 
 
+NEW = "new"  # in place of networks to start from
+
+
 def chosen_parameters(
     warehouse: Warehouse, name: str, labels: tuple[str, ...], start: str, guard: bool, recipe: dict[str, Any]
 ) -> SupervisedParameters:
@@ -36,14 +39,14 @@ def chosen_parameters(
     """
     if (SHIPPED / name).is_dir() or name in warehouse.variants(NETWORK.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {shown(name)}")
-    table = find_network(start, warehouse)
+    table = None if start == NEW else find_network(start, warehouse)
     return SupervisedParameters(
         **recipe,
         name=name,
-        start=pinned(warehouse, table),
+        start=pinned(warehouse, table) if table else None,
         labels=tuple(pinned_labels(warehouse, text) for text in labels),
         guard=tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else (),
-        features=tuple(feature_names(open_networks(table)).split()),
+        features=tuple(feature_names(open_networks(table)).split()) if table else (),
         platform=found_platform(
             *(recipe.get(name, getattr(SupervisedParameters, name)) for name in ("trainer", "device"))
         ),

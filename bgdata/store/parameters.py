@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from types import NoneType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from bgdata.errors import InvalidNameError, InvalidParameterError, ManifestFormatError, shown
 from bgdata.store.names import parse_reference
@@ -81,10 +81,14 @@ def frozen(value: Any) -> Any:
 @dataclass(frozen=True)
 class Parameters:
     """Base of every kind's parameters: each has a default. A whole number for a float becomes a float, so that 1 and
-    1.0 are the same recipe."""
+    1.0 are the same recipe. Those named in `later` came after versions had been published: recipes leave them out at
+    their default, so that older ones keep their key."""
+
+    later: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        for name, declared in get_type_hints(type(self)).items():
+        types = get_type_hints(type(self))
+        for name, declared in ((name, types[name]) for name in self.names()):
             object.__setattr__(self, name, with_floats(declared, getattr(self, name)))
 
     @classmethod
@@ -101,7 +105,8 @@ class Parameters:
 
     def check_types(self) -> None:
         """Raise InvalidParameterError for a value that is not of the declared type."""
-        for name, declared in get_type_hints(type(self)).items():
+        types = get_type_hints(type(self))
+        for name, declared in ((name, types[name]) for name in self.names()):
             value = getattr(self, name)
             try:
                 from_json(declared, to_json(value))
@@ -112,16 +117,21 @@ class Parameters:
 
     def to_json(self) -> dict[str, Any]:
         """The parameters as JSON values, as in manifests and recipes."""
-        return {name: to_json(value) for name, value in vars(self).items()}
+        defaults = {field.name: field.default for field in fields(self) if field.name in self.later}
+        return {
+            name: to_json(value)
+            for name, value in vars(self).items()
+            if name not in defaults or value != defaults[name]
+        }
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
         """The parameters that a manifest records. Raises ManifestFormatError if their names are those of another
         recipe, or their types not the declared ones."""
-        if set(values) != set(cls.names()):
+        if not set(cls.names()) - set(cls.later) <= set(values) <= set(cls.names()):
             raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {shown(dict(values))}")
-        found = {}
-        for name, declared in get_type_hints(cls).items():
+        found, types = {}, get_type_hints(cls)
+        for name, declared in ((name, types[name]) for name in cls.names() if name in values):
             try:
                 found[name] = from_json(declared, values[name])
             except TypeError:

@@ -1,4 +1,4 @@
-"""What both ways of learning share: the logistic function, errors of the outputs, and backpropagation.
+"""What both ways of learning share: what hidden units give, errors of the outputs, and backpropagation.
 
 The rest differs in the order of sums, on which the last bits of weights, and so the digests of networks, depend.
 Temporal-difference learning takes one position at a time: weights change by (learning rate x input) x delta, and sums
@@ -13,13 +13,19 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.networks.inference import (
+    ACTIVATION,
+    LAYERS,
     OUTPUTS,
+    RECTIFIED_MOST,
+    SIZES,
+    Activation,
     half_tangent,
 )
 from bgdata.kernel import kernel
 from bgdata.training.networks import Floats
 
-_ONE, _HALF, _NONE = np.float32(1), np.float32(0.5), np.float32(0)
+_ONE, _HALF, _NONE, _MOST = np.float32(1), np.float32(0.5), np.float32(0), np.float32(RECTIFIED_MOST)
+_RECTIFIED = int(Activation.RECTIFIED)
 
 
 @kernel(borrows=True)
@@ -39,13 +45,34 @@ def squash(sums: Floats) -> None:
 
 
 @kernel(borrows=True)
+def activate(activation: int, sums: Floats) -> None:
+    """Fills sums[unit] with what a hidden unit gives for it."""
+    if activation == _RECTIFIED:
+        for unit in range(len(sums)):
+            sums[unit] = min(max(sums[unit], _NONE), _MOST)
+    else:
+        squash(sums)
+
+
+@kernel(borrows=True)
+def scale_by_slopes(activation: int, given: Floats, deltas: Floats) -> None:
+    """Fills deltas[unit] with itself times the slope of a hidden unit that gives given[unit]."""
+    if activation == _RECTIFIED:
+        for unit in range(len(deltas)):
+            deltas[unit] *= np.float32(_NONE < given[unit] < _MOST)
+    else:
+        for unit in range(len(deltas)):
+            deltas[unit] *= given[unit] * (_ONE - given[unit])
+
+
+@kernel(borrows=True)
 def backward(shape: NDArray[np.int64], weights: Floats, values: Floats, deltas: Floats, sample: int) -> None:
     """Fills deltas[layer, sample, unit] of all layers before the last by backpropagation."""
-    end = shape[1] * shape[5]
-    for layer in range(1, shape[4]):
-        end += shape[5 + layer] * shape[4 + layer]
-    for layer in range(shape[4] - 1, 0, -1):
-        units, below = shape[5 + layer], shape[4 + layer]
+    end = shape[1] * shape[SIZES]
+    for layer in range(1, shape[LAYERS]):
+        end += shape[SIZES + layer] * shape[SIZES - 1 + layer]
+    for layer in range(shape[LAYERS] - 1, 0, -1):
+        units, below = shape[SIZES + layer], shape[SIZES - 1 + layer]
         end -= units * below
         lower, given = deltas[layer - 1, sample, :below], values[layer - 1, sample, :below]
         for unit in range(below):
@@ -54,5 +81,4 @@ def backward(shape: NDArray[np.int64], weights: Floats, values: Floats, deltas: 
             delta, row = deltas[layer, sample, unit], weights[end + unit * below : end + (unit + 1) * below]
             for item in range(below):
                 lower[item] += delta * row[item]
-        for unit in range(below):
-            lower[unit] *= given[unit] * (np.float32(1) - given[unit])
+        scale_by_slopes(shape[ACTIVATION], given, lower)

@@ -9,15 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
 from bgdata.evaluation.answers import NETWORK_CLASSES
 from bgdata.evaluation.networks.inference import (
+    ACTIVATION,
     FIRST_SUM,
     FIRST_WEIGHT,
-    LATER_SUM,
     LATER_WEIGHT,
+    LAYERS,
     OUTPUTS,
-    SHAPE_COLUMNS,
+    RECTIFIED_LIMIT,
+    SIZES,
+    Activation,
     Networks,
 )
 from bgdata.evaluation.networks.input_sets import InputSet
@@ -37,41 +40,81 @@ class FloatNetworks(NamedTuple):
     biases: Floats
 
 
-def new_networks(input_sets: tuple[InputSet, ...], hidden: tuple[tuple[int, ...], ...], seed: int) -> FloatNetworks:
-    """Networks with small random weights, uniform from -0.1 to 0.1, and zero biases; one for each of
-    NETWORK_CLASSES."""
+def new_networks(
+    input_sets: tuple[InputSet, ...],
+    hidden: tuple[tuple[int, ...], ...],
+    seed: int,
+    activation: Activation = Activation.LOGISTIC,
+) -> FloatNetworks:
+    """Networks with small random weights and zero biases, one for each of NETWORK_CLASSES.
+
+    Weights are uniform from -0.1 to 0.1; with rectified units from -x to x, x^2 being 6 / (number of units below),
+    which keeps the size of what units give from layer to layer (He et al. 2015).
+    """
     layers = max(map(len, hidden)) + 1
-    shapes = np.zeros((len(input_sets), SHAPE_COLUMNS + layers), np.int64)
+    shapes = np.zeros((len(input_sets), SIZES + layers), np.int64)
     weights = biases = 0
+    scales = []
     for row, input_set, units in zip(shapes, input_sets, hidden, strict=True):
         sizes = (*units, OUTPUTS)
-        row[: SHAPE_COLUMNS + len(sizes)] = [input_set, input_count(input_set), weights, biases, len(sizes), *sizes]
-        weights += sum(above * below for below, above in zip((input_count(input_set), *units), sizes, strict=True))
+        row[: SIZES + len(sizes)] = [
+            *(input_set, input_count(input_set), weights, biases, activation, len(sizes)),
+            *sizes,
+        ]
+        for below, above in pairwise((input_count(input_set), *sizes)):
+            scale = (6 / below) ** 0.5 if activation is Activation.RECTIFIED else 0.1
+            scales.append(np.full(below * above, scale, np.float32))
+        weights += sum(map(len, scales)) - weights
         biases += sum(sizes)
     random = np.empty(weights, np.float32)
-    fill_uniform(seed, random)
+    fill_uniform(seed, np.concatenate(scales), random)
     return FloatNetworks(shapes, random, np.zeros(biases, np.float32))
 
 
 @kernel()
-def fill_uniform(seed: int, values: Floats) -> None:
-    """Fills values[item] with random numbers from -0.1 to 0.1."""
+def fill_uniform(seed: int, scales: Floats, values: Floats) -> None:
+    """Fills values[item] with random numbers from -scales[item] to scales[item]."""
     stream = random_stream(seed, 0)
     for item in range(len(values)):
         share = np.float32(np.int64(random_bits(stream, item) >> np.uint64(40))) / np.float32(1 << 24)
-        values[item] = np.float32(0.2) * share - np.float32(0.1)
+        values[item] = np.float32(2) * scales[item] * share - scales[item]
 
 
 def rounded_networks(networks: FloatNetworks) -> Networks:
-    """The same networks in the integers that a player uses; weights beyond the range of int16 are cut off."""
+    """The same networks in the integers that a player uses; weights beyond the range of int16 are cut off.
+
+    Raises CheckFailedError for rectified networks whose sums might not fit int32.
+    """
     weight_units = np.full(len(networks.weights), LATER_WEIGHT, np.float32)
-    bias_units = np.full(len(networks.biases), LATER_SUM, np.float32)
-    for _, inputs, weights, biases, _, hidden, *_ in networks.shapes.tolist():
+    bias_units = np.empty(len(networks.biases), np.float32)
+    for row in networks.shapes.tolist():
+        _, inputs, weights, biases, activation, _, hidden, *_ = row
         weight_units[weights : weights + inputs * hidden] = FIRST_WEIGHT
+        bias_units[biases:] = Activation(activation).later_sum
         bias_units[biases : biases + hidden] = FIRST_SUM
     weights = np.clip(np.rint(networks.weights * weight_units), -32767, 32767).astype(np.int16)
     biases = np.clip(np.rint(networks.biases * bias_units), -(2.0**30), 2.0**30).astype(np.int32)
-    return Networks(*map(read_only, (networks.shapes.copy(), weights, biases)))
+    found = Networks(*map(read_only, (networks.shapes.copy(), weights, biases)))
+    check_sums(found)
+    return found
+
+
+def check_sums(networks: Networks) -> None:
+    """Raise CheckFailedError if sums of later layers of a rectified network might not fit int32."""
+    for row, name in zip(networks.shapes.tolist(), NETWORK_CLASSES, strict=True):
+        if row[ACTIVATION] != Activation.RECTIFIED:
+            continue
+        sizes = [row[1], *row[SIZES : SIZES + row[LAYERS]]]
+        place, bias = row[2] + sizes[0] * sizes[1], row[3] + sizes[1]
+        for below, units in pairwise(sizes[1:]):
+            rows = np.abs(networks.weights[place : place + below * units].astype(np.int64)).reshape(units, below)
+            sums = rows.sum(axis=1) * RECTIFIED_LIMIT + np.abs(networks.biases[bias : bias + units].astype(np.int64))
+            if sums.max() >= 1 << 31:
+                raise CheckFailedError(
+                    f"expected weights of the {name} network whose sums fit 32 bits, found {sums.max() / 2**31:.2f} "
+                    "times as much; try a lower learning rate"
+                )
+            place, bias = place + below * units, bias + units
 
 
 def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
@@ -101,7 +144,8 @@ def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], se
                 f"expected at least the {have} hidden units of the {name} network to start from, "
                 f"got {'-'.join(map(str, wanted))}"
             )
-    started = new_networks(input_sets_of(networks), chosen(hidden, sizes), seed)
+    activation = Activation(int(networks.shapes[0, ACTIVATION]))
+    started = new_networks(input_sets_of(networks), chosen(hidden, sizes), seed, activation)
     for which, layers in enumerate(found):
         copy_layers(layers, started, which)
     return started
@@ -132,13 +176,13 @@ def chosen(hidden: tuple[tuple[int, ...], ...], sizes: list[tuple[int, ...]]) ->
 def layers_of(networks: Networks, which: int) -> list[Layer]:
     """The layers of one network as floats."""
     row = networks.shapes[which].tolist()
-    sizes = [row[1], *row[SHAPE_COLUMNS : SHAPE_COLUMNS + row[4]]]
+    sizes = [row[1], *row[SIZES : SIZES + row[LAYERS]]]
     weight, bias, layers = row[2], row[3], []
     for place, (below, units) in enumerate(pairwise(sizes)):
         weights = networks.weights[weight : weight + below * units].astype(np.float32)
         biases = networks.biases[bias : bias + units].astype(np.float64)
         weights = weights.reshape(below, units) if place == 0 else weights.reshape(units, below).T
-        units_of = (FIRST_WEIGHT, FIRST_SUM) if place == 0 else (LATER_WEIGHT, LATER_SUM)
+        units_of = (FIRST_WEIGHT, FIRST_SUM) if place == 0 else (LATER_WEIGHT, Activation(row[ACTIVATION]).later_sum)
         layers.append((weights / np.float32(units_of[0]), (biases / units_of[1]).astype(np.float32)))
         weight, bias = weight + below * units, bias + units
     return layers
@@ -147,7 +191,7 @@ def layers_of(networks: Networks, which: int) -> list[Layer]:
 def copy_layers(layers: list[Layer], networks: FloatNetworks, which: int) -> None:
     """Write the layers into a network that is as wide or wider."""
     row = networks.shapes[which].tolist()
-    sizes = [row[1], *row[SHAPE_COLUMNS : SHAPE_COLUMNS + row[4]]]
+    sizes = [row[1], *row[SIZES : SIZES + row[LAYERS]]]
     weight, bias = row[2], row[3]
     for place, (weights, biases) in enumerate(layers):
         below, units = sizes[place : place + 2]

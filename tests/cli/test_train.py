@@ -20,6 +20,7 @@ from bgdata.cli.train import td
 from bgdata.datasets.network import DATASET, NetworkParameters, described
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.networks.inference import SIZES
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.play.random_games import random_game_positions
 from bgdata.store.parameters import VersionRef
@@ -76,7 +77,7 @@ def test_on_from_other_networks(warehouse: Warehouse) -> None:
     succeeds(warehouse.root, "train", "td", "wide", *TINY[3:], *changes)
     wide, tiny = (warehouse.open("network", name) for name in ("wide", "tiny"))
     assert wide.manifest.parameters["start"] == vars(VersionRef("network", "tiny", tiny.folder.name))
-    assert open_networks(wide).shapes[:, 5].tolist() == [8, 8, 12]
+    assert open_networks(wide).shapes[:, SIZES].tolist() == [8, 8, 12]
     boards = random_game_positions(500, seed=3).boards
     answers = [evaluations(open_networks(table), NO_TABLES, boards).chances for table in (wide, tiny)]
     assert np.abs(answers[0] - answers[1]).max() < 1e-3

@@ -17,6 +17,7 @@ from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, 
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.inference import SIZES
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
@@ -112,7 +113,7 @@ def test_it_plays_by_name(small_root: Path) -> None:
     assert player.label == "tiny-supervised"
     evaluation = player.evaluate_many(np.zeros((0, 26), np.int8))  # type: ignore[attr-defined]
     assert len(evaluation.chances) == 0
-    assert open_networks(table).shapes[2, 5] == 12
+    assert open_networks(table).shapes[2, SIZES] == 12
     with pytest.raises(MissingTableError, match="tiny-supervised/r1-00000000"):
         find_network("network/tiny-supervised", warehouse, "r1-00000000")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bgdata.evaluation.answers import NETWORK_CLASSES
-from bgdata.evaluation.networks.inference import OUTPUTS, SHAPE_COLUMNS, Networks
+from bgdata.evaluation.networks.inference import OUTPUTS, SIZES, Networks
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import input_count
 from bgdata.kernel import read_only
@@ -28,13 +28,13 @@ def random_networks(seed: int) -> Networks:
     """A race network of two hidden layers, and crashed and contact ones of one, of other inputs each. Weights are
     random, but the first unit of every layer tells who leads the race: so games against them come to an end."""
     generator = np.random.default_rng(seed)
-    shapes = np.zeros((len(NETWORK_CLASSES), SHAPE_COLUMNS + 3), np.int64)
+    shapes = np.zeros((len(NETWORK_CLASSES), SIZES + 3), np.int64)
     weights: list[np.ndarray] = []
     biases = 0
     for row, input_set, hidden in zip(shapes, INPUT_SETS, HIDDEN, strict=True):
         sizes = [*hidden, OUTPUTS]
         start = sum(values.size for values in weights)
-        row[: SHAPE_COLUMNS + len(sizes)] = [input_set, input_count(input_set), start, biases, len(sizes), *sizes]
+        row[: SIZES + len(sizes)] = [input_set, input_count(input_set), start, biases, 0, len(sizes), *sizes]
         layers = [generator.integers(-800, 801, size) for size in pairwise([input_count(input_set), *sizes])]
         layers[0][: len(LEAD), 0] = LEAD
         for layer in layers[1:]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgdata.evaluation.networks.inference import LATER_SUM, LATER_WEIGHT, Networks
+from bgdata.evaluation.networks.inference import LATER_WEIGHT, Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.kernel import read_only
 from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
@@ -34,7 +34,7 @@ def random_networks(number: int, size: float = 10.0, seed: int = 1) -> Networks:
 def pips_networks(sign: int = 1) -> Networks:
     """Networks that know the race alone: the hidden unit is the logistic function of the pips that the player on roll
     is ahead by (behind, for a sign of -1), over PIPS_PER_UNIT, and his win chance that of 4 unit - 2; no gammons."""
-    shapes = np.array([[InputSet.TESAURO_196, 196, 201 * which, 6 * which, 2, 1, 5] for which in range(3)], np.int64)
+    shapes = np.array([[InputSet.TESAURO_196, 196, 201 * which, 6 * which, 0, 2, 1, 5] for which in range(3)], np.int64)
     weights, biases = np.zeros((3, 201), np.int16), np.zeros((3, 6), np.int32)
     pip = sign * (1 << 12) // PIPS_PER_UNIT
     for point in range(1, 25):
@@ -43,5 +43,5 @@ def pips_networks(sign: int = 1) -> Networks:
             weights[:, first : first + 4] = np.array([1, 1, 1, 2]) * pip * distance  # checkers from the fourth on: 1/2
     weights[:, 192:194] = pip * 50 * np.array([-1, 1])  # 1/2 for each checker on the bar
     weights[:, 196] = 4 * LATER_WEIGHT
-    biases[:, 1:] = np.array([-2, -20, -20, -20, -20]) * LATER_SUM
+    biases[:, 1:] = np.array([-2, -20, -20, -20, -20]) * Activation.LOGISTIC.later_sum
     return Networks(read_only(shapes), read_only(weights.ravel()), read_only(biases.ravel()))

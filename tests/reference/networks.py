@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import pairwise
+from math import floor
 from typing import Any, NamedTuple
 
 from tests.reference import contact_inputs, race_inputs
@@ -39,6 +41,7 @@ class Layers(NamedTuple):
     """One network, unpacked; of whole numbers, or of floats while it learns."""
 
     input_set: str
+    is_rectified: bool
     first: list[list[Any]]  # [input][unit]
     later: list[list[list[Any]]]  # [layer][unit][unit below]
     biases: list[list[Any]]  # [layer][unit]
@@ -47,12 +50,13 @@ class Layers(NamedTuple):
 def unpacked(arrays: Sequence[Any], which: int) -> Layers:
     """One network of (shapes, weights, biases), as the dataset describes them."""
     shapes, weights, biases = (values.tolist() for values in arrays)
-    input_set, n_inputs, place, bias, n_layers, *sizes = shapes[which]
+    input_set, n_inputs, place, bias, activation, n_layers, *sizes = shapes[which]
     packed, packed_biases = iter(weights[place:]), iter(biases[bias:])
     sizes = sizes[:n_layers]
     first = [[next(packed) for _ in range(sizes[0])] for _ in range(n_inputs)]
     later = [[[next(packed) for _ in range(below)] for _ in range(units)] for below, units in pairwise(sizes)]
-    return Layers(INPUT_SETS[input_set], first, later, [[next(packed_biases) for _ in range(units)] for units in sizes])
+    own_biases = [[next(packed_biases) for _ in range(units)] for units in sizes]
+    return Layers(INPUT_SETS[input_set], activation == 1, first, later, own_biases)
 
 
 def tangent(y: float) -> float:
@@ -89,14 +93,19 @@ def answer(layers: Layers, values: Sequence[int]) -> Answer:
     """The network's answer to inputs in units of 1/64."""
     sums, unit, margin = first_sums(layers, values), 2.0**-18, 1.0
     for rows, biases in zip(layers.later, layers.biases[1:], strict=True):
-        exact = [2**13 * logistic(total * unit) for total in sums]
-        hidden = [int(value + 0.5) for value in exact]
-        margin = min(margin, *(abs((value % 1) - 0.5) for value in exact))
+        if layers.is_rectified:  # in whole numbers, to the nearest, a half upward: no kernel can take another side
+            hidden = [
+                min(max(floor(Fraction(total) * Fraction(unit) * 2**9 + Fraction(1, 2)), 0), 8191) for total in sums
+            ]
+        else:
+            exact = [2**13 * logistic(total * unit) for total in sums]
+            hidden = [int(value + 0.5) for value in exact]
+            margin = min(margin, *(abs((value % 1) - 0.5) for value in exact))
         sums = [
             bias + sum(weight * value for weight, value in zip(row, hidden, strict=True))
             for row, bias in zip(rows, biases, strict=True)
         ]
-        unit = 2.0**-24
+        unit = 2.0**-20 if layers.is_rectified else 2.0**-24
     return Answer([logistic(total * unit) for total in sums], margin)
 
 

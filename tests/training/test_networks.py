@@ -8,6 +8,7 @@ import pytest
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.networks.inference import SIZES
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.play.random_games import random_game_positions
 from bgdata.training.networks import check_features, feature_names, rounded_networks, started_networks
@@ -27,7 +28,7 @@ def test_rounded_again_they_are_the_same(number: int) -> None:
 def test_wider_ones_say_the_same() -> None:
     networks = random_networks(1)  # 6-4, 16 and 5-3-4 hidden units
     wider = started_networks(networks, ((9, 4), (), (5, 7, 30)), seed=3)
-    assert wider.shapes[:, 5:].tolist() == [[9, 4, 5, 0], [16, 5, 0, 0], [5, 7, 30, 5]]
+    assert wider.shapes[:, SIZES:].tolist() == [[9, 4, 5, 0], [16, 5, 0, 0], [5, 7, 30, 5]]
     boards = random_game_positions(20, seed=5).boards
     before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(wider)))
     assert np.array_equal(before.sources, after.sources)

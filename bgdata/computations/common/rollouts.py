@@ -14,17 +14,21 @@ from bgdata.store.arrays import Array
 from bgdata.store.context import Context
 from bgdata.store.table import Table
 
+BEAROFF_ROLES = ("two_sided", "one_sided", "gammon")
 SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
+
+
+def network_table(context: Context[NetworkChoice]) -> Table:
+    """The version of the chosen network. Raises MissingTableError."""
+    parameters, table = context.parameters, context.inputs.get("network")
+    if table is not None:
+        return table
+    return find_network(f"{KIND}/{parameters.network}", context.warehouse, parameters.network_version or None)
 
 
 def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
     """The chosen network as a player. Raises MissingTableError for a missing version."""
-    parameters, inputs = context.parameters, context.inputs
-    table = inputs.get("network")
-    if table is None:
-        table = find_network(f"{KIND}/{parameters.network}", context.warehouse, parameters.network_version or None)
-    bearoff = BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
-    return MappedNetwork(table, bearoff)
+    return MappedNetwork(network_table(context), BearoffEvaluator(*(context.inputs[role] for role in BEAROFF_ROLES)))
 
 
 def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:

@@ -2,12 +2,15 @@
 bit.
 
 Inputs are integers in units of 1/64, weights of the first layer int16 in units of 2^-12, so sums are exact int32 in
-units of 2^-18 in any order, and evaluating a play costs only what it changes. Hidden units are int16 in units of 2^-13,
-later weights int16 in units of 2^-11, later sums int32 in units of 2^-24.
+units of 2^-18 in any order, and evaluating a play costs only what it changes. Later weights are int16 in units of
+2^-11. Hidden units are int16: logistic ones in units of 2^-13, so that later sums are int32 in units of 2^-24;
+rectified ones, which reach 16 instead of 1, in units of 2^-9, and later sums in units of 2^-20. The outputs are
+logistic.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -20,14 +23,35 @@ from bgdata.kernel import kernel, read_only
 
 Sums = NDArray[np.int32]
 Units = NDArray[np.int16]
-FIRST_WEIGHT, LATER_WEIGHT, HIDDEN_UNIT = 1 << 12, 1 << 11, 1 << 13
-FIRST_SUM, LATER_SUM = 64 * FIRST_WEIGHT, HIDDEN_UNIT * LATER_WEIGHT
+FIRST_WEIGHT, LATER_WEIGHT, FIRST_SUM = 1 << 12, 1 << 11, 1 << 18
 OUTPUTS = 5
+
+
+class Activation(IntEnum):
+    """What hidden units do with their sums; the number is stored with the network."""
+
+    LOGISTIC = 0
+    RECTIFIED = 1  # max(sum, 0), at most RECTIFIED_MOST
+
+    @property
+    def later_sum(self) -> int:
+        """Units of the sums of later layers in a sum of 1."""
+        return LATER_WEIGHT << (_RECTIFIED_BITS if self is Activation.RECTIFIED else _LOGISTIC_BITS)
+
+
+_LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # of hidden units
+LOGISTIC_UNIT = 1 << _LOGISTIC_BITS
+RECTIFIED_LIMIT = (1 << _RECTIFIED_BITS + 4) - 1  # what a hidden unit is at most, in its own units
+RECTIFIED_MOST = RECTIFIED_LIMIT / (1 << _RECTIFIED_BITS)
+_RECTIFIED = int(Activation.RECTIFIED)
+_FIRST_SHIFT, _LATER_SHIFT = np.int32(18 - _RECTIFIED_BITS), np.int32(11)  # from sums to rectified units
 # halves of a unit: the squashing function takes half of its argument
-_FIRST_SCALE, _LATER_SCALE = np.float32(0.5 / FIRST_SUM), np.float32(0.5 / LATER_SUM)
+_FIRST_SCALE = np.float32(0.5 / FIRST_SUM)
+_LATER_SCALE, _RECTIFIED_SCALE = (np.float32(0.5 / each.later_sum) for each in Activation)
 _LIMIT = np.float32(4.97)  # where the fraction below would pass 1
 _A, _B, _C, _D, _E, _F = (np.float32(number) for number in (135135, 17325, 378, 62370, 3150, 28))
-_HALF, _HALF_UNIT, _TO_NEAREST = np.float32(0.5), np.float32(HIDDEN_UNIT / 2), np.float32(HIDDEN_UNIT / 2 + 0.5)
+_HALF, _HALF_UNIT = np.float32(0.5), np.float32(1 << _LOGISTIC_BITS - 1)
+_TO_NEAREST = _HALF_UNIT + _HALF
 
 
 class NetworkArrays(NamedTuple):
@@ -35,9 +59,10 @@ class NetworkArrays(NamedTuple):
 
     input_set: int  # of `input_sets.InputSet`
     inputs: int
+    activation: int  # of `Activation`
     sizes: NDArray[np.int64]  # [layers] units of each layer after the inputs; the last is 5
     weights: Units  # [input, unit] of the first layer in units of 2^-12, then [unit, unit below] of later ones in 2^-11
-    biases: Sums  # [unit] of the first layer in units of 2^-18, then of later ones in units of 2^-24
+    biases: Sums  # [unit] in the units of sums
 
 
 class Changes(NamedTuple):
@@ -53,23 +78,25 @@ MOST_CHANGES = POINT_INPUTS + MOST_EXTRAS + 4  # all inputs, one that does not c
 class Networks(NamedTuple):
     """The networks of a player: flat arrays, since parallel kernels take no tuples of tuples."""
 
-    shapes: NDArray[np.int64]  # [network, column]: input set, inputs, first weight, first bias, layers, their sizes
+    shapes: NDArray[np.int64]  # [network, column]: input set, inputs, first weight, first bias, activation, layers,
+    # and the units of each layer
     weights: Units  # of all networks, one after the other
     biases: Sums
 
 
 NO_NETWORKS = Networks(
-    *(read_only(np.zeros(size, dtype)) for size, dtype in (((3, 6), np.int64), (0, np.int16), (0, np.int32)))
+    *(read_only(np.zeros(size, dtype)) for size, dtype in (((3, 7), np.int64), (0, np.int16), (0, np.int32)))
 )
-SHAPE_COLUMNS = 5  # of a row of shapes before the sizes of the layers
+ACTIVATION, LAYERS, SIZES = 4, 5, 6  # columns of shapes
 
 
 @kernel(borrows=True)
 def network_at(networks: Networks, which: int) -> NetworkArrays:
     """The network at a place of NETWORK_CLASSES, as views of its part of the arrays."""
     shape = networks.shapes[which]
-    sizes = shape[SHAPE_COLUMNS : SHAPE_COLUMNS + shape[4]]
-    return NetworkArrays(shape[0], shape[1], sizes, networks.weights[shape[2] :], networks.biases[shape[3] :])
+    sizes = shape[SIZES : SIZES + shape[LAYERS]]
+    numbers = networks.weights[shape[2] :], networks.biases[shape[3] :]
+    return NetworkArrays(shape[0], shape[1], shape[ACTIVATION], sizes, numbers[0], numbers[1])
 
 
 @kernel(borrows=True)
@@ -147,11 +174,19 @@ def add_changes(weights: Units, changes: Changes, n: int, sums: Sums) -> None:
 
 
 @kernel(borrows=True)
-def fill_hidden(sums: Sums, scale: np.float32, hidden: Units) -> None:
+def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
     """Fills hidden[0:n] with the logistic function of sums[0:n], of which `scale` is half a unit."""
     for unit in range(len(sums)):
         tangent = half_tangent(np.float32(sums[unit]) * scale)
         hidden[unit] = np.int16(np.int32(_TO_NEAREST + _HALF_UNIT * tangent))
+
+
+@kernel(borrows=True)
+def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
+    """Fills hidden[0:n] with sums[0:n], 0 for those below 0, in units that are 2^shift times as large."""
+    half = np.int32(1) << (shift - np.int32(1))
+    for unit in range(len(sums)):
+        hidden[unit] = np.int16(min(max((sums[unit] + half) >> shift, 0), RECTIFIED_LIMIT))
 
 
 @kernel(borrows=True)
@@ -167,8 +202,11 @@ def weigh(hidden: Units, weights: Units) -> np.int32:
 def fill_outputs(network: NetworkArrays, sums: Sums, hidden: Units, later: Sums, chances: Chances) -> None:
     """Fills chances[0:5] from the sums of the first layer; not yet limited by the rules. hidden[0:most] and
     later[0:most] are scratch, for the largest layer."""
-    count = network.sizes[0]
-    fill_hidden(sums, _FIRST_SCALE, hidden[:count])
+    count, is_rectified = network.sizes[0], network.activation == _RECTIFIED
+    if is_rectified:
+        fill_rectified(sums, _FIRST_SHIFT, hidden[:count])
+    else:
+        fill_logistic(sums, _FIRST_SCALE, hidden[:count])
     place, bias = network.inputs * count, count
     for layer in range(1, len(network.sizes)):
         units = network.sizes[layer]
@@ -177,7 +215,11 @@ def fill_outputs(network: NetworkArrays, sums: Sums, hidden: Units, later: Sums,
             later[unit] = network.biases[bias + unit] + weigh(hidden[:count], row)
         place, bias = place + units * count, bias + units
         if layer + 1 < len(network.sizes):
-            fill_hidden(later[:units], _LATER_SCALE, hidden[:units])
+            if is_rectified:
+                fill_rectified(later[:units], _LATER_SHIFT, hidden[:units])
+            else:
+                fill_logistic(later[:units], _LATER_SCALE, hidden[:units])
         count = units
+    scale = _RECTIFIED_SCALE if is_rectified else _LATER_SCALE
     for output in range(OUTPUTS):
-        chances[output] = _HALF + _HALF * half_tangent(np.float32(later[output]) * _LATER_SCALE)
+        chances[output] = _HALF + _HALF * half_tangent(np.float32(later[output]) * scale)

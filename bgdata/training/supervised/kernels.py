@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, possible_outcomes
+from bgdata.evaluation.networks.inference import ACTIVATION, LAYERS, SIZES
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
-from bgdata.training.gradient import backward, fill_errors, squash
+from bgdata.training.gradient import activate, backward, fill_errors, squash
 from bgdata.training.inputs import Sparse
 from bgdata.training.networks import Floats
 
@@ -105,7 +106,7 @@ def weigh_sample(
     """Fills values[layer, sample, unit] and deltas[layer, sample, unit] of a learner for board[slot], whose inputs are
     in `row`."""
     shape, weights, biases = learner.shape, learner.weights, learner.biases
-    last, count = shape[4] - 1, sparse.counts[row]
+    last, count = shape[LAYERS] - 1, sparse.counts[row]
     forward(shape, weights, biases, sparse.columns[row, :count], sparse.values[row, :count], learner.values, sample)
     possible = 2 * possible_outcomes(board) + 1
     fill_errors(target, possible, rule.is_squared, learner.values[last, sample], learner.deltas[last, sample])
@@ -124,7 +125,7 @@ def forward(
 ) -> None:
     """Fills values[layer, sample, unit] with the outputs of the units of one network for the inputs `columns`, whose
     values are `factors`."""
-    units = shape[5]
+    units = shape[SIZES]
     sums = values[0, sample, :units]
     for unit in range(units):
         sums[unit] = biases[unit]
@@ -136,15 +137,18 @@ def forward(
         row_d = weights[columns[item + 3] * units : (columns[item + 3] + 1) * units]
         for unit in range(units):
             sums[unit] += (a * row_a[unit] + b * row_b[unit]) + (c * row_c[unit] + d * row_d[unit])
-    squash(sums)
+    activate(shape[ACTIVATION], sums)
     place, bias = shape[1] * units, units
-    for layer in range(1, shape[4]):
-        below, units = units, shape[5 + layer]
+    for layer in range(1, shape[LAYERS]):
+        below, units = units, shape[SIZES + layer]
         given, above = values[layer - 1, sample, :below], values[layer, sample, :units]
         for unit in range(units):
             row = weights[place + unit * below : place + (unit + 1) * below]
             above[unit] = biases[bias + unit] + product(given, row)
-        squash(above)
+        if layer + 1 < shape[LAYERS]:
+            activate(shape[ACTIVATION], above)
+        else:
+            squash(above)
         place, bias = place + units * below, bias + units
 
 
@@ -176,7 +180,7 @@ def change_block(
     and from such units of any layer to the next, and their biases, after batch `number`. gradient[0:BLOCK] is
     scratch."""
     shape, values, deltas = learner.shape, learner.values, learner.deltas
-    units, share = shape[5], _ONE / np.float32(size) if rule.is_adam else _ONE
+    units, share = shape[SIZES], _ONE / np.float32(size) if rule.is_adam else _ONE
     starts, samples, factors = sparse.starts[number], sparse.samples[number], sparse.factors[number]
     part = gradient[: min(max(units - begin, 0), BLOCK)]
     for item in range(shape[1] if len(part) else 0):
@@ -184,8 +188,8 @@ def change_block(
             fill_first_gradient(samples, factors, deltas, starts[item], starts[item + 1], begin, part)
             change(learner, learner.weights, 0, item * units + begin, part, share, rate, rule, FIRST_LIMIT)
     place, bias = shape[1] * units, 0
-    for layer in range(shape[4]):
-        units, above = shape[5 + layer], shape[6 + layer] if layer + 1 < shape[4] else 0
+    for layer in range(shape[LAYERS]):
+        units, above = shape[SIZES + layer], shape[SIZES + 1 + layer] if layer + 1 < shape[LAYERS] else 0
         part = gradient[: min(max(units - begin, 0), BLOCK)]
         if len(part):
             fill_bias_gradient(deltas, layer, size, begin, part)

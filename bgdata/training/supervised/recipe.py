@@ -15,7 +15,15 @@ LOSSES = ("cross-entropy", "squared")
 TRAINERS = ("kernels", "torch")
 DEVICES = ("cpu", "cuda")
 SCHEDULES = ("smoothstep", "one-cycle", "cycles", "constant")
-CHOICES = {"optimizer": OPTIMIZERS, "schedule": SCHEDULES, "loss": LOSSES, "trainer": TRAINERS, "device": DEVICES}
+ACTIVATIONS = ("logistic", "rectified")
+CHOICES = {
+    "optimizer": OPTIMIZERS,
+    "schedule": SCHEDULES,
+    "loss": LOSSES,
+    "trainer": TRAINERS,
+    "device": DEVICES,
+    "activation": ACTIVATIONS,
+}
 CYCLE = (1.0, 0.31622776601683794, 0.1, 0.031622776601683794)  # the rate falls by the root of 10
 RISES = 3  # epochs in a row with a larger error that make it fall
 WARM_SHARE = 0.1  # of a one-cycle run, in which the rate rises
@@ -43,7 +51,9 @@ class SupervisedRecipe:
     average_decay: float = 0.0  # share of the moving average of weights that each batch keeps; 0 for no average
     trainer: str = "kernels"  # or PyTorch, whose sums have another order
     device: str = "cpu"  # of PyTorch
-    platform: str = ""  # of PyTorch, see `supervised_torch.platform_name`; empty for any
+    platform: str = ""  # of PyTorch, see `torch_trainer.platform_name`; empty for any
+    inputs: str = "contact"  # of the contact and crashed networks, if they are new
+    activation: str = "logistic"  # of the hidden units of new networks
 
     def check(self) -> None:
         """Raise InvalidParameterError for a recipe that cannot be followed."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bgdata.errors import MissingExtraError, UsageError
-from bgdata.evaluation.networks.inference import SHAPE_COLUMNS
+from bgdata.evaluation.networks.inference import ACTIVATION, LAYERS, RECTIFIED_MOST, SIZES, Activation
 from bgdata.training.inputs import fill_dense
 from bgdata.training.networks import FloatNetworks
 from bgdata.training.supervised.examples import Examples, fill_possible
@@ -66,6 +66,7 @@ class TorchTrainer(NetworkTrainer):
         super().__init__(networks, which, recipe, averages)
         check_platform(recipe.device, recipe.platform)
         self._device = torch.device(recipe.device)
+        self._is_rectified = int(self.shape[ACTIVATION]) == Activation.RECTIFIED
         count = len(self.means)
         # tensors of PyTorch's own making begin at fixed alignments, on which the order of sums may depend
         self._numbers, self._gradient, self._means, self._squares, self._averages, self._limits = (
@@ -133,8 +134,10 @@ class TorchTrainer(NetworkTrainer):
     def _fill_gradient(self, batch: Batches) -> None:
         """Sum the gradients of a batch over its positions."""
         values = [batch.inputs]
-        for weights, biases in self._layers:
-            values.append(torch.addmm(biases, values[-1], weights).sigmoid_())
+        for place, (weights, biases) in enumerate(self._layers, start=1):
+            sums = torch.addmm(biases, values[-1], weights)
+            is_clipped = self._is_rectified and place < len(self._layers)
+            values.append(sums.clamp_(0, RECTIFIED_MOST) if is_clipped else sums.sigmoid_())
         delta = (batch.targets - values[-1]).mul_(batch.allowed)
         if self.recipe.loss == "squared":
             delta.mul_(steepness(values[-1]))
@@ -143,9 +146,13 @@ class TorchTrainer(NetworkTrainer):
             torch.sum(delta, 0, out=slopes.biases)
             if place:
                 torch.mm(delta.T, below, out=slopes.weights.T)
-                delta = torch.mm(delta, self._layers[place].weights.T).mul_(steepness(below))
+                delta = torch.mm(delta, self._layers[place].weights.T).mul_(self._slope(below))
             else:
                 torch.mm(below.T, delta, out=slopes.weights)
+
+    def _slope(self, values: Tensor) -> Tensor:
+        """The derivative of hidden units where they give these values."""
+        return (values > 0) & (values < RECTIFIED_MOST) if self._is_rectified else steepness(values)
 
     def _change(self, size: int, rate: float) -> None:
         """Change the weights by the gradient of `size` positions by the optimizer, within the limits."""
@@ -167,7 +174,7 @@ def steepness(values: Tensor) -> Tensor:
 def layers_within(numbers: Tensor, shape: np.ndarray) -> list[Layer]:
     """Views of the layers of one network: all its weights, laid out as in `FloatNetworks`, then all its biases."""
     row = shape.tolist()
-    sizes = [row[1], *row[SHAPE_COLUMNS : SHAPE_COLUMNS + row[4]]]
+    sizes = [row[1], *row[SIZES : SIZES + row[LAYERS]]]
     weight, bias, layers = 0, sum(below * units for below, units in pairwise(sizes)), []
     for place, (below, units) in enumerate(pairwise(sizes)):
         weights = numbers[weight : weight + below * units]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.evaluation.networks.inference import LAYERS, SIZES
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.training.inputs import fill_sparse, fill_sparse_alone, new_sparse
 from bgdata.training.networks import FloatNetworks, Floats, numbers_of
@@ -98,7 +99,7 @@ class KernelTrainer(NetworkTrainer):
         self, networks: FloatNetworks, which: int, recipe: SupervisedRecipe, averages: FloatNetworks | None = None
     ) -> None:
         super().__init__(networks, which, recipe, averages)
-        values, deltas = np.zeros((2, self.shape[4], recipe.batch_size, self.shape[5:].max()), np.float32)
+        values, deltas = np.zeros((2, self.shape[LAYERS], recipe.batch_size, self.shape[SIZES:].max()), np.float32)
         learned, moments = (self.weights, self.biases), (self.means, self.squares)
         self._learner = Learner(self.shape, *learned, *moments, values, deltas, *self.averages)
         decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, LEAST))

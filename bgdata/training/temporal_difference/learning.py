@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, possible_outcomes
+from bgdata.evaluation.networks.inference import ACTIVATION, LAYERS, SIZES
 from bgdata.evaluation.networks.inputs import fill_inputs
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
-from bgdata.training.gradient import backward, fill_errors, squash
+from bgdata.training.gradient import activate, backward, fill_errors, squash
 from bgdata.training.networks import Floats
 
 _ONE, _HALF, _UNIT = np.float32(1), np.float32(0.5), np.float32(1 / 64)
@@ -53,10 +54,10 @@ def learn_rows(
     squared: bool,
 ) -> None:
     """Fills weights and biases of one network: it learns targets[row, 0:5] of boards[row, slot] for the given rows."""
-    most = shape[5:].max()
+    most = shape[SIZES:].max()
     inputs, used = np.empty(shape[1], np.int16), np.empty(shape[1] + 1, np.int64)
-    values, deltas = np.empty((shape[4], 1, most), np.float32), np.empty((shape[4], 1, most), np.float32)
-    outputs, errors = values[shape[4] - 1, 0], deltas[shape[4] - 1, 0]
+    values, deltas = np.empty((shape[LAYERS], 1, most), np.float32), np.empty((shape[LAYERS], 1, most), np.float32)
+    outputs, errors = values[shape[LAYERS] - 1, 0], deltas[shape[LAYERS] - 1, 0]
     for row in rows:
         fill_inputs(shape[0], boards[row], inputs)
         count = fill_used(inputs, used)
@@ -88,20 +89,23 @@ def fill_layers(
 ) -> None:
     """Fills values[layer, 0, unit] with the outputs of the units of one network for inputs[0:n], of which the rows in
     `used` are not 0. scratch[0:most] is overwritten."""
-    units = shape[5]
+    units = shape[SIZES]
     first = values[0, 0, :units]
     for unit in range(units):
         first[unit] = biases[unit]
     for item in used:
         add_scaled(weights[item * units : (item + 1) * units], np.float32(inputs[item]) * _UNIT, first)
-    squash(first)
+    activate(shape[ACTIVATION], first)
     place, bias = shape[1] * units, units
-    for layer in range(1, shape[4]):
-        below, units = units, shape[5 + layer]
+    for layer in range(1, shape[LAYERS]):
+        below, units = units, shape[SIZES + layer]
         for unit in range(units):
             row = weights[place + unit * below : place + (unit + 1) * below]
             values[layer, 0, unit] = biases[bias + unit] + weigh_floats(values[layer - 1, 0, :below], row, scratch)
-        squash(values[layer, 0, :units])
+        if layer + 1 < shape[LAYERS]:
+            activate(shape[ACTIVATION], values[layer, 0, :units])
+        else:
+            squash(values[layer, 0, :units])
         place, bias = place + units * below, bias + units
 
 
@@ -140,14 +144,14 @@ def step(
     rate: np.float32,
 ) -> None:
     """Fills weights and biases with themselves plus `rate` times their part in the deltas."""
-    units = shape[5]
+    units = shape[SIZES]
     for item in used:
         row = weights[item * units : (item + 1) * units]
         add_scaled(deltas[0, 0], rate * np.float32(inputs[item]) * _UNIT, row)
     add_scaled(deltas[0, 0], rate, biases[:units])
     place, bias = shape[1] * units, units
-    for layer in range(1, shape[4]):
-        below, units = units, shape[5 + layer]
+    for layer in range(1, shape[LAYERS]):
+        below, units = units, shape[SIZES + layer]
         for unit in range(units):
             row = weights[place + unit * below : place + (unit + 1) * below]
             add_scaled(values[layer - 1, 0], rate * deltas[layer, 0, unit], row)

@@ -11,15 +11,15 @@ import pytest
 
 from bgdata.evaluation.networks.inference import (
     FIRST_SUM,
-    HIDDEN_UNIT,
-    LATER_SUM,
+    LOGISTIC_UNIT,
     MOST_CHANGES,
-    SHAPE_COLUMNS,
+    SIZES,
+    Activation,
     Changes,
     NetworkArrays,
     Networks,
     change_sums,
-    fill_hidden,
+    fill_logistic,
     fill_outputs,
     fill_sums,
     half_tangent,
@@ -51,7 +51,7 @@ def network_of(networks: Networks, which: int) -> NetworkArrays:
 def kernel_answer(networks: Networks, which: int, board: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(sums of the first layer, chances) of one board."""
     network = network_of(networks, which)
-    most = int(networks.shapes[:, SHAPE_COLUMNS:].max())
+    most = int(networks.shapes[:, SIZES:].max())
     sums, extras = np.empty(network.sizes[0], np.int32), np.empty(MOST_EXTRAS, np.int16)
     hidden, later, chances = np.empty(most, np.int16), np.empty(most, np.int32), np.empty(5, np.float32)
     fill_sums(network, board, extras, new_changes(), sums)
@@ -91,7 +91,7 @@ def test_known_network() -> None:
         pips -= sum(max(-int(n), 0) * (25 - p) for p, n in enumerate(board))
         sums, chances = kernel_answer(networks, 2, board)
         assert sums.tolist() == [-pips * FIRST_SUM // 16]
-        hidden = round(HIDDEN_UNIT * logistic(-pips / 16)) / HIDDEN_UNIT
+        hidden = round(LOGISTIC_UNIT * logistic(-pips / 16)) / LOGISTIC_UNIT
         assert chances[0] == pytest.approx(logistic(4 * hidden - 2), abs=1e-4)
         assert (chances[1:] < 1e-4).all()
 
@@ -120,23 +120,23 @@ def test_squashing_is_lamberts_fraction() -> None:
     assert float(half_tangent(np.float32(1.5))) == pytest.approx(float(exact(Fraction(3, 2))), abs=1e-7)
 
 
-@pytest.mark.parametrize("unit", [FIRST_SUM, LATER_SUM])
+@pytest.mark.parametrize("unit", [FIRST_SUM, Activation.LOGISTIC.later_sum])
 def test_hidden_units(unit: int) -> None:
     """The nearest of 8,192 steps, for all sums there are; never beyond 0 and 1."""
     sums = np.linspace(-20 * unit, 20 * unit, 3001).astype(np.int32)
     sums = np.concatenate([sums, np.array([0, -(2**31), 2**31 - 1], np.int32)])
     hidden = np.empty(len(sums), np.int16)
-    fill_hidden(sums, np.float32(0.5 / unit), hidden)
-    exact = [HIDDEN_UNIT * logistic(total / unit) for total in sums.tolist()]
+    fill_logistic(sums, np.float32(0.5 / unit), hidden)
+    exact = [LOGISTIC_UNIT * logistic(total / unit) for total in sums.tolist()]
     assert np.abs(hidden - exact).max() < 0.503
-    assert hidden[-3:].tolist() == [HIDDEN_UNIT // 2, 0, HIDDEN_UNIT]
-    assert (hidden.min(), hidden.max()) == (0, HIDDEN_UNIT)
+    assert hidden[-3:].tolist() == [LOGISTIC_UNIT // 2, 0, LOGISTIC_UNIT]
+    assert (hidden.min(), hidden.max()) == (0, LOGISTIC_UNIT)
 
 
 def test_weighing_is_exact() -> None:
     generator = np.random.default_rng(7)
     for count in (1, 2, 15, 16, 17, 120):
-        hidden = generator.integers(0, HIDDEN_UNIT + 1, count).astype(np.int16)
+        hidden = generator.integers(0, LOGISTIC_UNIT + 1, count).astype(np.int16)
         weights = generator.integers(-2000, 2001, count).astype(np.int16)
         assert weigh(hidden, weights) == sum(a * b for a, b in zip(hidden.tolist(), weights.tolist(), strict=True))
 

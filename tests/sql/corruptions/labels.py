@@ -161,4 +161,30 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
             "network = 'x'",
         )
     ],
+    "training_games__chances_follow_each_other": [
+        changed("training_games", change, game=0, turn=2)
+        for change in ("win = 1.01", "win = null", "win_gammon = win + 0.1", "lose_backgammon = lose_gammon + 0.1")
+    ],
+    "training_games__equities_follow_from_the_chances": [
+        changed("training_games", change, game=0, turn=2)
+        for change in (
+            *("cubeless_equity = cubeless_equity + 0.001", "cubeless_equity = null", "lookahead_equity = 3.01"),
+            *("lookahead_equity = null", "static_equity = -3.01", "static_equity = 'nan'"),
+            *("network = 'x'", "network = null"),
+        )
+    ],
+    "training_games__games_have_one_split_and_start": [
+        changed("training_games", "split = if(split = 'test', 'train', 'test')", game=0, turn=2)._replace(
+            row={"game": 0, "splits": 2}
+        ),
+        changed("training_games", "start = 'elsewhere'", game=0, turn=2)._replace(row={"game": 0, "starts": 2}),
+        changed("training_games", "start = null", game=0, turn=2)._replace(row={"game": 0}),
+        Corruption("update training_games set split = 'other' where game = 0", {"game": 0, "splits": 1}),
+        Corruption("update training_games set split = null where game = 0", {"game": 0, "splits": 0}),
+    ],
+    "training_games__turns_follow_each_other": [
+        Corruption("delete from training_games where game = 0 and turn = 2", {"game": 0}),
+        Corruption("delete from training_games where game = 0 and turn = 0", {"game": 0}),
+        changed("training_games", "turn = 1", game=0, turn=2)._replace(row={"game": 0}),
+    ],
 }

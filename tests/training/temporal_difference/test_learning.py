@@ -8,7 +8,7 @@ import pytest
 from bgdata.evaluation.answers import evaluations, network_of
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
-from bgdata.evaluation.networks.inference import FIRST_SUM, FIRST_WEIGHT, LATER_SUM, LATER_WEIGHT
+from bgdata.evaluation.networks.inference import FIRST_SUM, FIRST_WEIGHT, LATER_WEIGHT, Activation
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.board_kernels import position_classes
@@ -178,7 +178,9 @@ def test_rounding() -> None:
         for rows, whole in zip(exact.later, rounded.later, strict=True):
             assert np.array_equal(np.rint(np.array(rows) * LATER_WEIGHT), whole)
         for row, whole in zip(exact.biases[1:], rounded.biases[1:], strict=True):
-            assert np.array(whole) == pytest.approx(np.array(row) * LATER_SUM, abs=2)  # beyond 24 bits of a float32
+            assert np.array(whole) == pytest.approx(
+                np.array(row) * Activation.LOGISTIC.later_sum, abs=2
+            )  # beyond 24 bits of a float32
     assert [values.dtype for values in found] == [np.int64, np.int16, np.int32]
     assert not any(values.flags.writeable for values in found)
 

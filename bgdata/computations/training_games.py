@@ -1,0 +1,158 @@
+"""Plays games begun anywhere, and labels every turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.computations.common.columns import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.computations.common.games import slices
+from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rollouts import BEAROFF_ROLES, network_table, network_text, open_roller
+from bgdata.datasets.training_games import STARTS, TrainingGameParameters
+from bgdata.errors import CheckFailedError, WorkerError
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
+from bgdata.game.board_kernels import position_classes
+from bgdata.kernel_cache import kernel_fingerprint
+from bgdata.play.splits import SPLITS, splits_of_games
+from bgdata.play.starts import Start
+from bgdata.play.training_games import training_games
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Computation, sampled
+from bgdata.store.shards import Settings, Work, compute_shards, ranges
+from bgdata.store.table import Table
+
+SHARD_GAMES = 400  # some seconds of work on one core
+MOST_REPLAYED = 50  # games that a verification plays again
+ROW_ARRAYS = (
+    *("boards", "classes", "chances", "games", "turns", "starts"),
+    *("lookahead_equities", "static_equities", "splits"),
+)
+
+
+class TrainingGamesComputation(Computation[TrainingGameParameters]):
+    """Computation of `training_games`."""
+
+    def compute(self, build: Build[TrainingGameParameters]) -> None:
+        parameters, job = build.parameters, build.job
+        work = Work(f"{__name__}:shard", settings_of(build))
+        shards = list(compute_shards(job, "games", work, ranges(parameters.games, SHARD_GAMES)))
+        for name in ROW_ARRAYS:
+            job.save(name, np.concatenate([shard[name] for shard in shards]))
+        job.save("network", network_text(parameters, build.inputs))
+
+    def batches(self, computed: Computed[TrainingGameParameters]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        network = pa.array([np.asarray(arrays["network"]).tobytes().decode()])
+        for rows in slices(len(arrays["games"]), self.kind.row_group_rows):
+            found = {name: np.asarray(arrays[name][rows]) for name in ROW_ARRAYS}
+            yield pa.record_batch(
+                {
+                    "game": found["games"],
+                    "turn": found["turns"],
+                    **position_columns(found["boards"]),
+                    "class": class_column(found["classes"]),
+                    "start": chosen_texts(pa.array(STARTS), found["starts"].astype(np.int32)),
+                    **chance_columns(found["chances"]),
+                    "cubeless_equity": cubeless_equities(found["chances"]),
+                    "lookahead_equity": found["lookahead_equities"],
+                    "static_equity": found["static_equities"],
+                    "network": pa.DictionaryArray.from_arrays(
+                        pa.array(np.zeros(len(found["games"]), np.int8)), network
+                    ),
+                    "split": chosen_texts(pa.array(SPLITS), found["splits"].astype(np.int32)),
+                }
+            )
+
+    def statistics(self, computed: Computed[TrainingGameParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
+        labels = cubeless_equities(np.asarray(arrays["chances"])).astype(np.float64)
+        counts = np.bincount(np.asarray(arrays["starts"]), minlength=len(STARTS))
+        found = {f"positions_from_{name}": float(count) for name, count in zip(STARTS, counts, strict=True)}
+        for name in ("static", "lookahead"):
+            changes = labels - np.asarray(arrays[f"{name}_equities"])
+            found[f"rms_change_from_{name}"] = float(np.sqrt((changes**2).mean()))
+        return found
+
+    def check_sample(self, recheck: Recheck[TrainingGameParameters]) -> str:
+        """Play some games again."""
+        table, parameters = recheck.table, recheck.parameters
+        check_arrays(table, {"network": network_text(parameters, recheck.inputs)})
+        player, games = open_roller(recheck), np.asarray(table.array("games"))
+        count = min(recheck.rows, MOST_REPLAYED, parameters.games)
+        for game in recheck.generator.permutation(parameters.games)[:count].tolist():
+            rows = slice(*np.searchsorted(games, [game, game + 1]).tolist())
+            for name, values in played(player, parameters, range(game, game + 1)).items():
+                if np.asarray(table.array(name)[rows]).tobytes() != values.tobytes():
+                    raise CheckFailedError(
+                        f"expected the {name} of game {game} of {table.name} as it is played again, found others"
+                    )
+        return sampled(count, parameters.games, "games")
+
+
+def settings_of(build: Build[TrainingGameParameters]) -> Settings:
+    """What `shard` needs in a worker."""
+    folders = {"network": network_table(build).folder, **{role: build.inputs[role].folder for role in BEAROFF_ROLES}}
+    texts = {role: str(folder.resolve()) for role, folder in folders.items()}
+    return {**texts, "parameters": json.dumps(build.parameters.to_json()), "kernels": kernel_fingerprint()}
+
+
+def shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The rows of games begin to end - 1, by array. Raises WorkerError if the kernels of the worker differ."""
+    if kernel_fingerprint() != settings["kernels"]:
+        raise WorkerError(
+            f"expected a worker with the kernels {settings['kernels']}, found {kernel_fingerprint()}; "
+            "install the same bgdata everywhere"
+        )
+    tables = {role: Table(Path(str(settings[role]))) for role in ("network", *BEAROFF_ROLES)}
+    player = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
+    parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
+    return played(player, parameters, range(begin, end))
+
+
+def played(player: NetworkPlayer, parameters: TrainingGameParameters, games: range) -> dict[str, Array]:
+    """The rows of some games, by array."""
+    starts = starts_of(parameters, games)
+    found = training_games(
+        player.networks,
+        player.tables,
+        starts,
+        parameters.seed,
+        games.start,
+        overlooked=parameters.overlooked,
+        td_lambda=parameters.td_lambda,
+    )
+    counts = np.diff(found.offsets)
+    numbers = np.repeat(np.arange(games.start, games.stop, dtype=np.int32), counts)
+    return {
+        "boards": found.boards,
+        "classes": position_classes(found.boards).astype(np.uint8),
+        "chances": found.returns,
+        "games": numbers,
+        "turns": (np.arange(len(numbers)) - np.repeat(found.offsets[:-1], counts)).astype(np.int32),
+        "starts": np.repeat(starts, counts).astype(np.uint8),
+        "lookahead_equities": cubeless_equities(found.lookahead),
+        "static_equities": cubeless_equities(found.static),
+        "splits": splits_of_games(parameters.seed, numbers),
+    }
+
+
+def starts_of(parameters: TrainingGameParameters, games: range) -> Array:
+    """int8[games]: the numbers of `Start`, in proportion to their shares: game g has the start at the place g x golden
+    ratio modulo 1 on the line of shares, so that any range of games has its part of each."""
+    places = (np.arange(games.start, games.stop) * 0.6180339887498949) % 1.0
+    shares = np.cumsum([each.share for each in parameters.starts])
+    numbers = np.array([STARTS.index(each.start) for each in parameters.starts], np.int8)
+    return numbers[np.minimum(np.searchsorted(shares / shares[-1], places, side="right"), len(numbers) - 1)]
+
+
+assert tuple(start.label for start in Start) == STARTS
+
+COMPUTATION = TrainingGamesComputation
