@@ -30,7 +30,7 @@ from bgdata.datasets.supervised_network import DATASET as SUPERVISED
 from bgdata.datasets.supervised_network import SupervisedParameters, best_epoch
 from bgdata.datasets.supervised_network import described as described_epoch
 from bgdata.datasets.training_games import DATASET as GAMES
-from bgdata.datasets.training_games import STARTS, StartShare
+from bgdata.datasets.training_games import MIXED, STARTS, StartShare
 from bgdata.datasets.training_games import TrainingGameParameters as GameParameters
 from bgdata.errors import UsageError, shown
 from bgdata.store.executors import open_executor
@@ -138,8 +138,7 @@ def games(
     """
     from bgdata.steps.networks import network_parameters
 
-    chosen = {"starts": starts} if starts else {}
-    parameters = GameParameters(name=name, **network_parameters(warehouse, network), **chosen, **recipe)
+    parameters = GameParameters(name=name, starts=starts or MIXED, **network_parameters(warehouse, network), **recipe)
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(GAMES.name, parameters, progress=progress, force=force, executor=workers)
     change = table.manifest.statistics["rms_change_from_static"]

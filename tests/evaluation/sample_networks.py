@@ -15,13 +15,20 @@ SHAPES: tuple[tuple[tuple[InputSet, ...], tuple[tuple[int, ...], ...]], ...] = (
     ((InputSet.RACE, InputSet.TESAURO_196, InputSet.CONTACT), ((6, 4), (16,), (5, 3, 4))),
     ((InputSet.TESAURO_198, InputSet.RACE, InputSet.TESAURO_196), ((1,), (20, 20), (33,))),
     ((InputSet.CONTACT, InputSet.TESAURO_198, InputSet.TESAURO_198), ((3, 1), (4,), (2, 7))),
+    ((InputSet.TESAURO_196, InputSet.RACE, InputSet.CONTACT), ((16, 9), (20, 8), (19, 7, 6))),
 )
+RECTIFIED = 4  # the number of those with rectified units
 PIPS_PER_UNIT = 16
 
 
 def random_floats(number: int, size: float = 10.0, seed: int = 1) -> FloatNetworks:
-    """Networks of SHAPES[number] with weights and biases even in -size / 10 to size / 10."""
-    networks = new_networks(*SHAPES[number], seed)
+    """Networks of SHAPES[number] with weights and biases even in -size / 10 to size / 10; rectified ones with weights
+    of their usual size for a size of 10."""
+    if number == RECTIFIED:
+        networks = new_networks(*SHAPES[number], seed, Activation.RECTIFIED)
+        networks = networks._replace(weights=networks.weights / np.float32(10))
+    else:
+        networks = new_networks(*SHAPES[number], seed)
     biases = np.random.default_rng(seed).uniform(-size / 10, size / 10, len(networks.biases)).astype(np.float32)
     return FloatNetworks(networks.shapes, networks.weights * np.float32(size), biases)
 

@@ -6,23 +6,24 @@ from collections.abc import Sequence
 from copy import deepcopy
 from math import log
 
-from tests.reference.networks import Layers, inputs, logistic, possible
+from tests.reference.networks import MOST, Layers, inputs, logistic, possible
 
 STEP = 1e-5
 
 
 def outputs(layers: Layers, values: Sequence[float]) -> list[float]:
     """What a network of floats gives for inputs."""
-    hidden = [
-        logistic(bias + sum(value * row[unit] for value, row in zip(values, layers.first, strict=True) if value))
+    sums = [
+        bias + sum(value * row[unit] for value, row in zip(values, layers.first, strict=True) if value)
         for unit, bias in enumerate(layers.biases[0])
     ]
     for rows, biases in zip(layers.later, layers.biases[1:], strict=True):
-        hidden = [
-            logistic(bias + sum(weight * value for weight, value in zip(row, hidden, strict=True)))
+        hidden = [min(max(total, 0), MOST) if layers.is_rectified else logistic(total) for total in sums]
+        sums = [
+            bias + sum(weight * value for weight, value in zip(row, hidden, strict=True))
             for row, bias in zip(rows, biases, strict=True)
         ]
-    return hidden
+    return [logistic(total) for total in sums]
 
 
 def loss(

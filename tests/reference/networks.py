@@ -12,6 +12,7 @@ from tests.reference import contact_inputs, race_inputs
 from tests.reference.contact_inputs import sides
 
 INPUT_SETS = ("tesauro-196", "tesauro-198", "race", "contact")  # in the order of their numbers
+MOST = 8191 / 512  # that a rectified unit gives
 Chances = list[float]
 
 

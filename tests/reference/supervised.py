@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.reference.learning import loss, outputs
-from tests.reference.networks import Layers, inputs, possible
+from tests.reference.networks import MOST, Layers, inputs, possible
 
 Numbers = list[Any]  # arrays of float64
 LEAST = 1e-5
@@ -26,7 +26,10 @@ def gradients(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squ
     numbers = matrices(layers)
     values = [np.array([inputs(layers.input_set, board) for board in boards]) / 64]
     for place in range(0, len(numbers), 2):
-        values.append(0.5 + 0.5 * np.tanh((values[-1] @ numbers[place] + numbers[place + 1]) / 2))
+        sums = values[-1] @ numbers[place] + numbers[place + 1]
+        is_hidden = place + 2 < len(numbers)
+        is_clipped = layers.is_rectified and is_hidden
+        values.append(sums.clip(0, MOST) if is_clipped else 0.5 + 0.5 * np.tanh(sums / 2))
     allowed = np.array([possible(board) for board in boards])
     delta = (np.array(targets) - values[-1]) * allowed
     if squared:
@@ -35,7 +38,8 @@ def gradients(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squ
     for place in range(len(numbers) - 2, -1, -2):
         below = values[place // 2]
         found = [below.T @ delta, delta.sum(axis=0), *found]
-        delta = (delta @ numbers[place].T) * below * (1 - below)
+        slopes = (below > 0) & (below < MOST) if layers.is_rectified else below * (1 - below)
+        delta = (delta @ numbers[place].T) * slopes
     return found
 
 
@@ -48,7 +52,8 @@ def trained(
     for step, first in enumerate(range(0, len(boards), batch), start=1):
         chosen = slice(first, first + batch)
         later = [rows.T.tolist() for rows in numbers[2::2]]
-        now = Layers(layers.input_set, numbers[0].tolist(), later, [biases.tolist() for biases in numbers[1::2]])
+        biases = [biases.tolist() for biases in numbers[1::2]]
+        now = Layers(layers.input_set, layers.is_rectified, numbers[0].tolist(), later, biases)
         for place, slope in enumerate(gradients(now, boards[chosen], targets[chosen], squared)):
             if adam:
                 mean = slope / len(boards[chosen])

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.networks.inference import SIZES
+from bgdata.evaluation.networks.inference import SIZES, Activation
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.networks import check_features, feature_names, rounded_networks, started_networks
-from tests.evaluation.sample_networks import random_networks
+from bgdata.training.networks import check_features, feature_names, new_networks, rounded_networks, started_networks
+from tests.evaluation.sample_networks import RECTIFIED, SHAPES, random_floats, random_networks
 
 SAME: tuple[tuple[int, ...], ...] = ((), (), ())
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(5))
 def test_rounded_again_they_are_the_same(number: int) -> None:
     networks = random_networks(number)
     found = rounded_networks(started_networks(networks, SAME, seed=3))
@@ -62,3 +62,19 @@ def test_features_of_another_revision(monkeypatch: pytest.MonkeyPatch) -> None:
         match=r"^expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2$",
     ):
         check_features(networks, "race@1 contact@1 contact@1")
+
+
+def test_sums_that_do_not_fit_are_refused() -> None:
+    floats = random_floats(RECTIFIED)
+    rounded_networks(floats)
+    with pytest.raises(CheckFailedError, match=r"^expected weights of the \w+ network whose sums fit 32 bits, found"):
+        rounded_networks(floats._replace(weights=floats.weights * np.float32(1000)))
+
+
+def test_new_ones_keep_the_size_of_what_units_give() -> None:
+    """With rectified units, weights of every layer are as large as the number of units below asks for."""
+    floats = new_networks(*SHAPES[RECTIFIED], 1, Activation.RECTIFIED)
+    first = floats.weights[: 196 * 16]
+    assert np.abs(first).max() == pytest.approx((6 / 196) ** 0.5, rel=0.01)
+    later = floats.weights[196 * 16 : 196 * 16 + 16 * 9]
+    assert np.abs(later).max() == pytest.approx((6 / 16) ** 0.5, rel=0.05)

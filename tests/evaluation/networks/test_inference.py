@@ -21,6 +21,7 @@ from bgdata.evaluation.networks.inference import (
     change_sums,
     fill_logistic,
     fill_outputs,
+    fill_rectified,
     fill_sums,
     half_tangent,
     network_at,
@@ -173,3 +174,11 @@ def test_largest_weights_fit_into_sums(sign: int) -> None:
 
 def test_input_sets_are_all_tested() -> None:
     assert {input_set for input_sets, _ in SHAPES for input_set in input_sets} == set(InputSet)
+
+
+def test_rectified_units() -> None:
+    """To the nearest, a half upward; 0 below 0, and 16 at most."""
+    sums = np.array([-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**22 - 257, 2**22 - 256, 2**31 - 257], np.int32)
+    hidden = np.empty(len(sums), np.int16)
+    fill_rectified(sums, np.int32(9), hidden)
+    assert hidden.tolist() == [0, 0, 0, 0, 0, 0, 1, 1, 2, 8191, 8191, 8191]

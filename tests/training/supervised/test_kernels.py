@@ -116,7 +116,7 @@ def test_the_slopes_of_the_twin_are_those_of_finite_differences(number: int, squ
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("loss", ["cross-entropy", "squared"])
-@pytest.mark.parametrize("number", [0, 1, 2, 3])
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4])
 def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimizer: str) -> None:
     rate = 0.001 if optimizer == "adam" else 0.05
     recipe = SupervisedRecipe(batch_size=9, optimizer=optimizer, loss=loss, learning_rate=rate)

@@ -47,7 +47,7 @@ def copied(networks: FloatNetworks) -> FloatNetworks:
 
 
 @pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("number", [0, 1, 3])  # also two and three hidden layers
+@pytest.mark.parametrize("number", [0, 1, 3, 4])  # also two and three hidden layers, and rectified units
 def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
     before = random_floats(number, size=3, seed=number + 1)
     for which in range(3):
