@@ -79,7 +79,7 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
         for name in ("static", "lookahead"):
             changes = labels - np.asarray(arrays[f"{name}_equities"])
             found[f"rms_change_from_{name}"] = float(np.sqrt((changes**2).mean()))
-        return found
+        return found | {"turns_per_game": len(labels) / computed.parameters.games}
 
     def check_sample(self, recheck: Recheck[TrainingGameParameters]) -> str:
         """Play some games again."""

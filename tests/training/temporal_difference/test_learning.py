@@ -151,9 +151,9 @@ def test_new_networks() -> None:
     networks = new_networks(input_sets, hidden, seed=9)
     sizes = [[256, 6, 4, 5], [196, 16, 5], [260, 5, 3, 4, 5]]
     assert networks.shapes.tolist() == [
-        [2, 256, 0, 0, 3, 6, 4, 5, 0],
-        [0, 196, 256 * 6 + 24 + 20, 15, 2, 16, 5, 0, 0],
-        [3, 260, 1580 + 196 * 16 + 80, 36, 4, 5, 3, 4, 5],
+        [2, 256, 0, 0, 0, 3, 6, 4, 5, 0],
+        [0, 196, 256 * 6 + 24 + 20, 15, 0, 2, 16, 5, 0, 0],
+        [3, 260, 1580 + 196 * 16 + 80, 36, 0, 4, 5, 3, 4, 5],
     ]
     for which, (first, *later) in enumerate(sizes):
         layers = unpacked(networks, which)
