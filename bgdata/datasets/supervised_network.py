@@ -63,7 +63,7 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     `start` is a version of a network, or the variant of one that comes with bgdata; None for new networks with the
     hidden units, `inputs` (of the contact and crashed networks) and `activation` of the recipe. `guard` are versions of
     benchmarks whose positions are left out. `features` are the inputs of the networks with their revisions, empty for
-    the present ones.
+    the present ones. `candidates` is a version of small networks that choose candidates among plays for the large ones.
     """
 
     name: str = "sl"
@@ -72,7 +72,8 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     guard: tuple[VersionRef, ...] = ()
     features: tuple[str, ...] = ()
     test_games: int = 4_000
-    later = ("inputs", "activation")
+    candidates: VersionRef | None = None
+    later = ("inputs", "activation", "candidates")
 
 
 def published_supervised_networks() -> dict[SupervisedParameters, Path]:
@@ -133,6 +134,11 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
         if not parameters.labels:
             raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
         input_set_named(parameters.inputs)
+        for name in ("activation", "inputs"):
+            if parameters.start and getattr(parameters, name) != getattr(self.parameters, name):
+                raise InvalidParameterError(
+                    f"expected --start new for {name} {getattr(parameters, name)}, got {parameters.start}"
+                )
         if parameters.start is None and not all(parameters.layers()):
             raise InvalidParameterError("expected hidden units for all three networks without networks to start from")
         for labels in parameters.labels:
@@ -147,7 +153,8 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
             "gammon": ("bearoff_gammon", race),
         }
         sources = [place for labels in parameters.labels for place in labels.versions]
-        for role, place in (("start", parameters.start), *((label_role(place), place) for place in sources)):
+        own = (("start", parameters.start), ("candidates", parameters.candidates))
+        for role, place in (*own, *((label_role(place), place) for place in sources)):
             if place and not place.version:
                 found[role] = known_variant(place)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, 
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.networks.inference import SIZES
+from bgdata.evaluation.networks.inference import ACTIVATION, SIZES
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
@@ -179,6 +180,42 @@ def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
     statistics = table.manifest.statistics
     assert statistics["contact_cross_entropy"] < statistics["start_contact_cross_entropy"]
     assert "race_cross_entropy" not in statistics
+
+
+def test_new_networks_that_others_choose_candidates_for(untaught: Warehouse) -> None:
+    """From nothing, with rectified units; then on from there, with small networks that choose candidates."""
+    new = {"hidden": "12-6", "crashed_hidden": "9-6", "race_hidden": "8-4", "activation": "rectified"}
+    first = untaught.build(
+        DATASET.name,
+        replace(TINY, name="new", start=None, inputs="tesauro-196", features=(), **new),  # type: ignore[arg-type]
+    )
+    assert open_networks(first).shapes[:, :2].tolist() == [[2, 256], [0, 196], [0, 196]]
+    assert open_networks(first).shapes[:, ACTIVATION].tolist() == [1, 1, 1]
+    small, *_ = untaught.versions("network")
+    second = untaught.build(
+        DATASET.name,
+        replace(TINY, name="both", start=reference(first), features=(), hidden="", candidates=reference(small)),
+    )
+    found = open_networks(second)
+    assert len(found.shapes) == 6
+    assert np.array_equal(found.weights[found.shapes[3, 2] :], open_networks(small).weights)
+    third = untaught.build(DATASET.name, replace(TINY, name="on", start=reference(second), features=(), hidden=""))
+    assert len(open_networks(third).shapes) == 3
+
+
+def reference(table: Table) -> VersionRef:
+    return VersionRef(*table.folder.parts[-3:])
+
+
+def test_new_networks_need_layers() -> None:
+    with pytest.raises(InvalidParameterError, match=r"^expected hidden units for all three networks without networks"):
+        DATASET.check_parameters(replace(TINY, start=None, race_hidden=""))
+
+
+@pytest.mark.parametrize(("name", "value"), [("activation", "rectified"), ("inputs", "tesauro-198")])
+def test_networks_to_start_from_keep_what_they_are(name: str, value: str) -> None:
+    with pytest.raises(InvalidParameterError, match=f"^expected --start new for {name} {value}, got network/tiny$"):
+        DATASET.check_parameters(replace(TINY, **{name: value}))  # type: ignore[arg-type]
 
 
 # ----------------------------------------------------------------- wrong inputs
