@@ -11,7 +11,7 @@ import click
 
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters
-from bgdata.datasets.supervised_network import SupervisedParameters
+from bgdata.datasets.supervised_network import NEW, SupervisedParameters
 from bgdata.store.manifest import Manifest
 from bgdata.training.supervised.recipe import CHOICES
 
@@ -102,8 +102,10 @@ def recipe_command(manifest: Manifest) -> str:
         names = tuple(SL_RECIPE)
     else:
         names = tuple(name for name in NetworkParameters.names() if name not in BY_HAND)
-    if recipe["start"]:
-        words += ["--start", f"{NETWORK.name}/{recipe['start']['variant']}"]
+    words += ["--start", NEW] * (is_supervised and not recipe["start"])
+    for name in ("start", "candidates"):
+        if recipe.get(name):
+            words += [f"--{name}", f"{NETWORK.name}/{recipe[name]['variant']}"]
     words += changed_options(recipe, names, SupervisedParameters if is_supervised else NetworkParameters)
     words += ["--no-guard"] * (is_supervised and not recipe["guard"])
     words += ["--no-tables"] * (not is_supervised and not recipe["tables"])
@@ -113,5 +115,5 @@ def recipe_command(manifest: Manifest) -> str:
 def changed_options(recipe: dict[str, Any], names: tuple[str, ...], defaults: type[Any]) -> Iterator[str]:
     """The options, with values, of those parameters that differ from their defaults."""
     for name in names:
-        if recipe[name] != getattr(defaults, name):
+        if recipe.get(name, getattr(defaults, name)) != getattr(defaults, name):  # recipes leave some out
             yield from (f"--{name.replace('_', '-')}", str(recipe[name]))

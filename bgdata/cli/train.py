@@ -193,6 +193,13 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     shell_complete=complete_players,
     help="Networks to start from: network or network/NAME, or new for random weights.",
 )
+@click.option(
+    "--candidates",
+    default="",
+    metavar="PLAYER",
+    shell_complete=complete_players,
+    help="Small networks that choose candidates among many plays for the large ones.  [default: none]",
+)
 @click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold.")
 @sl_options
 @threads_option
@@ -200,7 +207,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
 @format_option
 @click.pass_obj
 def sl(
-    warehouse: Warehouse, /, name: str, labels: tuple[str, ...], start: str, guard: bool,
+    warehouse: Warehouse, /, name: str, labels: tuple[str, ...], start: str, candidates: str, guard: bool,
     force: bool, form: str, **recipe: Any,
 ) -> None:  # fmt: skip
     """Train the network NAME from labels: supervised learning.
@@ -225,8 +232,10 @@ def sl(
       bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
         --schedule cycles --batch-size 16 --epochs 200
     """
+    from bgdata.evaluation.networks.named import find_network
     from bgdata.steps.networks import chosen_parameters
 
+    recipe |= {"candidates": pinned(warehouse, find_network(candidates, warehouse))} if candidates else {}
     parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
     with progress_bars() as progress:
         table = warehouse.build(SUPERVISED.name, parameters, progress=progress, force=force)

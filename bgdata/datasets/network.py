@@ -74,8 +74,8 @@ class Network(Dataset[NetworkParameters]):
         FlatArray(
             "shapes",
             "int64",
-            "race, crashed, contact; column",
-            "Input set, inputs, first weight, first bias, layers, units of each layer",
+            "race, crashed, contact, then their candidates' if any; column",
+            "Input set, inputs, first weight, first bias, activation (0 logistic, 1 rectified), layers, units of each",
         ),
         FlatArray(
             "weights",
@@ -83,7 +83,7 @@ class Network(Dataset[NetworkParameters]):
             "packed",
             "In 2^-12 [input, unit] in first layers, in 2^-11 [unit, unit below] in later ones",
         ),
-        FlatArray("biases", "int32", "packed", "In 2^-18 in first layers, in 2^-24 in later ones"),
+        FlatArray("biases", "int32", "packed", "In 2^-18 in first layers, in 2^-24 in later ones, 2^-20 if rectified"),
         FlatArray("curve", "float64", "row, column", "The learning curve"),
     )
     parameters = NetworkParameters

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 CLASSES = ("race", "crashed", "contact")
 START = VersionRef("network", DEFAULT_NETWORK)
+NEW = "new"  # for people: no networks to start from
 
 
 @dataclass(frozen=True)

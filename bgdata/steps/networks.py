@@ -6,7 +6,7 @@ from typing import Any
 
 from bgdata.datasets.common.networks import pinned
 from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.datasets.supervised_network import SupervisedParameters, WeightedLabels
+from bgdata.datasets.supervised_network import NEW, SupervisedParameters, WeightedLabels
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import KIND, find_network
@@ -25,9 +25,6 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
     table = find_network(f"{KIND}/{network}", warehouse)
     name, version = table.folder.parts[-2:]
     return {"network": name, "network_version": "" if (SHIPPED / name / version).is_dir() else version}
-
-
-NEW = "new"  # in place of networks to start from
 
 
 def chosen_parameters(
