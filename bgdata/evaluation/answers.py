@@ -2,8 +2,8 @@
 
 The plays of one position are evaluated together: the first layer of each network is computed once, for the position
 before the play, and then updated for each play. The values are the same, to the last bit, as computed from the
-beginning. A player may have small networks as well, one for each class: they choose the candidates among many plays,
-and only those are evaluated by the large ones.
+beginning. A player may have small networks as well, one for each class: where it looks ahead, they choose the
+candidates among many plays, and only those are evaluated by the large ones.
 """
 
 from __future__ import annotations
@@ -176,15 +176,16 @@ def choose_by_chances(
     """Fills work.chances[0, 0:5] with those of the OPPONENT, on roll after the best of after[0:n, slot], plays from
     board[slot]; returns (its row, the first of equals; the number of its `AnswerSource`)."""
     start_plays(board, scratch)
-    return choose_started(networks, tables, after, n, scratch)
+    return choose_started(networks, tables, after, n, scratch, False)
 
 
 @kernel(borrows=True)
 def choose_started(
-    networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch
+    networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch, narrow: bool
 ) -> tuple[int, int]:
-    """`choose_by_chances` for another roll of the position that `start_plays` was given."""
-    has_candidates = n > MOST_CANDIDATES and len(networks.shapes) > LARGE
+    """`choose_by_chances` for another roll of the position that `start_plays` was given; if `narrow`, among candidates
+    where there are small networks: the values of plays are nearly as good, the choices not quite."""
+    has_candidates = narrow and n > MOST_CANDIDATES and len(networks.shapes) > LARGE
     kept = fill_candidates(networks, after, n, scratch) if has_candidates else 0
     best = scratch.candidates[0] if kept else 0
     source = fill_play_chances(networks, tables, after[best], scratch, scratch.chances[0])

@@ -173,7 +173,7 @@ def overlooking_play(
     if kept == 0:
         return 0
     start_plays(board, scratch.evaluation)
-    best, _ = choose_started(networks, tables, scratch.after, kept, scratch.evaluation)
+    best, _ = choose_started(networks, tables, scratch.after, kept, scratch.evaluation, False)
     return best
 
 

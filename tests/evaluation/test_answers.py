@@ -16,6 +16,7 @@ from bgdata.evaluation.answers import (
     MOST_CANDIDATES,
     NETWORK_CLASSES,
     choose_by_chances,
+    choose_started,
     evaluations,
     fill_chances,
     fill_play_chances,
@@ -187,7 +188,8 @@ def test_candidates_that_the_same_networks_choose(tables: BearoffArrays) -> None
     for row, board in enumerate(boards):
         plays = after_play[offsets[row] : offsets[row + 1]]
         expected = choose_by_chances(networks, tables, board, plays, len(plays), alone)
-        assert choose_by_chances(both, tables, board, plays, len(plays), together) == expected
+        start_plays(board, together)
+        assert choose_started(both, tables, plays, len(plays), together, True) == expected
         assert np.array_equal(together.chances[0], alone.chances[0])
 
 
@@ -207,8 +209,11 @@ def test_the_best_candidate_is_chosen(tables: BearoffArrays) -> None:
         if len(rows) > MOST_CANDIDATES and (classes[rows] > PositionClass.RACE).all():
             kept = np.sort(rows[np.argsort(cheap[rows], kind="stable")[:MOST_CANDIDATES]])
             chosen += said[kept].min() > said[rows].min()
-        best, _ = choose_by_chances(networks, tables, board, after_play[rows], len(rows), scratch)
+        start_plays(board, scratch)
+        best, _ = choose_started(networks, tables, after_play[rows], len(rows), scratch, True)
         assert best == kept[said[kept].argmin()] - offsets[row]
+        best, _ = choose_by_chances(networks, tables, board, after_play[rows], len(rows), scratch)
+        assert best == said[rows].argmin()  # what is played is chosen among all
     assert chosen > 10  # where it made a difference
 
 

@@ -46,9 +46,9 @@ def fill_roll_estimates(
         n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], scratch.after, scratch.notes)
         if n > likely:
             fill_likely(scores, scratch.after, n, likely, found, scratch.best)
-            choose_started(networks, tables, scratch.best, likely, scratch.evaluation)
+            choose_started(networks, tables, scratch.best, likely, scratch.evaluation, False)
         else:
-            choose_started(networks, tables, scratch.after, n, scratch.evaluation)
+            choose_started(networks, tables, scratch.after, n, scratch.evaluation, False)
         fill_turned(scratch.evaluation.chances[0], scratch.values[roll])
         for item in range(5):
             scratch.mean[item] += _WEIGHTS[roll] * scratch.values[roll, item]

@@ -68,7 +68,7 @@ def fill_roll_values(networks: Networks, tables: BearoffArrays, board: Boards, s
     start_plays(board, scratch.evaluation)
     for roll in range(len(_DICE)):
         n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], scratch.after, scratch.notes)
-        best, _ = choose_started(networks, tables, scratch.after, n, scratch.evaluation)
+        best, _ = choose_started(networks, tables, scratch.after, n, scratch.evaluation, True)
         for slot in range(26):
             scratch.best[roll, slot] = scratch.after[best, slot]
         fill_turned(scratch.evaluation.chances[0], scratch.values[roll])
