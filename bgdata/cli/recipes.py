@@ -63,7 +63,7 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "average_decay": "Keep a moving average of the weights with this decay per batch, such as 0.999; 0 for none.",
     "trainer": "Trainer: kernels on the processor, the same on any machine, or PyTorch, for larger networks.",
     "device": "Where PyTorch computes; cuda is a GPU.",
-    "inputs": "Inputs of new contact and crashed networks: tesauro-196, tesauro-198, race or contact.",
+    "inputs": TD_RECIPE["inputs"],
     "activation": "Hidden units of new networks: logistic, or rectified for several layers.",
 }
 

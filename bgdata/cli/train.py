@@ -21,13 +21,13 @@ from bgdata.cli.options import (
     threads_option,
 )
 from bgdata.cli.output import print_built
-from bgdata.cli.recipes import sl_options, td_options
+from bgdata.cli.recipes import TD_RECIPE, sl_options, td_options
 from bgdata.datasets.common.networks import known_network, pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters
 from bgdata.datasets.network import described as described_games
 from bgdata.datasets.supervised_network import DATASET as SUPERVISED
-from bgdata.datasets.supervised_network import SupervisedParameters, best_epoch
+from bgdata.datasets.supervised_network import NEW, SupervisedParameters, best_epoch
 from bgdata.datasets.supervised_network import described as described_epoch
 from bgdata.datasets.training_games import DATASET as GAMES
 from bgdata.datasets.training_games import MIXED, STARTS, StartShare
@@ -37,6 +37,8 @@ from bgdata.store.executors import open_executor
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+
+START = f"Networks to start from: network, network/NAME, or {NEW} for random weights."
 
 
 @click.group()
@@ -48,10 +50,11 @@ def train() -> None:
 @click.argument("name", default=NetworkParameters.name, shell_complete=complete_networks)
 @click.option(
     "--start",
-    default="",
+    default=NEW,
+    show_default=True,
     metavar="PLAYER",
     shell_complete=complete_players,
-    help="Networks to start from: network or network/NAME.  [default: random weights]",
+    help=START,
 )
 @td_options
 @threads_option
@@ -80,7 +83,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     known = known_network(name)
     if name in warehouse.variants(SUPERVISED.name) or (known and known[0] != NETWORK.name):
         raise UsageError(f"expected a name that no network has that learned from labels, got {shown(name)}")
-    place = pinned(warehouse, find_network(start, warehouse)) if start else None
+    place = None if start == NEW else pinned(warehouse, find_network(start, warehouse))
     parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
     with progress_bars() as progress:
         table = warehouse.build(NETWORK.name, parameters, progress=progress, force=force)
@@ -93,7 +96,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
 @games_option(GameParameters.games)
 @seed_option(GameParameters.seed)
 @click.option(
-    "--start",
+    "--begin",
     "starts",
     multiple=True,
     type=StartShare.parse,
@@ -112,7 +115,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     default=GameParameters.td_lambda,
     show_default=True,
     metavar="N",
-    help="Label by looking ahead (0), by the outcome less luck (1), or by a mixture of both.",
+    help=TD_RECIPE["td_lambda"],
 )
 @executor_option
 @threads_option
@@ -133,7 +136,7 @@ def games(
 
     \b
       bgdata train games --games 2000
-      bgdata train games back --games 2000 --start back-game --start ace-point:0.5
+      bgdata train games back --games 2000 --begin back-game --begin ace-point:0.5
       bgdata query "select start, count(*) from training_games group by start"
     """
     from bgdata.steps.networks import network_parameters
@@ -191,7 +194,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     show_default=True,
     metavar="PLAYER",
     shell_complete=complete_players,
-    help="Networks to start from: network or network/NAME, or new for random weights.",
+    help=START,
 )
 @click.option(
     "--candidates",

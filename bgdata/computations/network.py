@@ -13,7 +13,7 @@ from bgdata.datasets.network import NetworkParameters, described
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.mapped import open_networks, stored
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation
@@ -52,7 +52,7 @@ class NetworkComputation(Computation[NetworkParameters]):
                 row = curve_row(trainer, done * parameters.round_games, tally, sample, parameters.test_games)
                 curve[number // parameters.rounds_per_row] = row
                 job.progress.note(described(row))
-        for name, values in rounded_networks(trainer.networks)._asdict().items():
+        for name, values in stored(rounded_networks(trainer.networks)).items():
             job.save(name, values)
         job.save("curve", curve)
 

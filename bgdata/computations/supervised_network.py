@@ -13,7 +13,7 @@ from bgdata.datasets.supervised_network import CLASSES, SupervisedParameters, be
 from bgdata.errors import CheckFailedError
 from bgdata.evaluation.networks.inference import Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.mapped import open_networks, stored
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation
@@ -52,7 +52,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
             networks = with_candidates(networks, open_networks(small))
         tables, games = training_tables(inputs), parameters.test_games
         results = [result_against_pubeval(each, tables, games) for each in (start, networks)]
-        for name, values in networks._asdict().items():
+        for name, values in stored(networks).items():
             job.save(name, values)
         job.save("curve", curve)
         job.save("tests", np.array([[result.points_per_game, result.standard_error] for result in results]))

@@ -75,7 +75,7 @@ class Network(Dataset[NetworkParameters]):
             "shapes",
             "int64",
             "race, crashed, contact, then their candidates' if any; column",
-            "Input set, inputs, first weight, first bias, activation (0 logistic, 1 rectified), layers, units of each",
+            "Input set, inputs, first weight, first bias, activation (left out if all are logistic), layers, their units",
         ),
         FlatArray(
             "weights",

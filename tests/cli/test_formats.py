@@ -61,6 +61,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "met compare": [("published-12", "published-12", "--length", "3")],
     "cube-life": [("--points", "2", "--checkers", "2")],
     "claims": [(), ("A12",)],
+    "train games": [("games", "--network", "tiny", "--games", "11")],
     "train td": [("tiny-too", *TINY)],
     "train sl": [
         ("tinier", "--labels", "selfplay_labels", "--start", "network/tiny", "--epochs", "1", "--test-games", "4")

@@ -23,6 +23,7 @@ from tests.cli.command_line import error_of, run, succeeds
 CHOSEN = {
     "name",
     "start",
+    "candidates",
     "labels",
     "guard",
     "features",
@@ -41,7 +42,9 @@ def test_every_parameter_is_an_option_with_its_default() -> None:
     options = {option.name: option for option in sl.params if isinstance(option, click.Option)}
     parameters = {field.name: field.default for field in fields(SupervisedParameters)}
     assert set(RECIPE) == set(parameters) - CHOSEN
-    assert set(options) - {"warehouse"} == set(RECIPE) | {"labels", "start", "guard", "threads", "force", "form"}
+    assert set(options) - {"warehouse"} == set(RECIPE) | {
+        *("labels", "start", "candidates", "guard", "threads", "force", "form"),
+    }
     for name in RECIPE:
         assert options[name].default == parameters[name]
         assert options[name].help == RECIPE[name]

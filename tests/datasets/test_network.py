@@ -97,10 +97,11 @@ def test_networks_are_as_the_parameters_say(small_root: Path) -> None:
     table, _ = opened(small_root)
     networks = open_networks(table)
     assert networks.shapes.tolist() == [
-        [2, 256, 0, 0, 3, 8, 4, 5],
-        [3, 260, 2100, 17, 2, 8, 5, 0],
-        [3, 260, 4220, 30, 2, 8, 5, 0],
+        [2, 256, 0, 0, 0, 3, 8, 4, 5],
+        [3, 260, 2100, 17, 0, 2, 8, 5, 0],
+        [3, 260, 4220, 30, 0, 2, 8, 5, 0],
     ]
+    assert table.array("shapes")[0].tolist() == [2, 256, 0, 0, 3, 8, 4, 5]  # logistic: without their activation
     assert all(values.any() for values in np.split(np.asarray(networks.weights), [2100, 4220]))  # all have learned
 
 

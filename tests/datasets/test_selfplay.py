@@ -130,7 +130,7 @@ def test_luck_of_players_without_networks(
     network_root: Path, memory_path: Path, lucky: tuple[Table, Corpus], name: str
 ) -> None:
     """The network that comes with bgdata says what their rolls are worth; the games are theirs."""
-    shutil.copytree(network_root, memory_path, dirs_exist_ok=True)
+    shutil.copytree(network_root, memory_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
     warehouse = bgdata.open_warehouse(memory_path)
     player = open_named_player(name, 0, warehouse)
     parameters = SelfPlayParameters(name, player.version, 3, 4, True)

@@ -32,9 +32,18 @@ def open_networks(table: Table) -> Networks:
 
 
 def with_activations(shapes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Shapes of an older version, whose fifth column has the layers (2 or more), with the activation before it."""
-    is_older = shapes.ndim == 2 and shapes.shape[1] > ACTIVATION and shapes[:, ACTIVATION].min(initial=2) >= 2
-    return read_only(np.insert(shapes, ACTIVATION, Activation.LOGISTIC, axis=1)) if is_older else shapes
+    """Shapes of a version as kernels take them: where all networks are logistic, it has no column for the activation,
+    and the layers (2 or more) in its place."""
+    is_logistic = shapes.ndim == 2 and shapes.shape[1] > ACTIVATION and shapes[:, ACTIVATION].min(initial=2) >= 2
+    return read_only(np.insert(shapes, ACTIVATION, Activation.LOGISTIC, axis=1)) if is_logistic else shapes
+
+
+def stored(networks: Networks) -> dict[str, NDArray[np.generic]]:
+    """Networks as versions hold them: see `with_activations`."""
+    found = dict(networks._asdict())
+    if (networks.shapes[:, ACTIVATION] == Activation.LOGISTIC).all():
+        found["shapes"] = np.delete(networks.shapes, ACTIVATION, axis=1)
+    return found
 
 
 def find_flaw(networks: Networks) -> str:
