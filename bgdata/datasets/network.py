@@ -75,7 +75,7 @@ class Network(Dataset[NetworkParameters]):
             "shapes",
             "int64",
             "race, crashed, contact, then their candidates' if any; column",
-            "Input set, inputs, first weight, first bias, activation (left out if all are logistic), layers, their units",
+            "Input set, inputs, first weight, first bias, activation (not if all are logistic), layers, their units",
         ),
         FlatArray(
             "weights",
