@@ -325,7 +325,7 @@ def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
             type=float,
             metavar="ERROR",
             help="Play more rounds of --trials until the standard error is at most this, in points.  "
-            "[default: one round; for a benchmark 0.005]",
+            "[default: one round; for a benchmark 0.005, for reference positions 0.007]",
         ),
         click.option(
             "--trials", default=1296, show_default=True, metavar="N", help="Number of games, a multiple of 36."

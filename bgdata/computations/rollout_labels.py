@@ -11,7 +11,7 @@ import pyarrow as pa
 from bgdata.computations.common.columns import chance_columns, class_column, position_columns
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import SAMPLE_ROWS, network_text, open_roller
-from bgdata.datasets.common.rollouts import RolloutParameters
+from bgdata.datasets.common.rollouts import SeededRoller
 from bgdata.datasets.rollout_labels import RolloutLabelParameters
 from bgdata.errors import CheckFailedError
 from bgdata.game.board_kernels import position_classes
@@ -105,7 +105,7 @@ def source_arrays(boards: Array) -> dict[str, Array]:
     return {"boards": boards, "classes": position_classes(boards).astype(np.uint8)}
 
 
-def rolled_out(parameters: RolloutParameters, chooser: Any, boards: Array, start: int, count: int) -> dict[str, Array]:
+def rolled_out(parameters: SeededRoller, chooser: Any, boards: Array, start: int, count: int) -> dict[str, Array]:
     """The arrays of some rows, which depend on these rows alone."""
     limits, rows = parameters.limits(), slice(start, min(start + count, len(boards)))
     result = roll_out(

@@ -19,10 +19,19 @@ _MASK = (1 << 64) - 1
 
 def splits_of_games(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint8]:
     """uint8[n]: places in SPLITS of the games of a seed with these numbers."""
+    return splits_of_hashes(game_hashes(seed, games))
+
+
+def halves_of_games(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """uint8[n]: places in SPLITS of games that nobody learns from: one half for validation, the other for test."""
+    return (1 + (game_hashes(seed, games) >> np.uint64(63))).astype(np.uint8)
+
+
+def game_hashes(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """uint64[n]: uniform hashes of the games of a seed with these numbers."""
     numbers = np.asarray(games).astype(np.uint64)
     with np.errstate(over="ignore"):
-        bits = mixed(mixed(np.full_like(numbers, (seed ^ _SALT) & _MASK)) + (numbers + np.uint64(1)) * GAMMA)
-    return splits_of_hashes(bits)
+        return mixed(mixed(np.full_like(numbers, (seed ^ _SALT) & _MASK)) + (numbers + np.uint64(1)) * GAMMA)
 
 
 def splits_of_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint8]:

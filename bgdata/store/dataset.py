@@ -79,6 +79,7 @@ class Dataset(ABC, Generic[P]):
     arrays: ClassVar[tuple[FlatArray, ...]]
     computed_by: ClassVar[str] = ""  # module of `bgdata.computations`; none: that of its name
     takes_files: ClassVar[bool] = False  # whether it is imported from files rather than computed
+    is_reference: ClassVar[bool] = False  # whether its positions, with chances, are there to measure players by
     sample_rows: ClassVar[int] = 1000  # what `verify` recomputes unless told, of tables that take long to compute
     whole_rows: ClassVar[int] = 0  # tables of up to so many rows take seconds: `verify` computes them again as a whole
     row_group_rows: ClassVar[int] = 245_760  # fewer, larger groups: DuckDB spends 20 us on each it skips
@@ -96,12 +97,12 @@ class Dataset(ABC, Generic[P]):
     @property
     def is_labelled(self) -> bool:
         """Whether its rows can be trained on: the main table has a `board` for each row of the array `boards`."""
-        return {array.name for array in self.arrays} >= LABELLED
+        return not self.is_reference and {array.name for array in self.arrays} >= LABELLED
 
     @property
     def is_benchmark(self) -> bool:
-        """Whether players are scored on it: what its arrays `..._boards` hold is kept from training."""
-        return {array.name for array in self.arrays} >= DECISIONS
+        """Whether players are scored on it: what its arrays `...boards` hold is kept from training."""
+        return self.is_reference or {array.name for array in self.arrays} >= DECISIONS
 
     def default(self, variant: str) -> P:
         """The default parameters with this slug. Raises MissingTableError."""

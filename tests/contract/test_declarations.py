@@ -93,11 +93,12 @@ def test_the_same_name_has_the_same_unit_and_type_everywhere() -> None:
 
 @each_kind
 def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> None:
-    """So that the feed finds them, and the view `leakage`; benchmarks are never trained on."""
+    """So that the feed finds them, and the view `leakage`; benchmarks and reference positions are never trained on."""
     columns = {column.name for column in kind.columns}
-    assert kind.is_labelled == ({"board", *CHANCES} <= columns)
+    assert (kind.is_labelled or kind.is_reference) == ({"board", *CHANCES} <= columns)
     assert not (kind.is_labelled and kind.is_benchmark)
-    assert kind.is_benchmark == any(shape.name.startswith("benchmark_") for shape in kind.tables if shape.shared)
+    is_shared = any(shape.name.startswith("benchmark_") for shape in kind.tables if shape.shared)
+    assert kind.is_benchmark == (is_shared or kind.is_reference)
 
 
 def test_what_a_row_is() -> None:

@@ -1,0 +1,123 @@
+"""`bgdata reference`: positions of every theme, rolled out, by which players are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from bgdata.cli.labels import describe_missed, roller_parameters
+from bgdata.cli.options import format_option, rollout_options, threads_option
+from bgdata.cli.output import Row, write_rows
+from bgdata.datasets.reference_positions import DATASET, THEMES, ReferenceParameters
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+
+@click.command()
+@click.option(
+    "--positions",
+    default=240,
+    show_default=True,
+    type=click.IntRange(2),
+    metavar="N",
+    help="Number of positions of each theme, half for validation and half for test.",
+)
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="PLAYER[+PLAYER]",
+    help="Players of the games: network, pubeval, random or network/NAME/VERSION; can be given several times.  "
+    "[default: network, pubeval, network+pubeval, random]",
+)
+@click.option(
+    "--most-games",
+    default=50_000,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Maximum number of games that positions are looked for in.",
+)
+@rollout_options
+@threads_option
+@format_option
+@click.pass_obj
+def reference(
+    warehouse: Warehouse,
+    /,
+    positions: int,
+    sources: tuple[str, ...],
+    most_games: int,
+    network: str,
+    form: str,
+    **options: Any,
+) -> None:
+    """Make reference positions: of every theme as many, rolled out.
+
+    Themes are kinds of games, such as blitz or back-game-on-roll. The positions come from games of several players,
+    begun anywhere, some with checkers moved at random. Half of them, by game, are for validation, half for test; the
+    training feed leaves all of them out. Each is rolled out until its standard error is at most 0.007 points, or what
+    --until says: some hours for the default number. A stopped command resumes from its last checkpoint when it is run
+    again; the positions are the same on any number of threads.
+
+    \b
+      bgdata reference
+      bgdata reference --positions 20 --until 0.02 --source network --source pubeval+random
+      bgdata query "select theme, count(*) from reference_positions group by theme"
+    """
+    make_reference(
+        warehouse,
+        network,
+        {**options, "until": options["until"] or ReferenceParameters.until},
+        form,
+        positions=positions,
+        sources=sources or ReferenceParameters.sources,
+        most_games=most_games,
+        seed=options["seed"],
+    )
+
+
+def make_reference(warehouse: Warehouse, network: str, options: Mapping[str, Any], form: str, **sample: Any) -> None:
+    """Build a set of reference positions, and print a row for each theme.
+
+    Raises InvalidParameterError, also for a theme of which the games have too few positions, and MissingTableError for
+    a network that is not there.
+    """
+    parameters = ReferenceParameters(**roller_parameters(warehouse, network, options), **sample)
+    DATASET.check_parameters(parameters)
+    with progress_bars() as progress:
+        table = warehouse.build(DATASET.name, parameters, progress=progress)
+    statistics = table.manifest.statistics
+    rows = theme_rows(statistics)
+    if form == "table":
+        missed = describe_missed(table.manifest.rows, "positions", statistics, parameters)
+        click.echo("\n".join([str(table.folder), *theme_lines(rows)]) + missed)
+    else:
+        write_rows(rows, form)
+
+
+def theme_rows(statistics: Mapping[str, float]) -> list[Row]:
+    """A row for each theme, from the statistics of a version."""
+    return [
+        {
+            "theme": theme,
+            "positions": round(statistics[f"{name}_positions"]),
+            "mean_standard_error": statistics[f"{name}_mean_standard_error"],
+            "reached_share": statistics[f"{name}_reached_share"],
+            "games": round(statistics[f"{name}_games"]),
+            "source_games": round(statistics[f"{name}_source_games"]),
+        }
+        for theme, name in ((theme, theme.replace("-", "_")) for theme in THEMES)
+    ]
+
+
+def theme_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """The rows for people: games are those of rollouts, and those that were looked through for the positions."""
+    yield f"{'theme':<26}  {'positions':>9}  {'mean standard error':>19}  {'games':>12}  {'found in games':>14}"
+    for row in rows:
+        yield (
+            f"{row['theme']:<26}  {row['positions']:>9,}  {row['mean_standard_error']:>19.4f}  {row['games']:>12,}  "
+            f"{row['source_games']:>14,}"
+        )

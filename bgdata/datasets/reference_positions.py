@@ -1,0 +1,138 @@
+"""Positions to measure players by: of every theme as many, from games of many sources, rolled out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
+from bgdata.datasets.common.rollouts import ERROR_COLUMNS, NETWORK_ARRAY, NETWORK_COLUMN, RollerParameters
+from bgdata.datasets.selfplay import PLAIN_PLAYERS
+from bgdata.datasets.training_games import STARTS
+from bgdata.errors import InvalidParameterError, shown
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
+from bgdata.store.versions import VERSION
+
+THEMES = (  # in the order of `game.themes.Theme`, which imports kernels
+    *("opening", "middle-game", "blitz", "priming-battle", "mutual-holding", "ace-point-game", "back-game-on-roll"),
+    *("back-game-against", "containment", "bear-in-against-contact", "bear-off-against-contact", "crashed", "race"),
+    "bear-off",
+)
+MOST_GAMES = 1 << 30
+MOST_POSITIONS = 1 << 20  # of each theme
+NAMED_NETWORK = re.compile(rf"network/([a-z0-9-]+)/({VERSION.pattern})")
+
+
+@dataclass(frozen=True)
+class ReferenceParameters(RollerParameters):
+    """The network that rolls out, the settings of its rollouts, and the positions.
+
+    `positions` are those of each theme, half of them for validation and half for test. `sources` are the players of the
+    games that they come from: one that plays itself, or two as in `network+pubeval`. A player is `network` (the one
+    that rolls out), pubeval, random, or another network as network/NAME/VERSION. `most_games` are looked through.
+    """
+
+    until: float | None = 0.007
+    most_trials: int = 46_656
+    positions: int = 240
+    seed: int = 1
+    most_games: int = 50_000
+    sources: tuple[str, ...] = ("network", "pubeval", "network+pubeval", "random")
+
+    def players(self) -> tuple[tuple[str, str], ...]:
+        """The names of both players of each source."""
+        names = [source.split("+") for source in self.sources]
+        return tuple((each[0], each[-1]) for each in names)
+
+
+class ReferencePositions(Dataset[ReferenceParameters]):
+    """One row for each position, ordered by theme and game."""
+
+    name = "reference_positions"
+    revision = 1
+    summary = "Positions to measure players by: of each theme as many, from games of many sources, rolled out."
+    source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
+    columns = (
+        Column("row", "INTEGER", "", "Row, from 0"),
+        Column("theme", "VARCHAR", "", f"What kind of game is played: {', '.join(THEMES)}"),
+        Column("source", "VARCHAR", "", "Players of the game that it is from: one that plays itself, or two"),
+        Column("start", "VARCHAR", "", f"Where the game began: {', '.join(STARTS)}"),
+        Column("is_perturbed", "BOOLEAN", "", "Whether one or two checkers were moved to random points"),
+        Column("game", "INTEGER", "", "Number of the game, from 0"),
+        Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
+        *POSITION_COLUMNS,
+        CLASS_COLUMN,
+        *CHANCE_COLUMNS,
+        *ERROR_COLUMNS,
+        Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
+        Column("standard_error", "DOUBLE", "points", "Standard error of cubeless_equity"),
+        Column("trials", "BIGINT", "games", "Games played"),
+        Column("is_reached", "BOOLEAN", "", "Whether the standard error is as small as was wanted"),
+        NETWORK_COLUMN,
+        Column("split", "VARCHAR", "", "validation or test: the same for all positions of a game"),
+    )
+    key = ("row",)
+    arrays = (
+        *POSITION_ARRAYS,
+        CHANCES_ARRAY,
+        FlatArray("standard_errors", "float32", "row, chance", "Standard errors of `chances`"),
+        FlatArray("equity_standard_errors", "float64", "row", "Standard errors of the cubeless equities"),
+        FlatArray("trials", "int64", "row", "Games played"),
+        FlatArray("themes", "uint8", "row", f"Theme: {', '.join(THEMES)} from 0 on"),
+        FlatArray("sources", "uint8", "row", "Place of its source among the parameter `sources`"),
+        FlatArray("starts", "uint8", "row", f"How the game began: {', '.join(STARTS)} from 0 on"),
+        FlatArray("perturbed", "uint8", "row", "1 if checkers were moved to random points, else 0"),
+        FlatArray("games", "int32", "row", "Number of the game"),
+        FlatArray("turns", "int32", "row", "Number of the turn in it"),
+        FlatArray("splits", "uint8", "row", "Validation or test: 1 or 2"),
+        NETWORK_ARRAY,
+    )
+    is_reference: ClassVar[bool] = True
+    parameters = ReferenceParameters
+    defaults = ()  # it takes hours
+    smallest = ReferenceParameters("tiny", "", 3, 3, 72, 0.0001, 144, turns=2, positions=2, most_games=880)
+
+    def slug(self, parameters: ReferenceParameters) -> str:
+        return f"{parameters.positions}-by-{parameters.network}-seed-{parameters.seed}"
+
+    def check_parameters(self, parameters: ReferenceParameters) -> None:
+        parameters.check_roller(parameters.seed)
+        if not 2 <= parameters.positions <= MOST_POSITIONS or parameters.positions % 2:
+            raise InvalidParameterError(
+                f"expected an even number of positions of each theme, from 2 to {MOST_POSITIONS:,}, "
+                f"got {parameters.positions}"
+            )
+        if not 1 <= parameters.most_games < MOST_GAMES:
+            raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {parameters.most_games}")
+        if not 1 <= len(set(parameters.sources)) == len(parameters.sources) <= 100:
+            raise InvalidParameterError(
+                f"expected 1 to 100 different sources, got {shown(' '.join(parameters.sources))}"
+            )
+        for source in parameters.sources:
+            check_source(source)
+
+    def inputs(self, parameters: ReferenceParameters) -> Mapping[str, tuple[str, Parameters]]:
+        return parameters.network_inputs()
+
+    def estimate(self, parameters: ReferenceParameters) -> Estimate:
+        rows = len(THEMES) * parameters.positions
+        return Estimate(rows, 20_000 + 400 * rows, (1 << 28) + 1000 * rows, 20_000 + 60 * rows)
+
+
+def check_source(source: str) -> None:
+    """Raise InvalidParameterError for a source that is not one player or two."""
+    names = source.split("+")
+    known = all(name in ("network", *PLAIN_PLAYERS) or NAMED_NETWORK.fullmatch(name) for name in names)
+    if len(names) > 2 or not known:
+        raise InvalidParameterError(
+            "expected a source of one player or two (network, pubeval, random, network/NAME/VERSION), such as "
+            f"network+pubeval, got {shown(source)}"
+        )
+
+
+DATASET = ReferencePositions()

@@ -1,0 +1,237 @@
+"""The theme of a position: what kind of game is being played. Tests of players are told apart by it.
+
+Every position of a game that goes on has one theme, the first of these that holds. Points are those of the side that is
+spoken of; "either" means that it is enough if it holds for one of the two sides.
+
+1. Bear-off: the sides are past each other, all checkers of both are home. Race: they are past each other, not all home.
+2. Opening: each side has moved at most four checkers from where they stood at the start.
+3. Containment: either side has borne off checkers, and has one to three on the bar or outside its home board: a late
+   hit.
+4. Back game: a side holds two or more anchors (points with two or more checkers) in the other side's home board, and
+   trails in the race. It is on roll in one theme, its opponent in the other.
+5. Ace-point game: either side holds the other's ace point and no other anchor, trails in the race, and the other side
+   is coming home: none of its checkers is behind its midpoint.
+6. Bear-off against contact: either side has all its checkers home, and the other one has checkers behind them.
+7. Blitz: either side is attacking. It has made two to five points of its home board, where the other side has no anchor
+   but two or more blots or a checker on the bar; and ten of its checkers are in the zone, its home and outer boards.
+8. Bear-in against contact: either side is coming home, and the other one has a checker in that home board or on the
+   bar.
+9. Crashed: either side has no more than six checkers left to play with, as gnubg counts: see `classes`.
+10. Priming battle: both sides have a prime, four or more points in a row, with a checker of the other side behind it.
+11. Mutual holding: both sides have their rearmost checkers on an advanced anchor, from the opponent's 4 point to its
+    bar point.
+12. Middle game: everything else.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.game.board import BAR, CHECKERS, HOME_POINTS, OPPONENT_BAR, START_BOARD
+from bgdata.game.board_kernels import class_of
+from bgdata.game.classes import PositionClass
+from bgdata.game.codec import Boards, check_boards
+from bgdata.kernel import kernel
+
+OPENING_MOVED = 4  # checkers of a side, at most, that are not where they began
+HIT_LATE = 3  # checkers, at most, that a side was hit of and has to bring home again
+MIDPOINT = 13
+ZONE, ZONE_CHECKERS = 12, 10  # an attacker's points, and how many of its checkers a blitz takes there
+BLITZ_POINTS = 2  # that it has made at home, at least
+PRIME = 4  # points in a row
+ADVANCED = (18, 21)  # anchors of a holding game: the opponent's bar point to its 4 point
+
+
+class Theme(IntEnum):
+    """The theme of a position; the number is stored with it."""
+
+    OPENING = 0
+    MIDDLE_GAME = 1
+    BLITZ = 2
+    PRIMING_BATTLE = 3
+    MUTUAL_HOLDING = 4
+    ACE_POINT_GAME = 5
+    BACK_GAME_ON_ROLL = 6  # the player on roll plays it
+    BACK_GAME_AGAINST = 7  # the opponent plays it
+    CONTAINMENT = 8
+    BEAR_IN_AGAINST_CONTACT = 9
+    BEAR_OFF_AGAINST_CONTACT = 10
+    CRASHED = 11
+    RACE = 12
+    BEAR_OFF = 13
+
+    @property
+    def label(self) -> str:
+        """Name in tables, such as back-game-on-roll."""
+        return self.name.lower().replace("_", "-")
+
+
+NO_THEME = -1  # of a finished game
+_START = np.array(START_BOARD, np.int8)
+_OVER, _RACE_CLASS, _CRASHED_CLASS = (
+    int(each) for each in (PositionClass.OVER, PositionClass.RACE, PositionClass.CRASHED)
+)
+_OPENING, _MIDDLE_GAME, _BLITZ, _PRIMING_BATTLE, _MUTUAL_HOLDING, _ACE_POINT_GAME = (
+    int(each) for each in Theme if each < 6
+)
+_ON_ROLL, _AGAINST, _CONTAINMENT, _BEAR_IN, _BEAR_OFF_AGAINST = (int(each) for each in Theme if 6 <= each < 11)
+_CRASHED, _RACE, _BEAR_OFF = int(Theme.CRASHED), int(Theme.RACE), int(Theme.BEAR_OFF)
+_FIRST_ADVANCED, _LAST_ADVANCED = ADVANCED
+
+
+def position_themes(boards: Boards) -> NDArray[np.int8]:
+    """int8[n]: the number of the `Theme` of every int8[n, 26] board, NO_THEME where the game is over. Raises
+    InvalidPositionError for another shape or type."""
+    themes = np.empty(len(check_boards(boards)), np.int8)
+    fill_themes(boards, themes)
+    return themes
+
+
+@kernel(borrows=True)
+def fill_themes(boards: Boards, themes: NDArray[np.int8]) -> None:
+    """Fills themes[row] from boards[row, slot]."""
+    for row in range(len(boards)):
+        themes[row] = theme_of(boards[row])
+
+
+@kernel(borrows=True)
+def theme_of(board: Boards) -> int:
+    """The number of the `Theme` of board[slot], NO_THEME if the game is over."""
+    position_class = class_of(board)
+    if position_class == _OVER:
+        return NO_THEME
+    if position_class <= _RACE_CLASS:
+        return _RACE if position_class == _RACE_CLASS else _BEAR_OFF
+    if moved(board, 0) <= OPENING_MOVED and moved(board, 1) <= OPENING_MOVED:
+        return _OPENING
+    if is_hit_late(board, 0) or is_hit_late(board, 1):
+        return _CONTAINMENT
+    for side in range(2):
+        if plays_back_game(board, side):
+            return _ON_ROLL if side == 0 else _AGAINST
+    if plays_ace_point(board, 0) or plays_ace_point(board, 1):
+        return _ACE_POINT_GAME
+    if min(rearmost(board, 0), rearmost(board, 1)) <= HOME_POINTS:
+        return _BEAR_OFF_AGAINST
+    if attacks(board, 0) or attacks(board, 1):
+        return _BLITZ
+    if bears_in(board, 0) or bears_in(board, 1):
+        return _BEAR_IN
+    if position_class == _CRASHED_CLASS:
+        return _CRASHED
+    if primes(board, 0) and primes(board, 1):
+        return _PRIMING_BATTLE
+    return _MUTUAL_HOLDING if holds(board, 0) and holds(board, 1) else _MIDDLE_GAME
+
+
+@kernel(borrows=True)
+def checkers_at(board: Boards, side: int, point: int) -> int:
+    """Checkers of a side (0: on roll, 1: the opponent) on one of its points of board[slot], 25 its bar."""
+    if point == BAR:
+        return int(board[BAR]) if side == 0 else int(board[OPPONENT_BAR])
+    count = int(board[point]) if side == 0 else -int(board[BAR - point])
+    return max(count, 0)
+
+
+@kernel(borrows=True)
+def checkers_within(board: Boards, side: int, lowest: int, highest: int) -> int:
+    """Checkers of a side on its points from lowest to highest of board[slot]."""
+    total = 0
+    for point in range(lowest, highest + 1):
+        total += checkers_at(board, side, point)
+    return total
+
+
+@kernel(borrows=True)
+def points_within(board: Boards, side: int, lowest: int, highest: int) -> int:
+    """How many of its points from lowest to highest a side has made in board[slot]."""
+    total = 0
+    for point in range(lowest, highest + 1):
+        total += checkers_at(board, side, point) >= 2
+    return total
+
+
+@kernel(borrows=True)
+def rearmost(board: Boards, side: int) -> int:
+    """The highest point where a side has a checker in board[slot], 25 for the bar."""
+    point = BAR
+    while point > 0 and checkers_at(board, side, point) == 0:
+        point -= 1
+    return point
+
+
+@kernel(borrows=True)
+def trails(board: Boards, side: int) -> bool:
+    """Whether a side has the higher pip count in board[slot]."""
+    lead = 0
+    for point in range(1, BAR + 1):
+        lead += point * (checkers_at(board, 1 - side, point) - checkers_at(board, side, point))
+    return lead < 0
+
+
+@kernel(borrows=True)
+def moved(board: Boards, side: int) -> int:
+    """How many of a side's checkers are not where they began: elsewhere in board[slot], on the bar, or off."""
+    there = 0
+    for point in range(1, BAR):
+        there += min(checkers_at(board, side, point), max(int(_START[point]), 0))
+    return CHECKERS - there
+
+
+@kernel(borrows=True)
+def is_hit_late(board: Boards, side: int) -> bool:
+    """Whether a side of board[slot] has borne off, and has a few checkers outside its home board."""
+    outside = checkers_within(board, side, HOME_POINTS + 1, BAR)
+    return 1 <= outside <= HIT_LATE and outside + checkers_within(board, side, 1, HOME_POINTS) < CHECKERS
+
+
+@kernel(borrows=True)
+def plays_back_game(board: Boards, side: int) -> bool:
+    """Whether a side of board[slot] holds two anchors in the other's home board, and trails."""
+    return points_within(board, side, BAR - HOME_POINTS, BAR - 1) >= 2 and trails(board, side)
+
+
+@kernel(borrows=True)
+def plays_ace_point(board: Boards, side: int) -> bool:
+    """Whether a side of board[slot] has the other's ace point as its only anchor, and trails, the other side coming
+    home."""
+    if checkers_at(board, side, BAR - 1) < 2 or points_within(board, side, BAR - HOME_POINTS, BAR - 2) > 0:
+        return False
+    return rearmost(board, 1 - side) <= MIDPOINT and trails(board, side)
+
+
+@kernel(borrows=True)
+def attacks(board: Boards, side: int) -> bool:
+    """Whether a side of board[slot] is blitzing: see rule 7."""
+    behind, made = BAR - HOME_POINTS, points_within(board, side, 1, HOME_POINTS)
+    if made < BLITZ_POINTS or made == HOME_POINTS or points_within(board, 1 - side, behind, BAR - 1) > 0:
+        return False
+    is_loose = checkers_at(board, 1 - side, BAR) > 0 or checkers_within(board, 1 - side, behind, BAR - 1) >= 2
+    return is_loose and checkers_within(board, side, 1, ZONE) >= ZONE_CHECKERS
+
+
+@kernel(borrows=True)
+def bears_in(board: Boards, side: int) -> bool:
+    """Whether a side of board[slot] is coming home, the other one having a checker in that home board or on the bar."""
+    return rearmost(board, side) <= MIDPOINT and rearmost(board, 1 - side) >= BAR - HOME_POINTS
+
+
+@kernel(borrows=True)
+def primes(board: Boards, side: int) -> bool:
+    """Whether a side of board[slot] has a prime with a checker of the other side behind it."""
+    length, most_behind = 0, rearmost(board, 1 - side)
+    for point in range(1, BAR):
+        length = length + 1 if checkers_at(board, side, point) >= 2 else 0
+        if length >= PRIME and most_behind > BAR - (point - PRIME + 1):
+            return True
+    return False
+
+
+@kernel(borrows=True)
+def holds(board: Boards, side: int) -> bool:
+    """Whether a side's rearmost checkers in board[slot] are an advanced anchor."""
+    point = rearmost(board, side)
+    return _FIRST_ADVANCED <= point <= _LAST_ADVANCED and checkers_at(board, side, point) >= 2

@@ -1,0 +1,216 @@
+"""Reference positions: rows, digests, what is resumed, what is refused, and what verify finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.computations import reference_positions
+from bgdata.computations.common.rollouts import open_roller
+from bgdata.datasets.reference_positions import DATASET, THEMES, ReferenceParameters
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UsageError
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.game.themes import Theme, position_themes
+from bgdata.kernel import threads
+from bgdata.play.rollout import RolloutSettings, roll_out
+from bgdata.store import job
+from bgdata.store.context import Context
+from bgdata.store.table import Table
+from bgdata.training.feed.rows import benchmark_versions, labelled_versions
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
+from tests.contract.kinds import Corrupted
+
+SMALL = DATASET.smallest
+ROWS = len(THEMES) * SMALL.positions
+
+
+def small_table(warehouse: Warehouse) -> Table:
+    return warehouse.open(DATASET.name, DATASET.slug(SMALL))
+
+
+def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
+    found = warehouse.find_inputs(DATASET, SMALL)
+    assert found is not None
+    return found
+
+
+def test_rows_are_rollouts(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table = small_table(warehouse)
+    chooser = open_roller(Context(SMALL, inputs_of(warehouse), warehouse)).chooser
+    boards = np.ascontiguousarray(table.array("boards"))
+    result = roll_out(boards, chooser, 72, 1, RolloutSettings("exact", 2), until=0.0001, most_trials=144)
+    with warehouse.connect() as connection:
+        columns = (
+            "row, theme, board, win, lose_backgammon, cubeless_equity, standard_error, trials, is_reached, network"
+        )
+        found = connection.sql(f"select {columns} from reference_positions order by row").fetchall()
+    version = warehouse.open("network", "tiny").folder.name
+    chances = result.legal_chances()
+    for row, values in enumerate(found):
+        assert values[:2] == (row, Theme(position_themes(boards)[row]).label)
+        assert list(values[2]) == boards[row].tolist()
+        assert values[3:6] == (chances[row, 0], chances[row, 4], cubeless_equities(chances)[row])
+        error = result.equity_standard_errors[row]
+        assert values[6:] == (error, result.trials[row], bool(error <= 0.0001), f"network/tiny/{version}")
+    assert len(found) == ROWS
+    assert set(result.trials.tolist()) == {72, 144}
+
+
+def test_themes_sources_and_splits(small_root: Path) -> None:
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        found = connection.sql("select theme, split, source, start, is_perturbed from reference_positions").fetchall()
+    assert Counter(row[0] for row in found) == dict.fromkeys(THEMES, SMALL.positions)
+    assert Counter(row[:2] for row in found) == {
+        (theme, half): 1 for theme in THEMES for half in ("validation", "test")
+    }
+    assert len({row[2] for row in found}) > 2
+    assert {row[2] for row in found} <= set(SMALL.sources)
+
+
+def test_statistics(small_root: Path) -> None:
+    table = small_table(bgdata.open_warehouse(small_root))
+    found, errors = table.manifest.statistics, np.asarray(table.array("equity_standard_errors"))
+    rows = np.asarray(table.array("themes")) == Theme.BACK_GAME_ON_ROLL
+    assert found["mean_standard_error"] == pytest.approx(errors.mean())
+    assert found["reached_share"] == (errors <= 0.0001).mean()
+    assert found["games"] == table.array("trials").sum()
+    assert found["back_game_on_roll_positions"] == 2
+    assert found["back_game_on_roll_mean_standard_error"] == pytest.approx(errors[rows].mean())
+    assert found["back_game_on_roll_games"] == table.array("trials")[rows].sum()
+    assert found["back_game_on_roll_source_games"] == table.array("games")[rows].max() + 1
+
+
+def test_positions_are_kept_from_training(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    assert small_table(warehouse).name in benchmark_versions(warehouse)
+    with pytest.raises(
+        UsageError, match="expected a kind that has positions with chances: .*, got reference_positions"
+    ):
+        labelled_versions(warehouse, DATASET.name)
+    with warehouse.connect() as connection:
+        ids = {row[0] for row in connection.sql("select position_id(board) from benchmark_boards").fetchall()}
+        own = {row[0] for row in connection.sql("select position_id from reference_positions").fetchall()}
+    assert own <= ids
+
+
+def test_values_do_not_depend_on_threads_or_steps(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = small_table(warehouse).manifest.digest
+    for count, step in ((1, 3), (2, 28)):
+        monkeypatch.setattr(reference_positions, "STEP", step)
+        with threads(count):
+            assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
+
+
+def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = small_table(warehouse).manifest.digest
+    whole, starts = reference_positions.rolled_rows, []
+
+    def rolled_rows(*arguments: Any) -> dict[str, Any]:
+        starts.append(arguments[3])
+        if starts == [0, 4, 8]:
+            raise KeyboardInterrupt
+        return whole(*arguments)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(reference_positions, "rolled_rows", rolled_rows)
+    with pytest.raises(KeyboardInterrupt):
+        warehouse.build(DATASET.name, SMALL, force=True)
+    assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
+    assert starts == [0, 4, 8, *range(8, ROWS, 4)]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("chances", "expected chances of .* in row 9 of reference_positions/"),
+        ("trials", "expected trials of .* in row 9 of reference_positions/"),
+        ("turns", "expected in row 9 of .* the position that is drawn from game .* for mutual-holding, found that of"),
+        ("themes", "expected themes of 4 in row 9 of reference_positions/"),
+        ("splits", "expected splits of .* in row 9 of reference_positions/"),
+    ],
+)
+def test_verify_samples_and_rolls_out_again(small_root: Path, name: str, message: str) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table, inputs, generator = small_table(warehouse), inputs_of(warehouse), np.random.default_rng(0)
+    said = check_sample(DATASET, table, inputs, ROWS, generator)
+    assert said == f"{ROWS} of {ROWS} positions drawn from their games again, {ROWS} rolled out again"
+    values = np.array(table.array(name))
+    values[9] += values.dtype.type(1)
+    with pytest.raises(CheckFailedError, match=message):
+        check_sample(DATASET, Corrupted(table, name, values), inputs, ROWS, generator)
+
+
+def test_verify_rolls_out_one_position_at_least(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    monkeypatch.setattr(reference_positions, "REPLAYED_TRIALS", 0)
+    said = check_sample(DATASET, small_table(warehouse), inputs_of(warehouse), 5, np.random.default_rng(0))
+    assert said == f"5 of {ROWS} positions drawn from their games again, 1 rolled out again"
+
+
+def test_a_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
+    """As the one that rolls out, and as another source."""
+    version, small = warehouse.open("network", "tiny").folder.name, small_table(warehouse)
+    table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
+    assert np.array_equal(table.array("chances"), small.array("chances"))
+    named = tuple(source.replace("network", f"network/tiny/{version}") for source in SMALL.sources)
+    table = warehouse.build(DATASET.name, replace(SMALL, sources=named))
+    assert np.array_equal(table.array("boards"), small.array("boards"))
+    with pytest.raises(MissingTableError, match="r1-00000000"):
+        warehouse.build(DATASET.name, replace(SMALL, sources=("pubeval", "network/tiny/r1-00000000")))
+
+
+def test_another_seed_has_other_positions(warehouse: Warehouse) -> None:
+    table = warehouse.build(DATASET.name, replace(SMALL, seed=2))
+    small = small_table(warehouse)
+    assert not {*map(bytes, table.array("boards"))} & {*map(bytes, small.array("boards"))}
+
+
+def test_a_theme_without_positions(warehouse: Warehouse) -> None:
+    """Random plays make no primes, so one line names the theme, and nothing is written."""
+    few = replace(SMALL, sources=("random",), most_games=44, seed=3)
+    with pytest.raises(
+        InvalidParameterError, match=r"expected 2 positions of the theme [a-z-]+ in 44 games, found [01];"
+    ):
+        warehouse.build(DATASET.name, few)
+    assert warehouse.variants(DATASET.name) == [DATASET.slug(SMALL)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"positions": 3}, "expected an even number of positions of each theme, from 2 to 1,048,576, got 3"),
+        ({"positions": 0}, "expected an even number"),
+        ({"most_games": 0}, "expected 1 to 1,073,741,824 games, got 0"),
+        ({"sources": ()}, "expected 1 to 100 different sources, got"),
+        ({"sources": ("random", "random")}, "expected 1 to 100 different sources, got random random"),
+        ({"sources": ("gnubg",)}, r"expected a source of one player or two \(network, .*, got gnubg"),
+        ({"sources": ("network+pubeval+random",)}, "expected a source of one player or two"),
+        ({"sources": ("network+",)}, "expected a source of one player or two"),
+        ({"sources": ("network/tiny",)}, "expected a source of one player or two"),
+        ({"trials": 100}, "expected a multiple of 36 trials"),
+        ({"until": -1.0}, "expected a standard error above 0"),
+        ({"most_trials": 100}, "expected most trials to be a multiple of 72"),
+        ({"seed": -1}, "expected a seed"),
+        ({"network": "../x"}, "expected the name of a network"),
+    ],
+)
+def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(replace(SMALL, **changes))
+
+
+def test_what_is_made_without_being_asked() -> None:
+    parameters = ReferenceParameters()
+    DATASET.check_parameters(parameters)
+    assert (parameters.positions, parameters.until) == (240, 0.007)
+    assert DATASET.estimate(parameters).rows == 14 * 240
+    assert DATASET.defaults == ()
+    assert parameters.players()[1:3] == (("pubeval", "pubeval"), ("network", "pubeval"))
