@@ -24,8 +24,8 @@ from bgdata.store.context import Context
 from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse
-from tests.rechecking import check_sample
 from tests.contract.kinds import Corrupted
+from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 ROWS = len(THEMES) * SMALL.positions
@@ -92,7 +92,7 @@ def test_positions_are_kept_from_training(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     assert small_table(warehouse).name in benchmark_versions(warehouse)
     with pytest.raises(
-        UsageError, match="expected a kind that has positions with chances: .*, got reference_positions"
+        UsageError, match=r"expected a kind that has positions with chances: .*, got reference_positions"
     ):
         labelled_versions(warehouse, DATASET.name)
     with warehouse.connect() as connection:
@@ -190,7 +190,7 @@ def test_a_theme_without_positions(warehouse: Warehouse) -> None:
         ({"positions": 0}, "expected an even number"),
         ({"most_games": 0}, "expected 1 to 1,073,741,824 games, got 0"),
         ({"sources": ()}, "expected 1 to 100 different sources, got"),
-        ({"sources": ("random", "random")}, "expected 1 to 100 different sources, got random random"),
+        ({"sources": ("random", "random")}, "expected 1 to 100 different sources, got 'random random'"),
         ({"sources": ("gnubg",)}, r"expected a source of one player or two \(network, .*, got gnubg"),
         ({"sources": ("network+pubeval+random",)}, "expected a source of one player or two"),
         ({"sources": ("network+",)}, "expected a source of one player or two"),
