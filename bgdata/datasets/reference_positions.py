@@ -40,7 +40,7 @@ class ReferenceParameters(RollerParameters):
     until: float | None = 0.007
     most_trials: int = 46_656
     positions: int = 240
-    seed: int = 1
+    seed: int = 0
     most_games: int = 50_000
     sources: tuple[str, ...] = ("network", "pubeval", "network+pubeval", "random")
 
@@ -86,7 +86,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
         FlatArray("themes", "uint8", "row", f"Theme: {', '.join(THEMES)} from 0 on"),
         FlatArray("sources", "uint8", "row", "Place of its source among the parameter `sources`"),
         FlatArray("starts", "uint8", "row", f"How the game began: {', '.join(STARTS)} from 0 on"),
-        FlatArray("perturbed", "uint8", "row", "1 if checkers were moved to random points, else 0"),
+        FlatArray("perturbed", "uint8", "row", "Whether checkers were moved to random points: 1, else 0"),
         FlatArray("games", "int32", "row", "Number of the game"),
         FlatArray("turns", "int32", "row", "Number of the turn in it"),
         FlatArray("splits", "uint8", "row", "Validation or test: 1 or 2"),
@@ -95,7 +95,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
     is_reference: ClassVar[bool] = True
     parameters = ReferenceParameters
     defaults = ()  # it takes hours
-    smallest = ReferenceParameters("tiny", "", 3, 3, 72, 0.0001, 144, turns=2, positions=2, most_games=880)
+    smallest = ReferenceParameters("tiny", "", 3, 3, 72, 0.0001, 144, turns=2, positions=2, seed=1, most_games=880)
 
     def slug(self, parameters: ReferenceParameters) -> str:
         return f"{parameters.positions}-by-{parameters.network}-seed-{parameters.seed}"

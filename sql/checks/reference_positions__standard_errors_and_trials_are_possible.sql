@@ -3,8 +3,9 @@ select variant, row, standard_error, trials
 from reference_positions
 where not coalesce(trials >= 72 and trials % 36 = 0
                    and standard_error between 0 and 3
-                   and least(win_standard_error, win_gammon_standard_error, win_backgammon_standard_error,
-                             lose_gammon_standard_error, lose_backgammon_standard_error) >= 0
-                   and greatest(win_standard_error, win_gammon_standard_error, win_backgammon_standard_error,
-                                lose_gammon_standard_error, lose_backgammon_standard_error) <= 1
+                   and win_standard_error between 0 and 1
+                   and win_gammon_standard_error between 0 and 1
+                   and win_backgammon_standard_error between 0 and 1
+                   and lose_gammon_standard_error between 0 and 1
+                   and lose_backgammon_standard_error between 0 and 1
                    and is_reached is not null and network like 'network/%', false);

@@ -154,7 +154,10 @@ UNLESS_ASKED = {  # options without which nothing is done or told
     "--file",
 }  # fmt: skip
 # commands that compute or ask for long where nothing is wrong with what they are given
-LENGTHY = {("train", "td"), ("train", "sl"), ("build",), ("rebuild",), ("selfplay",), ("score",), ("play",), ("study",)}
+LENGTHY = {
+    *(("train", "td"), ("train", "sl"), ("build",), ("rebuild",), ("selfplay",), ("score",), ("play",), ("study",)),
+    ("reference",),
+}
 
 
 def long_lines(names: tuple[str, ...], long: str) -> Iterator[tuple[str, list[str]]]:

@@ -191,7 +191,7 @@ def test_a_theme_without_positions(warehouse: Warehouse) -> None:
         ({"most_games": 0}, "expected 1 to 1,073,741,824 games, got 0"),
         ({"sources": ()}, "expected 1 to 100 different sources, got"),
         ({"sources": ("random", "random")}, "expected 1 to 100 different sources, got 'random random'"),
-        ({"sources": ("gnubg",)}, r"expected a source of one player or two \(network, .*, got gnubg"),
+        ({"sources": ("gnubg",)}, r"expected a source of one player or two \(network, .*, got 'gnubg'"),
         ({"sources": ("network+pubeval+random",)}, "expected a source of one player or two"),
         ({"sources": ("network+",)}, "expected a source of one player or two"),
         ({"sources": ("network/tiny",)}, "expected a source of one player or two"),
