@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgdata.play.splits import SPLITS, TENTHS, splits_of_games, splits_of_hashes
+from bgdata.play.splits import SPLITS, TENTHS, halves_of_games, splits_of_games, splits_of_hashes
 
 GOLDEN = [int(split) for split in "000000000000002121000001000000000000000010010201201010000001"]
 
@@ -23,3 +23,12 @@ def test_splits_of_games_never_change() -> None:
     assert splits_of_games(1, np.arange(5, 9)).tolist() == GOLDEN[5:9]
     counts = np.bincount(splits_of_games(1, np.arange(20_000)))
     assert np.abs(counts - np.array(TENTHS) * 2000).max() < 200
+
+
+def test_halves_for_validation_and_test() -> None:
+    """About as many of either, always the same, and others for another seed."""
+    halves = halves_of_games(3, np.arange(10_000))
+    assert set(halves.tolist()) == {SPLITS.index("validation"), SPLITS.index("test")}
+    assert 4800 < (halves == 1).sum() < 5200
+    assert np.array_equal(halves_of_games(3, np.arange(5000, 5100)), halves[5000:5100])
+    assert 4800 < (halves_of_games(4, np.arange(10_000)) == halves).sum() < 5200
