@@ -54,7 +54,7 @@ def reference(
     form: str,
     **options: Any,
 ) -> None:
-    """Make reference positions: of every theme as many, rolled out.
+    """Make reference positions: equally many of every theme, rolled out.
 
     Themes are kinds of games, such as blitz or back-game-on-roll. The positions come from games of several players,
     begun anywhere, some with checkers moved at random. Half of them, by game, are for validation, half for test; the
