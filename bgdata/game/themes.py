@@ -4,22 +4,33 @@ Every position of a game that goes on has one theme, the first of these that hol
 spoken of; "either" means that it is enough if it holds for one of the two sides.
 
 1. Bear-off: the sides are past each other, all checkers of both are home. Race: they are past each other, not all home.
+
 2. Opening: each side has moved at most four checkers from where they stood at the start.
+
 3. Containment: either side has borne off checkers, and has one to three on the bar or outside its home board: a late
    hit.
+
 4. Back game: a side holds two or more anchors (points with two or more checkers) in the other side's home board, and
    trails in the race. It is on roll in one theme, its opponent in the other.
+
 5. Ace-point game: either side holds the other's ace point and no other anchor, trails in the race, and the other side
    is coming home: none of its checkers is behind its midpoint.
+
 6. Bear-off against contact: either side has all its checkers home, and the other one has checkers behind them.
+
 7. Blitz: either side is attacking. It has made two to five points of its home board, where the other side has no anchor
    but two or more blots or a checker on the bar; and ten of its checkers are in the zone, its home and outer boards.
+
 8. Bear-in against contact: either side is coming home, and the other one has a checker in that home board or on the
    bar.
+
 9. Crashed: either side has no more than six checkers left to play with, as gnubg counts: see `classes`.
+
 10. Priming battle: both sides have a prime, four or more points in a row, with a checker of the other side behind it.
+
 11. Mutual holding: both sides have their rearmost checkers on an advanced anchor, from the opponent's 4 point to its
     bar point.
+
 12. Middle game: everything else.
 """
 

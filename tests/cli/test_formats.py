@@ -55,6 +55,12 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "label": [("positions/{positions}", "--engine", "lookahead", "--network", "tiny")],
     "rescore": [("selfplay/{corpus}", "--table", "3x3")],
     "decisions": [("selfplay/{corpus}", *TRIALS, "--decisions", "1", "--class", "race", "--plays", "2")],
+    "reference": [
+        (
+            *("--network", "tiny", "--trials", "72", "--truncate", "2", "--positions", "2", "--until", "0.5"),
+            *("--most-trials", "72", "--seed", "1"),
+        ),
+    ],
     "study": [("index", "--games", "4", "--player", "network/tiny")],
     "met build": [("--row", "0.5 0.49 0.32", "--gammon-rate", "0.25", "--length", "3")],
     "met show": [("published-12",), ("published-12", "--away", "3-5"), ("published-12", "--away", "1-5", "--crawford")],
