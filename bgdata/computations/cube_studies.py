@@ -21,7 +21,6 @@ from bgdata.datasets.cube_studies import (
     StudyParameters,
 )
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
-from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.play.cubeful_series import CubefulResults, cubeful_results
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -91,7 +90,7 @@ class CubeStudiesComputation(Computation[StudyParameters]):
 def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Settings:
     """What `studied` needs in a worker."""
     wanted = ("study", "games", "seed", "with_luck")
-    return {**folders, **{name: getattr(parameters, name) for name in wanted}, "kernels": kernel_fingerprint()}
+    return {**folders, **{name: getattr(parameters, name) for name in wanted}}
 
 
 def shard_ranges(parameters: StudyParameters) -> list[range]:
@@ -105,7 +104,7 @@ def shard_ranges(parameters: StudyParameters) -> list[range]:
 
 
 def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """`sums` of the items of one arm, a row a measure. Raises WorkerError if the kernels of the worker differ."""
+    """`sums` of the items of one arm, a row a measure."""
     games, seed = int(settings["games"]), int(settings["seed"])
     with_luck = bool(settings["with_luck"])
     parameters = StudyParameters(study=str(settings["study"]), games=games, seed=seed, with_luck=with_luck)

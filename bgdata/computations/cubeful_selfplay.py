@@ -20,7 +20,6 @@ from bgdata.datasets.selfplay import SESSION_GAMES
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.move_kernels import checker_moves_of
-from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.play.cubeful_series import CubefulResults, cubeful_self_play
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -120,7 +119,7 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
 def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Settings:
     """What `played` needs in a worker."""
     wanted = ("cube", "seed", "length", "jacoby")
-    return {**folders, **{name: getattr(parameters, name) for name in wanted}, "kernels": kernel_fingerprint()}
+    return {**folders, **{name: getattr(parameters, name) for name in wanted}}
 
 
 def texts_of(settings: Settings, games: int, matches: int) -> dict[str, Array]:

@@ -14,7 +14,7 @@ from bgdata.computations.common.columns import text_arrays, text_column
 from bgdata.computations.common.games import GameRows, TurnRows, slices, turn_places
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.datasets.selfplay import PLAIN_PLAYERS, SESSION_GAMES, TABLES, SelfPlayParameters
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError, WorkerError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.named import find_network
@@ -25,7 +25,6 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.move_kernels import checker_moves_of
 from bgdata.game.plays import CheckerMove, Play, format_play
 from bgdata.game.position import START
-from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.play.corpus import Corpus, net_lucks, self_play
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
@@ -147,7 +146,7 @@ class Seat:
             "seed": parameters.seed,
             "luck": int(parameters.luck),
         }
-        return {**self.folders, **wanted, "kernels": kernel_fingerprint()}
+        return {**self.folders, **wanted}
 
 
 def tables_of(name: str, warehouse: Versions) -> dict[str, Table]:
@@ -170,13 +169,7 @@ def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
 
 
 def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Games begin to end - 1 of a `Seat`, as a shard holds them. Raises WorkerError if the kernels of the worker
-    differ."""
-    if kernel_fingerprint() != settings["kernels"]:
-        raise WorkerError(
-            f"expected a worker with the kernels {settings['kernels']}, found {kernel_fingerprint()}; "
-            "install the same bgdata everywhere"
-        )
+    """Games begin to end - 1 of a `Seat`, as a shard holds them."""
     folders = {role: str(value) for role, value in settings.items()}
     name, luck = str(settings["player"]), bool(settings["luck"])
     *_, chooser = opened(name, folders)

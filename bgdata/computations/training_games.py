@@ -10,18 +10,17 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.computations.common.cube_players import folders_of
 from bgdata.computations.common.games import slices
 from bgdata.computations.common.rechecking import check_arrays
-from bgdata.computations.common.rollouts import BEAROFF_ROLES, network_table, network_text, open_roller
+from bgdata.computations.common.rollouts import BEAROFF_ROLES, network_text, open_roller
 from bgdata.datasets.training_games import STARTS, TrainingGameParameters
-from bgdata.errors import CheckFailedError, WorkerError
+from bgdata.errors import CheckFailedError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.game.board_kernels import position_classes
-from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.play.splits import SPLITS, splits_of_games
-from bgdata.play.starts import Start
 from bgdata.play.training_games import training_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -99,18 +98,11 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
 
 def settings_of(build: Build[TrainingGameParameters]) -> Settings:
     """What `shard` needs in a worker."""
-    folders = {"network": network_table(build).folder, **{role: build.inputs[role].folder for role in BEAROFF_ROLES}}
-    texts = {role: str(folder.resolve()) for role, folder in folders.items()}
-    return {**texts, "parameters": json.dumps(build.parameters.to_json()), "kernels": kernel_fingerprint()}
+    return {**folders_of(build), "parameters": json.dumps(build.parameters.to_json())}
 
 
 def shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The rows of games begin to end - 1, by array. Raises WorkerError if the kernels of the worker differ."""
-    if kernel_fingerprint() != settings["kernels"]:
-        raise WorkerError(
-            f"expected a worker with the kernels {settings['kernels']}, found {kernel_fingerprint()}; "
-            "install the same bgdata everywhere"
-        )
+    """The rows of games begin to end - 1, by array."""
     tables = {role: Table(Path(str(settings[role]))) for role in ("network", *BEAROFF_ROLES)}
     player = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
@@ -152,7 +144,5 @@ def starts_of(parameters: TrainingGameParameters, games: range) -> Array:
     numbers = np.array([STARTS.index(each.start) for each in parameters.starts], np.int8)
     return numbers[np.minimum(np.searchsorted(shares / shares[-1], places, side="right"), len(numbers) - 1)]
 
-
-assert tuple(start.label for start in Start) == STARTS
 
 COMPUTATION = TrainingGamesComputation

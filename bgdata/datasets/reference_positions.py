@@ -55,7 +55,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
 
     name = "reference_positions"
     revision = 1
-    summary = "Positions to measure players by: of each theme as many, from games of many sources, rolled out."
+    summary = "Positions to measure players by: equally many of each theme, from games of many sources, rolled out."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (
         Column("row", "INTEGER", "", "Row, from 0"),

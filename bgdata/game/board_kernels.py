@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.game.board import CHECKERS, HOME_POINTS
+from bgdata.game.board import BAR, CHECKERS, HOME_POINTS, OPPONENT_BAR
 from bgdata.game.classes import CRASHED_CHECKERS, PASSED_PIPS, TWO_SIDED_CHECKERS, PositionClass
 from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import kernel
@@ -98,3 +98,21 @@ def is_crashed(count: int, ace: int, deuce: int) -> bool:
     if ace >= 2:
         return count - ace <= CRASHED_CHECKERS or (deuce >= 2 and count - ace - deuce + 1 <= CRASHED_CHECKERS)
     return deuce >= 1 and count - deuce + 1 <= CRASHED_CHECKERS
+
+
+@kernel(borrows=True)
+def checkers_at(board: Boards, side: int, point: int) -> int:
+    """Checkers of a side (0: on roll, 1: the opponent) on one of its points of board[slot], 25 its bar."""
+    if point == BAR:
+        return int(board[BAR]) if side == 0 else int(board[OPPONENT_BAR])
+    count = int(board[point]) if side == 0 else -int(board[BAR - point])
+    return max(count, 0)
+
+
+@kernel(borrows=True)
+def checkers_within(board: Boards, side: int, lowest: int, highest: int) -> int:
+    """Checkers of a side on its points from lowest to highest of board[slot]."""
+    total = 0
+    for point in range(lowest, highest + 1):
+        total += checkers_at(board, side, point)
+    return total

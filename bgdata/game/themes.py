@@ -41,8 +41,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.game.board import BAR, CHECKERS, HOME_POINTS, OPPONENT_BAR, START_BOARD
-from bgdata.game.board_kernels import class_of
+from bgdata.game.board import BAR, CHECKERS, HOME_POINTS, START_BOARD
+from bgdata.game.board_kernels import checkers_at, checkers_within, class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import kernel
@@ -136,24 +136,6 @@ def theme_of(board: Boards) -> int:
     if primes(board, 0) and primes(board, 1):
         return _PRIMING_BATTLE
     return _MUTUAL_HOLDING if holds(board, 0) and holds(board, 1) else _MIDDLE_GAME
-
-
-@kernel(borrows=True)
-def checkers_at(board: Boards, side: int, point: int) -> int:
-    """Checkers of a side (0: on roll, 1: the opponent) on one of its points of board[slot], 25 its bar."""
-    if point == BAR:
-        return int(board[BAR]) if side == 0 else int(board[OPPONENT_BAR])
-    count = int(board[point]) if side == 0 else -int(board[BAR - point])
-    return max(count, 0)
-
-
-@kernel(borrows=True)
-def checkers_within(board: Boards, side: int, lowest: int, highest: int) -> int:
-    """Checkers of a side on its points from lowest to highest of board[slot]."""
-    total = 0
-    for point in range(lowest, highest + 1):
-        total += checkers_at(board, side, point)
-    return total
 
 
 @kernel(borrows=True)

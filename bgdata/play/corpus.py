@@ -19,7 +19,16 @@ from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, tables_of
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel
-from bgdata.play.games import MOST_TURNS, Turns, check_numbers, dice_at, new_game_scratch, nothing_recorded, play_game
+from bgdata.play.games import (
+    MOST_TURNS,
+    START,
+    Turns,
+    check_numbers,
+    dice_at,
+    new_game_scratch,
+    nothing_recorded,
+    play_game,
+)
 from bgdata.play.luck.roll_values import fill_roll_values, mean_equity, new_roll_scratch, roll_place
 
 Values = NDArray[np.float32]
@@ -160,7 +169,7 @@ def fill_game(
     begins, nothing = int(die < other_die), nothing_recorded()
     record = Turns(boards, dice, after_play, nothing.chances, nothing.sources)
     scratch = new_game_scratch(chooser, chooser)
-    outcome, turns = play_game(chooser, chooser, stream, game, begins, MOST_TURNS, scratch, record)
+    outcome, turns = play_game(chooser, chooser, stream, game, begins, START.copy(), True, MOST_TURNS, scratch, record)
     return outcome, begins, turns
 
 

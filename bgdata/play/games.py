@@ -31,14 +31,14 @@ from bgdata.game.board_kernels import game_outcomes, outcome_of
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
-from bgdata.kernel import in_threads, kernel
+from bgdata.kernel import in_threads, kernel, read_only
 
 if TYPE_CHECKING:
     from bgdata.evaluation.player import Player
 
 MOST_TURNS = 1 << 30  # no game is cut
 LOCKSTEP = 1 << 14  # games played side by side where a player is no kernel: bounds the memory
-_START = np.array(START_BOARD, np.int8)
+START = read_only(np.array(START_BOARD, np.int8))
 
 
 class Games(NamedTuple):
@@ -128,9 +128,9 @@ def fill_games(
     scratch, record = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     for row in range(begin, end):
         game = numbers[row]
-        stream = random_stream(seed, game // 2)
+        stream, board = random_stream(seed, game // 2), START.copy()
         outcomes[row], turns[row] = play_game(
-            first_chooser, second_chooser, stream, game, game % 2, MOST_TURNS, scratch, record
+            first_chooser, second_chooser, stream, game, game % 2, board, True, MOST_TURNS, scratch, record
         )
 
 
@@ -148,15 +148,18 @@ def play_game(
     stream: np.uint64,
     game: int,
     side: int,
+    board: Boards,
+    is_opening: bool,
     most_turns: int,
     scratch: GameScratch,
     record: Turns,
 ) -> tuple[int, int]:
-    """Fills the record with the turns of a game that `side` begins, 0 for the player named first, 1 for the other one;
-    returns (points to the player named first, turns). A game of `most_turns` is cut there, for 0 points."""
-    board, outcome, turn = _START.copy(), 0, 0
+    """Fills the record with the turns of a game from board[slot] on, which is overwritten. `side` begins, 0 for the
+    player named first, 1 for the other one; with `is_opening` its first roll is no double. Returns (points to the
+    player named first, turns). A game of `most_turns` is cut there, for 0 points."""
+    outcome, turn = 0, 0
     while outcome == 0 and turn < most_turns:
-        die, other_die = dice_at(stream, turn)
+        die, other_die = dice_at(stream, turn) if is_opening else dice_of(random_bits(stream, turn))
         n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
         if side == 0:
             play = choose_play(first_chooser, board, n, game, turn, scratch.after, scratch.first, record)
@@ -203,7 +206,7 @@ def fill_results(turns: Iterable[LockstepTurn], outcomes: NDArray[np.int8], n_tu
 
 def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArray[np.int64]) -> Iterator[LockstepTurn]:
     """Turn 0, 1, ... of games int64[n] `numbers` of a seed, until all are over."""
-    rows, boards = np.arange(len(numbers)), np.tile(_START, (len(numbers), 1))
+    rows, boards = np.arange(len(numbers)), np.tile(START, (len(numbers), 1))
     for turn in count_up():
         if not len(rows):
             return

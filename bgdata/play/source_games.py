@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.choices import Chooser, choose
+from bgdata.evaluation.choices import Chooser
 from bgdata.game.board import BAR, CHECKERS, OPPONENT_BAR
-from bgdata.game.board_kernels import outcome_of
-from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import fill_plays
-from bgdata.game.random import dice_of, random_bits, random_stream
+from bgdata.game.codec import Boards
+from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import in_threads, kernel
-from bgdata.play.games import GameScratch, dice_at, new_game_scratch
+from bgdata.play.games import Turns, new_game_scratch, nothing_recorded, play_game
 from bgdata.play.starts import Counter, Start, drawn, fill_start
 
 MOST_TURNS = 200  # of a game; what comes after is not looked at
@@ -72,48 +70,20 @@ def fill_games(
     boards: Boards,
 ) -> None:
     """Fills boards[row, turn, slot] and counts[row], how many turns, with game numbers[row], for the rows begin:end."""
-    scratch, board, counter = (
-        new_game_scratch(first_chooser, second_chooser),
-        np.empty(26, np.int8),
-        np.empty(1, np.int64),
-    )
+    scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
+    board, counter = np.empty(26, np.int8), np.empty(1, np.int64)
     for row in range(begin, end):
-        stream = random_stream(seed, numbers[row])
+        stream, is_opening = random_stream(seed, numbers[row]), starts[row] == _OPENING
         fill_start(starts[row], stream, board, counter, scratch.after, scratch.notes)
-        counts[row] = fill_game(
-            first_chooser, second_chooser, stream, numbers[row], starts[row], board, scratch, boards[row]
+        side = int(random_bits(stream, _SIDES) & np.uint64(1))
+        record = Turns(boards[row], nothing.dice, nothing.after_play, nothing.chances, nothing.sources)
+        _, counts[row] = play_game(
+            first_chooser, second_chooser, stream, numbers[row], side, board, is_opening, MOST_TURNS, scratch, record
         )
         if perturbed[row]:
             for turn in range(counts[row]):
                 counter[0] = _PERTURBATIONS + turn * _CHANGES
                 perturb(stream, counter, boards[row, turn])
-
-
-@kernel()
-def fill_game(
-    first_chooser: Chooser,
-    second_chooser: Chooser,
-    stream: np.uint64,
-    game: int,
-    start: int,
-    board: Boards,
-    scratch: GameScratch,
-    boards: Boards,
-) -> int:
-    """Fills boards[turn, slot] with the turns of a game from board[slot] on, and returns how many there are."""
-    side, turn = int(random_bits(stream, _SIDES) & np.uint64(1)), 0
-    while turn < len(boards) and outcome_of(board, CHECKERS) == 0:
-        for slot in range(26):
-            boards[turn, slot] = board[slot]
-        die, other_die = dice_at(stream, turn) if start == _OPENING else dice_of(random_bits(stream, turn))
-        n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
-        if side == 0:
-            play = choose(first_chooser, board, scratch.after, n, game, turn, scratch.first)
-        else:
-            play = choose(second_chooser, board, scratch.after, n, game, turn, scratch.second)
-        flip_into(scratch.after[play], board)
-        turn, side = turn + 1, 1 - side
-    return turn
 
 
 @kernel(borrows=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.game.board import BAR, CHECKERS, HOME_POINTS, OPPONENT_BAR, START_BOARD
-from bgdata.game.board_kernels import outcome_of
+from bgdata.game.board_kernels import checkers_within, outcome_of
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import Notes, fill_plays
 from bgdata.game.random import dice_of, high_below, low_below, opening_dice_of, random_bits
@@ -187,24 +187,14 @@ def fill_setup(start: int, stream: np.uint64, counter: Counter, board: Boards) -
             off = max(0, drawn(stream, counter, 12) - 7)
             spread(stream, counter, board, side, CHECKERS - off, 1, 24 + (drawn(stream, counter, 6) == 0), 4)
     for side in range(2):  # a side without a checker would be over
-        if side_count(board, side) == 0:
+        if checkers_within(board, side, 1, BAR) == 0:
             put(board, side, BAR, 1)
-
-
-@kernel(borrows=True)
-def side_count(board: Boards, side: int) -> int:
-    """How many checkers of a side are on the board or the bar."""
-    sign = 1 if side == 0 else -1
-    total = int(board[BAR]) if side == 0 else int(board[OPPONENT_BAR])
-    for point in range(1, 25):
-        total += max(sign * int(board[point]), 0)
-    return total
 
 
 @kernel(borrows=True)
 def fill_up(stream: np.uint64, counter: Counter, board: Boards, side: int, lowest: int, highest: int) -> None:
     """Fills board[slot] with the rest of a side's 15 checkers, on its points from lowest to highest."""
-    spread(stream, counter, board, side, CHECKERS - side_count(board, side), lowest, highest, 4)
+    spread(stream, counter, board, side, CHECKERS - checkers_within(board, side, 1, BAR), lowest, highest, 4)
 
 
 @kernel(borrows=True)

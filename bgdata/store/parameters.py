@@ -87,14 +87,19 @@ class Parameters:
     later: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        types = get_type_hints(type(self))
-        for name, declared in ((name, types[name]) for name in self.names()):
+        for name, declared in self.types().items():
             object.__setattr__(self, name, with_floats(declared, getattr(self, name)))
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Names of the parameters, in order."""
         return tuple(field.name for field in fields(cls))
+
+    @classmethod
+    def types(cls) -> dict[str, Any]:
+        """The declared types of the parameters, by name."""
+        hints = get_type_hints(cls)
+        return {name: hints[name] for name in cls.names()}
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """A copy with some parameters changed. Raises InvalidParameterError for a name that is not a parameter."""
@@ -105,8 +110,7 @@ class Parameters:
 
     def check_types(self) -> None:
         """Raise InvalidParameterError for a value that is not of the declared type."""
-        types = get_type_hints(type(self))
-        for name, declared in ((name, types[name]) for name in self.names()):
+        for name, declared in self.types().items():
             value = getattr(self, name)
             try:
                 from_json(declared, to_json(value))
@@ -130,8 +134,10 @@ class Parameters:
         recipe, or their types not the declared ones."""
         if not set(cls.names()) - set(cls.later) <= set(values) <= set(cls.names()):
             raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {shown(dict(values))}")
-        found, types = {}, get_type_hints(cls)
-        for name, declared in ((name, types[name]) for name in cls.names() if name in values):
+        found = {}
+        for name, declared in cls.types().items():
+            if name not in values:
+                continue
             try:
                 found[name] = from_json(declared, values[name])
             except TypeError:
@@ -148,7 +154,7 @@ class Parameters:
     def parse(cls, name: str, text: str) -> Any:
         """The value of a parameter from the text of a user; the items of a tuple are separated by spaces. Raises
         InvalidParameterError."""
-        declared = get_type_hints(cls).get(name, str)
+        declared = cls.types().get(name, str)
         try:
             return from_text(declared, text)
         except InvalidParameterError:

@@ -14,13 +14,14 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
 from bgdata.errors import CorruptFileError, WorkerError
+from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.store.arrays import Array
 from bgdata.store.job import SHARDS, Job
 from bgdata.store.progress import Progress
@@ -35,13 +36,19 @@ Settings = Mapping[str, str | int]
 @dataclass(frozen=True)
 class Work:
     """What is computed for each range: `module:function`, called with (settings, begin, end), returns named arrays that
-    depend on nothing else."""
+    depend on nothing else but the kernels."""
 
     function: str
     settings: Settings
+    kernels: str = field(default_factory=kernel_fingerprint)  # of whoever asks for it
 
     def compute(self, begin: int, end: int) -> Mapping[str, Array]:
-        """The arrays of one range."""
+        """The arrays of one range. Raises WorkerError if the kernels here are others."""
+        if kernel_fingerprint() != self.kernels:
+            raise WorkerError(
+                f"expected a worker with the kernels {self.kernels}, found {kernel_fingerprint()}; "
+                "install the same bgdata everywhere"
+            )
         module, _, name = self.function.partition(":")
         found: Mapping[str, Array] = getattr(import_module(module), name)(self.settings, begin, end)
         return found

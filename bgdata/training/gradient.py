@@ -45,9 +45,9 @@ def squash(sums: Floats) -> None:
 
 
 @kernel(borrows=True)
-def activate(activation: int, sums: Floats) -> None:
-    """Fills sums[unit] with what a hidden unit gives for it."""
-    if activation == _RECTIFIED:
+def activate(shape: NDArray[np.int64], layer: int, sums: Floats) -> None:
+    """Fills sums[unit] of a layer, numbered from 0, with what its units give for them: the outputs are logistic."""
+    if shape[ACTIVATION] == _RECTIFIED and layer + 1 < shape[LAYERS]:
         for unit in range(len(sums)):
             sums[unit] = min(max(sums[unit], _NONE), _MOST)
     else:

@@ -53,31 +53,29 @@ def new_networks(
     """
     layers = max(map(len, hidden)) + 1
     shapes = np.zeros((len(input_sets), SIZES + layers), np.int64)
-    weights = biases = 0
-    scales = []
+    biases, scales = 0, [np.empty(0, np.float32)]
     for row, input_set, units in zip(shapes, input_sets, hidden, strict=True):
         sizes = (*units, OUTPUTS)
         row[: SIZES + len(sizes)] = [
-            *(input_set, input_count(input_set), weights, biases, activation, len(sizes)),
+            *(input_set, input_count(input_set), sum(map(len, scales)), biases, activation, len(sizes)),
             *sizes,
         ]
         for below, above in pairwise((input_count(input_set), *sizes)):
             scale = (6 / below) ** 0.5 if activation is Activation.RECTIFIED else 0.1
             scales.append(np.full(below * above, scale, np.float32))
-        weights += sum(map(len, scales)) - weights
         biases += sum(sizes)
-    random = np.empty(weights, np.float32)
-    fill_uniform(seed, np.concatenate(scales), random)
-    return FloatNetworks(shapes, random, np.zeros(biases, np.float32))
+    weights = np.concatenate(scales)
+    fill_uniform(seed, weights)
+    return FloatNetworks(shapes, weights, np.zeros(biases, np.float32))
 
 
 @kernel()
-def fill_uniform(seed: int, scales: Floats, values: Floats) -> None:
-    """Fills values[item] with random numbers from -scales[item] to scales[item]."""
+def fill_uniform(seed: int, values: Floats) -> None:
+    """Fills values[item], positive before, with a random number from minus what it was to what it was."""
     stream = random_stream(seed, 0)
     for item in range(len(values)):
         share = np.float32(np.int64(random_bits(stream, item) >> np.uint64(40))) / np.float32(1 << 24)
-        values[item] = np.float32(2) * scales[item] * share - scales[item]
+        values[item] = np.float32(2) * values[item] * share - values[item]
 
 
 def rounded_networks(networks: FloatNetworks) -> Networks:
@@ -104,7 +102,7 @@ def check_sums(networks: Networks) -> None:
     for row, name in zip(networks.shapes.tolist(), NETWORK_CLASSES, strict=True):
         if row[ACTIVATION] != Activation.RECTIFIED:
             continue
-        sizes = [row[1], *row[SIZES : SIZES + row[LAYERS]]]
+        sizes = units_of(row)
         place, bias = row[2] + sizes[0] * sizes[1], row[3] + sizes[1]
         for below, units in pairwise(sizes[1:]):
             rows = np.abs(networks.weights[place : place + below * units].astype(np.int64)).reshape(units, below)
@@ -193,17 +191,22 @@ def chosen(hidden: tuple[tuple[int, ...], ...], sizes: list[tuple[int, ...]]) ->
     return tuple(wanted or size for wanted, size in zip(hidden, sizes, strict=True))
 
 
+def units_of(row: list[int]) -> list[int]:
+    """The inputs and the units of each layer, from a row of shapes."""
+    return [row[1], *row[SIZES : SIZES + row[LAYERS]]]
+
+
 def layers_of(networks: Networks, which: int) -> list[Layer]:
     """The layers of one network as floats."""
     row = networks.shapes[which].tolist()
-    sizes = [row[1], *row[SIZES : SIZES + row[LAYERS]]]
+    sizes = units_of(row)
     weight, bias, layers = row[2], row[3], []
     for place, (below, units) in enumerate(pairwise(sizes)):
         weights = networks.weights[weight : weight + below * units].astype(np.float32)
         biases = networks.biases[bias : bias + units].astype(np.float64)
         weights = weights.reshape(below, units) if place == 0 else weights.reshape(units, below).T
-        units_of = (FIRST_WEIGHT, FIRST_SUM) if place == 0 else (LATER_WEIGHT, Activation(row[ACTIVATION]).later_sum)
-        layers.append((weights / np.float32(units_of[0]), (biases / units_of[1]).astype(np.float32)))
+        one = (FIRST_WEIGHT, FIRST_SUM) if place == 0 else (LATER_WEIGHT, Activation(row[ACTIVATION]).later_sum)
+        layers.append((weights / np.float32(one[0]), (biases / one[1]).astype(np.float32)))
         weight, bias = weight + below * units, bias + units
     return layers
 
@@ -211,7 +214,7 @@ def layers_of(networks: Networks, which: int) -> list[Layer]:
 def copy_layers(layers: list[Layer], networks: FloatNetworks, which: int) -> None:
     """Write the layers into a network that is as wide or wider."""
     row = networks.shapes[which].tolist()
-    sizes = [row[1], *row[SIZES : SIZES + row[LAYERS]]]
+    sizes = units_of(row)
     weight, bias = row[2], row[3]
     for place, (weights, biases) in enumerate(layers):
         below, units = sizes[place : place + 2]

@@ -29,9 +29,9 @@ from bgdata.game.dice import roll_of
 from bgdata.game.plays import Play, format_play, legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
-from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.play.corpus import Corpus, net_lucks, self_play
 from bgdata.store.executors import open_executor
+from bgdata.store.shards import Work
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.conftest import LUCKY
@@ -351,14 +351,14 @@ def test_texts_of_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def settings(**changes: str | int) -> dict[str, str | int]:
-    return {"player": "random", "seed": 2, "luck": 0, "kernels": kernel_fingerprint(), **changes}
+    return {"player": "random", "seed": 2, "luck": 0, **changes}
 
 
 def test_workers_with_other_kernels_play_nothing() -> None:
     with pytest.raises(
         WorkerError, match=r"expected a worker with the kernels 0123, found .*; install the same bgdata"
     ):
-        played(settings(kernels="0123"), 0, 1)
+        Work(f"{selfplay.__name__}:played", settings(), "0123").compute(0, 1)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bgdata.datasets.reference_positions import THEMES
 from bgdata.errors import InvalidPositionError
 from bgdata.game.board import START_BOARD
 from bgdata.game.codec import Boards, check_legal_boards, flip_boards
@@ -126,3 +127,8 @@ def test_names() -> None:
 def test_wrong_array() -> None:
     with pytest.raises(InvalidPositionError, match="expected boards as int8"):
         position_themes(np.zeros((2, 25), np.int8))
+
+
+def test_declarations_have_the_same_names() -> None:
+    """They write them down once more, as they import no kernels."""
+    assert tuple(theme.label for theme in Theme) == THEMES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bgdata.datasets.training_games import STARTS
 from bgdata.game.board import BAR, OPPONENT_BAR, START_BOARD
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, check_legal_boards, flip_boards
@@ -98,3 +99,8 @@ def test_random_plays_are_few_or_many() -> None:
     changed = (boards != np.array(START_BOARD)).sum(axis=1)
     assert changed.min() >= 2
     assert changed.max() > 16
+
+
+def test_declarations_have_the_same_names() -> None:
+    """They write them down once more, as they import no kernels."""
+    assert tuple(start.label for start in Start) == STARTS

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bgdata.computations.common.rollouts import network_table
 from bgdata.computations.selfplay import opened
 from bgdata.datasets.common.cube_players import MET
 from bgdata.datasets.common.rollouts import NetworkChoice
 from bgdata.equity.stored_met import met_names, met_of_arrays
-from bgdata.errors import WorkerError
 from bgdata.evaluation.choices import Chooser
-from bgdata.evaluation.networks.named import KIND, find_network
-from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.play.cubeful_series import CubefulRules
 from bgdata.store.context import Context
 from bgdata.store.shards import Settings
@@ -20,21 +18,12 @@ from bgdata.store.table import Table
 
 def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
     """Where workers find the network and the tables, by role. Raises MissingTableError."""
-    parameters, tables = context.parameters, dict(context.inputs)
-    if "network" not in tables:
-        name, version = f"{KIND}/{parameters.network}", parameters.network_version or None
-        tables["network"] = find_network(name, context.warehouse, version)
+    tables = {**context.inputs, "network": network_table(context)}
     return {role: str(table.folder.resolve()) for role, table in tables.items()}
 
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
-    """The network and the rules, in a worker: settings have folders by role, `length`, `jacoby` and `kernels`. Raises
-    WorkerError if the kernels of the worker differ."""
-    if kernel_fingerprint() != settings["kernels"]:
-        raise WorkerError(
-            f"expected a worker with the kernels {settings['kernels']}, found {kernel_fingerprint()}; "
-            "install the same bgdata everywhere"
-        )
+    """The network and the rules, in a worker: settings have folders by role, `length` and `jacoby`."""
     *_, chooser = opened("network", {role: str(value) for role, value in settings.items()})
     met = None
     if MET in settings:

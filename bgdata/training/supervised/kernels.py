@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, possible_outcomes
-from bgdata.evaluation.networks.inference import ACTIVATION, LAYERS, SIZES
+from bgdata.evaluation.networks.inference import LAYERS, SIZES
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
-from bgdata.training.gradient import activate, backward, fill_errors, squash
+from bgdata.training.gradient import activate, backward, fill_errors
 from bgdata.training.inputs import Sparse
 from bgdata.training.networks import Floats
 
@@ -137,7 +137,7 @@ def forward(
         row_d = weights[columns[item + 3] * units : (columns[item + 3] + 1) * units]
         for unit in range(units):
             sums[unit] += (a * row_a[unit] + b * row_b[unit]) + (c * row_c[unit] + d * row_d[unit])
-    activate(shape[ACTIVATION], sums)
+    activate(shape, 0, sums)
     place, bias = shape[1] * units, units
     for layer in range(1, shape[LAYERS]):
         below, units = units, shape[SIZES + layer]
@@ -145,10 +145,7 @@ def forward(
         for unit in range(units):
             row = weights[place + unit * below : place + (unit + 1) * below]
             above[unit] = biases[bias + unit] + product(given, row)
-        if layer + 1 < shape[LAYERS]:
-            activate(shape[ACTIVATION], above)
-        else:
-            squash(above)
+        activate(shape, layer, above)
         place, bias = place + units * below, bias + units
 
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bgdata.errors import MissingExtraError, UsageError
-from bgdata.evaluation.networks.inference import ACTIVATION, LAYERS, RECTIFIED_MOST, SIZES, Activation
+from bgdata.evaluation.networks.inference import ACTIVATION, RECTIFIED_MOST, Activation
 from bgdata.training.inputs import fill_dense
-from bgdata.training.networks import FloatNetworks
+from bgdata.training.networks import FloatNetworks, units_of
 from bgdata.training.supervised.examples import Examples, fill_possible
 from bgdata.training.supervised.kernels import BIAS_LIMIT, FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
@@ -173,8 +173,7 @@ def steepness(values: Tensor) -> Tensor:
 
 def layers_within(numbers: Tensor, shape: np.ndarray) -> list[Layer]:
     """Views of the layers of one network: all its weights, laid out as in `FloatNetworks`, then all its biases."""
-    row = shape.tolist()
-    sizes = [row[1], *row[SIZES : SIZES + row[LAYERS]]]
+    sizes = units_of(shape.tolist())
     weight, bias, layers = 0, sum(below * units for below, units in pairwise(sizes)), []
     for place, (below, units) in enumerate(pairwise(sizes)):
         weights = numbers[weight : weight + below * units]

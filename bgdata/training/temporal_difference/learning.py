@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, possible_outcomes
-from bgdata.evaluation.networks.inference import ACTIVATION, LAYERS, SIZES
+from bgdata.evaluation.networks.inference import LAYERS, SIZES
 from bgdata.evaluation.networks.inputs import fill_inputs
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
-from bgdata.training.gradient import activate, backward, fill_errors, squash
+from bgdata.training.gradient import activate, backward, fill_errors
 from bgdata.training.networks import Floats
 
 _ONE, _HALF, _UNIT = np.float32(1), np.float32(0.5), np.float32(1 / 64)
@@ -95,17 +95,14 @@ def fill_layers(
         first[unit] = biases[unit]
     for item in used:
         add_scaled(weights[item * units : (item + 1) * units], np.float32(inputs[item]) * _UNIT, first)
-    activate(shape[ACTIVATION], first)
+    activate(shape, 0, first)
     place, bias = shape[1] * units, units
     for layer in range(1, shape[LAYERS]):
         below, units = units, shape[SIZES + layer]
         for unit in range(units):
             row = weights[place + unit * below : place + (unit + 1) * below]
             values[layer, 0, unit] = biases[bias + unit] + weigh_floats(values[layer - 1, 0, :below], row, scratch)
-        if layer + 1 < shape[LAYERS]:
-            activate(shape[ACTIVATION], values[layer, 0, :units])
-        else:
-            squash(values[layer, 0, :units])
+        activate(shape, layer, values[layer, 0, :units])
         place, bias = place + units * below, bias + units
 
 

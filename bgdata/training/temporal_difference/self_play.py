@@ -15,7 +15,7 @@ from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel, prange
-from bgdata.play.games import Turns, new_game_scratch, nothing_recorded, play_game
+from bgdata.play.games import START, Turns, new_game_scratch, nothing_recorded, play_game
 
 MOST_TURNS = 400  # untrained players can go on for thousands; a game cut here learns from its last value
 _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
@@ -66,7 +66,9 @@ def fill_record(
     for row in range(begin, end):
         record = Turns(boards[row], nothing.dice, nothing.after_play, chances[row], sources[row])
         stream, most = random_stream(seed, first + row), boards.shape[1]
-        outcomes[row], turns[row] = play_game(chooser, chooser, stream, first + row, 0, most, scratch, record)
+        outcomes[row], turns[row] = play_game(
+            chooser, chooser, stream, first + row, 0, START.copy(), True, most, scratch, record
+        )
 
 
 def targets_of(record: Record, td_lambda: float, targets: Chances) -> None:
