@@ -39,7 +39,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "label": ("labels", "Label the positions of a SOURCE by an engine."),
         "rescore": ("selfplay", "Label a CORPUS with outcomes, rescored by exact tables."),
         "decisions": ("labels", "Make a benchmark: decisions of a CORPUS, rolled out."),
-        "reference": ("reference", "Make reference positions: equally many of every theme, rolled out."),
+        "reference": ("reference", "Make reference positions of every theme, rolled out."),
     },
     "training": {
         "train": ("train", "Train networks, and draw how they learned."),

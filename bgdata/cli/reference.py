@@ -54,13 +54,13 @@ def reference(
     form: str,
     **options: Any,
 ) -> None:
-    """Make reference positions: equally many of every theme, rolled out.
+    """Make reference positions of every theme, rolled out.
 
-    Themes are kinds of games, such as blitz or back-game-on-roll. The positions come from games of several players,
-    begun anywhere, some with checkers moved at random. Half of them, by game, are for validation, half for test; the
-    training feed leaves all of them out. Each is rolled out until its standard error is at most 0.007 points, or what
-    --until says: some hours for the default number. A stopped command resumes from its last checkpoint when it is run
-    again; the positions are the same on any number of threads.
+    Themes are kinds of games, such as blitz or back-game-on-roll; there are as many positions of each. They come from
+    games of several players, begun anywhere, some with checkers moved at random. Half of them, by game, are for
+    validation, half for test; the training feed leaves all of them out. Each is rolled out until its standard error is
+    at most 0.007 points, or what --until says: some hours for the default number. A stopped command resumes from its
+    last checkpoint when it is run again; the positions are the same on any number of threads.
 
     \b
       bgdata reference
