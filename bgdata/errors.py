@@ -123,7 +123,7 @@ class CheckFailedError(BgdataError, AssertionError):
     """A table breaks one of its own checks."""
 
 
-class CheckSkippedError(BgdataError):
+class CheckSkippedError(BgdataError, RuntimeError):
     """A check cannot be made here, for this reason: it has neither passed nor failed."""
 
 

@@ -21,7 +21,6 @@ from pathlib import Path
 import numpy as np
 
 from bgdata.errors import CorruptFileError, WorkerError
-from bgdata.kernel_cache import kernel_fingerprint
 from bgdata.store.arrays import Array
 from bgdata.store.job import SHARDS, Job
 from bgdata.store.progress import Progress
@@ -33,6 +32,13 @@ _ONE_AT_A_TIME = threading.Lock()  # a worker of a cluster may have several thre
 Settings = Mapping[str, str | int]
 
 
+def kernels_here() -> str:
+    """Fingerprint of the kernels of this process."""
+    from bgdata.kernel_cache import kernel_fingerprint  # imports Numba: commands that compute nothing need none of it
+
+    return kernel_fingerprint()
+
+
 @dataclass(frozen=True)
 class Work:
     """What is computed for each range: `module:function`, called with (settings, begin, end), returns named arrays that
@@ -40,13 +46,13 @@ class Work:
 
     function: str
     settings: Settings
-    kernels: str = field(default_factory=kernel_fingerprint)  # of whoever asks for it
+    kernels: str = field(default_factory=kernels_here)  # of whoever asks for it
 
     def compute(self, begin: int, end: int) -> Mapping[str, Array]:
         """The arrays of one range. Raises WorkerError if the kernels here are others."""
-        if kernel_fingerprint() != self.kernels:
+        if kernels_here() != self.kernels:
             raise WorkerError(
-                f"expected a worker with the kernels {self.kernels}, found {kernel_fingerprint()}; "
+                f"expected a worker with the kernels {self.kernels}, found {kernels_here()}; "
                 "install the same bgdata everywhere"
             )
         module, _, name = self.function.partition(":")
