@@ -103,9 +103,8 @@ def recipe_command(manifest: Manifest) -> str:
     else:
         names = tuple(name for name in NetworkParameters.names() if name not in BY_HAND)
     words += ["--start", NEW] * (is_supervised and not recipe["start"])
-    for name in ("start", "candidates"):
-        if recipe.get(name):
-            words += [f"--{name}", f"{NETWORK.name}/{recipe[name]['variant']}"]
+    if recipe["start"]:
+        words += ["--start", f"{NETWORK.name}/{recipe['start']['variant']}"]
     words += changed_options(recipe, names, SupervisedParameters if is_supervised else NetworkParameters)
     words += ["--no-guard"] * (is_supervised and not recipe["guard"])
     words += ["--no-tables"] * (not is_supervised and not recipe["tables"])

@@ -104,6 +104,14 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     help=f"Where games begin, and their share: {', '.join(STARTS)}.  [default: all, mixed]",
 )
 @click.option(
+    "--likely",
+    type=int,
+    default=GameParameters.likely,
+    show_default=True,
+    metavar="N",
+    help="Plays of a roll to look at in contact, by PubEval's choice; 0 for all.",
+)
+@click.option(
     "--overlooked",
     default=GameParameters.overlooked,
     show_default=True,
@@ -196,13 +204,6 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     shell_complete=complete_players,
     help=START,
 )
-@click.option(
-    "--candidates",
-    default="",
-    metavar="PLAYER",
-    shell_complete=complete_players,
-    help="Small networks that choose candidates among many plays for the large ones.  [default: none]",
-)
 @click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold.")
 @sl_options
 @threads_option
@@ -210,7 +211,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
 @format_option
 @click.pass_obj
 def sl(
-    warehouse: Warehouse, /, name: str, labels: tuple[str, ...], start: str, candidates: str, guard: bool,
+    warehouse: Warehouse, /, name: str, labels: tuple[str, ...], start: str, guard: bool,
     force: bool, form: str, **recipe: Any,
 ) -> None:  # fmt: skip
     """Train the network NAME from labels: supervised learning.
@@ -235,10 +236,8 @@ def sl(
       bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
         --schedule cycles --batch-size 16 --epochs 200
     """
-    from bgdata.evaluation.networks.named import find_network
     from bgdata.steps.networks import chosen_parameters
 
-    recipe |= {"candidates": pinned(warehouse, find_network(candidates, warehouse))} if candidates else {}
     parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
     with progress_bars() as progress:
         table = warehouse.build(SUPERVISED.name, parameters, progress=progress, force=force)

@@ -19,14 +19,7 @@ from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation
 from bgdata.training.feed.feed import Feed
 from bgdata.training.feed.recipe import FeedRecipe
-from bgdata.training.networks import (
-    check_features,
-    new_networks,
-    rounded_networks,
-    started_networks,
-    with_candidates,
-    without_candidates,
-)
+from bgdata.training.networks import check_features, new_networks, rounded_networks, started_networks
 from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
 from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
 
@@ -47,9 +40,6 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
             curve[epoch] = run.curve_rows(epoch)
             job.progress.note(described(epoch, curve))
         networks = rounded_networks(run.best)
-        if parameters.candidates:
-            small = opened(parameters.candidates, inputs.get("candidates"), build.warehouse)
-            networks = with_candidates(networks, open_networks(small))
         tables, games = training_tables(inputs), parameters.test_games
         results = [result_against_pubeval(each, tables, games) for each in (start, networks)]
         for name, values in stored(networks).items():
@@ -110,9 +100,7 @@ def start_of(context: Context[SupervisedParameters]) -> Networks:
     """The networks to start from, or new ones. Raises MissingTableError."""
     parameters = context.parameters
     if parameters.start:
-        return without_candidates(
-            open_networks(opened(parameters.start, context.inputs.get("start"), context.warehouse))
-        )
+        return open_networks(opened(parameters.start, context.inputs.get("start"), context.warehouse))
     inputs = input_set_named(parameters.inputs)
     activation = Activation[parameters.activation.upper()]
     sets = (InputSet.RACE, inputs, inputs)

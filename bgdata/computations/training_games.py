@@ -118,6 +118,7 @@ def played(player: NetworkPlayer, parameters: TrainingGameParameters, games: ran
         starts,
         parameters.seed,
         games.start,
+        likely=parameters.likely,
         overlooked=parameters.overlooked,
         td_lambda=parameters.td_lambda,
     )

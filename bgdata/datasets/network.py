@@ -74,7 +74,7 @@ class Network(Dataset[NetworkParameters]):
         FlatArray(
             "shapes",
             "int64",
-            "race, crashed, contact, then their candidates' if any; column",
+            "race, crashed, contact; column",
             "Input set, inputs, first weight, first bias, activation (not if all are logistic), layers, their units",
         ),
         FlatArray(

@@ -64,7 +64,7 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     `start` is a version of a network, or the variant of one that comes with bgdata; None for new networks with the
     hidden units, `inputs` (of the contact and crashed networks) and `activation` of the recipe. `guard` are versions of
     benchmarks whose positions are left out. `features` are the inputs of the networks with their revisions, empty for
-    the present ones. `candidates` is a version of small networks that choose candidates among plays for the large ones.
+    the present ones.
     """
 
     name: str = "sl"
@@ -73,8 +73,7 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     guard: tuple[VersionRef, ...] = ()
     features: tuple[str, ...] = ()
     test_games: int = 4_000
-    candidates: VersionRef | None = None
-    later = ("inputs", "activation", "candidates")
+    later = ("inputs", "activation")
 
 
 def published_supervised_networks() -> dict[SupervisedParameters, Path]:
@@ -154,8 +153,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
             "gammon": ("bearoff_gammon", race),
         }
         sources = [place for labels in parameters.labels for place in labels.versions]
-        own = (("start", parameters.start), ("candidates", parameters.candidates))
-        for role, place in (*own, *((label_role(place), place) for place in sources)):
+        for role, place in (("start", parameters.start), *((label_role(place), place) for place in sources)):
             if place and not place.version:
                 found[role] = known_variant(place)
         return found

@@ -20,6 +20,7 @@ STARTS = (  # in the order of `play.starts.Start`, which imports kernels
     *("primes", "holding", "bear-in", "crashed", "anywhere"),
 )
 MOST_GAMES = 1 << 30
+MOST_LIKELY = 21  # as in `play.luck.roll_values`, which imports kernels
 TURNS = 40  # of a game, about: set-ups are over sooner than games from the opening
 
 
@@ -58,7 +59,8 @@ MIXED = (
 class TrainingGameParameters(NetworkChoice):
     """The network that plays and looks ahead, its tables, and the games.
 
-    `overlooked` is the share of turns played without seeing half of the plays, so that games leave the beaten track.
+    In contact, `likely` plays of each roll are looked at, by PubEval's choice; 0 for all. `overlooked` is the share of
+    turns played without seeing half of the plays, so that games leave the beaten track.
     `td_lambda` is how much of the label is from how the game went on: 0 for 1-ply chances, 1 for the outcome less all
     luck.
     """
@@ -67,6 +69,7 @@ class TrainingGameParameters(NetworkChoice):
     games: int = 10_000
     seed: int = 1
     starts: tuple[StartShare, ...] = MIXED
+    likely: int = 12
     overlooked: float = 0.1
     td_lambda: float = 0.7
 
@@ -75,7 +78,7 @@ class TrainingGames(Dataset[TrainingGameParameters]):
     """One row for each turn of each game, until the game is over or a bearoff table knows its chances."""
 
     name = "training_games"
-    revision = 1
+    revision = 2
     summary = "Positions to learn from: games begun anywhere, every turn labelled by looking ahead, free of luck."
     source = "Computed: TD(lambda) returns over 1-ply chances; see play.training_games"
     columns = (
@@ -118,6 +121,10 @@ class TrainingGames(Dataset[TrainingGameParameters]):
             raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {parameters.games}")
         if not 0 <= parameters.seed < 1 << 62:
             raise InvalidParameterError(f"expected a seed from 0 to 2^62 - 1, got {parameters.seed}")
+        if not 0 <= parameters.likely <= MOST_LIKELY:
+            raise InvalidParameterError(
+                f"expected 1 to {MOST_LIKELY} likely plays of a roll, or 0 for all, got {parameters.likely}"
+            )
         for name in ("overlooked", "td_lambda"):
             if not 0 <= getattr(parameters, name) <= 1:
                 raise InvalidParameterError(f"expected {name} from 0 to 1, got {getattr(parameters, name)}")

@@ -2,8 +2,7 @@
 
 The plays of one position are evaluated together: the first layer of each network is computed once, for the position
 before the play, and then updated for each play. The values are the same, to the last bit, as computed from the
-beginning. A player may have small networks as well, one for each class: where it looks ahead, they choose the
-candidates among many plays, and only those are evaluated by the large ones.
+beginning.
 """
 
 from __future__ import annotations
@@ -42,8 +41,6 @@ from bgdata.game.codec import Boards, check_boards, flip_into
 from bgdata.kernel import in_threads, kernel
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere
-LARGE = len(NETWORK_CLASSES)  # networks; those after them, if there are any, choose candidates
-MOST_CANDIDATES = 6  # plays that the small networks leave of more
 _FIRST_NETWORK, _SOURCE_OVER = int(AnswerSource.RACE_NETWORK), int(AnswerSource.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
 
@@ -63,8 +60,6 @@ class Scratch(NamedTuple):
     change_rows: NDArray[np.int64]  # with the next, network_kernels.Changes
     change_values: NDArray[np.int32]
     chances: Chances  # [2, 5] of the best play so far, and of the one looked at
-    candidates: NDArray[np.int64]  # [MOST_CANDIDATES] rows of plays
-    candidate_equities: NDArray[np.float64]  # [MOST_CANDIDATES] of the opponent, by the small networks
 
 
 @kernel()
@@ -73,9 +68,9 @@ def new_scratch(networks: Networks) -> Scratch:
     most = networks.shapes[:, SIZES:].max()
     return Scratch(
         np.empty(26, np.int8),
-        np.zeros(len(networks.shapes), np.bool_),
-        np.empty((len(networks.shapes), MOST_EXTRAS), np.int16),
-        np.empty((len(networks.shapes), most), np.int32),
+        np.zeros(3, np.bool_),
+        np.empty((3, MOST_EXTRAS), np.int16),
+        np.empty((3, most), np.int32),
         np.empty(26, np.int8),
         np.empty(MOST_EXTRAS, np.int16),
         np.empty(most, np.int32),
@@ -84,8 +79,6 @@ def new_scratch(networks: Networks) -> Scratch:
         np.empty(MOST_CHANGES, np.int64),
         np.empty(MOST_CHANGES, np.int32),
         np.empty((2, 5), np.float32),
-        np.empty(MOST_CANDIDATES, np.int64),
-        np.empty(MOST_CANDIDATES, np.float64),
     )
 
 
@@ -148,13 +141,6 @@ def fill_play_chances(
     if source != 0:
         return source
     which = network_of(position_class)
-    fill_changed(networks, which, scratch, chances)
-    return _FIRST_NETWORK + which
-
-
-@kernel(borrows=True)
-def fill_changed(networks: Networks, which: int, scratch: Scratch, chances: Chances) -> None:
-    """Fills chances[0:5] for scratch.board[slot] by network `which`, from its first layer for scratch.before[slot]."""
     network = network_at(networks, which)
     hidden = network.sizes[0]
     changes = Changes(scratch.change_rows, scratch.change_values)
@@ -167,6 +153,7 @@ def fill_changed(networks: Networks, which: int, scratch: Scratch, chances: Chan
     change_sums(network, scratch.before, scratch.extras_before[which], scratch.board, scratch.extras, changes, sums)
     fill_outputs(network, sums, scratch.hidden, scratch.later, chances)
     limit_chances(possible_outcomes(scratch.board), chances)
+    return _FIRST_NETWORK + which
 
 
 @kernel(borrows=True)
@@ -176,22 +163,18 @@ def choose_by_chances(
     """Fills work.chances[0, 0:5] with those of the OPPONENT, on roll after the best of after[0:n, slot], plays from
     board[slot]; returns (its row, the first of equals; the number of its `AnswerSource`)."""
     start_plays(board, scratch)
-    return choose_started(networks, tables, after, n, scratch, False)
+    return choose_started(networks, tables, after, n, scratch)
 
 
 @kernel(borrows=True)
 def choose_started(
-    networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch, narrow: bool
+    networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch
 ) -> tuple[int, int]:
-    """`choose_by_chances` for another roll of the position that `start_plays` was given; if `narrow`, among candidates
-    where there are small networks: the values of plays are nearly as good, the choices not quite."""
-    has_candidates = narrow and n > MOST_CANDIDATES and len(networks.shapes) > LARGE
-    kept = fill_candidates(networks, after, n, scratch) if has_candidates else 0
-    best = scratch.candidates[0] if kept else 0
-    source = fill_play_chances(networks, tables, after[best], scratch, scratch.chances[0])
+    """`choose_by_chances` for another roll of the position that `start_plays` was given."""
+    best = 0
+    source = fill_play_chances(networks, tables, after[0], scratch, scratch.chances[0])
     lowest = equity_of(scratch.chances[0])
-    for place in range(1, kept if kept else n):
-        play = scratch.candidates[place] if kept else place
+    for play in range(1, n):
         who = fill_play_chances(networks, tables, after[play], scratch, scratch.chances[1])
         equity = equity_of(scratch.chances[1])
         if equity < lowest:
@@ -199,34 +182,6 @@ def choose_started(
             for item in range(5):
                 scratch.chances[0, item] = scratch.chances[1, item]
     return best, source
-
-
-@kernel(borrows=True)
-def fill_candidates(networks: Networks, after: Boards, n: int, scratch: Scratch) -> int:
-    """Fills scratch.candidates[0:MOST_CANDIDATES], ascending, with the rows of after[0:n, slot] after which the
-    opponent has least, by the small networks; returns how many, or 0 if a play leaves contact: then all count."""
-    kept, rows, equities = 0, scratch.candidates, scratch.candidate_equities
-    for play in range(n):
-        flip_into(after[play], scratch.board)
-        position_class = class_of(scratch.board)
-        if position_class <= _RACE:
-            return 0
-        fill_changed(networks, LARGE + network_of(position_class), scratch, scratch.chances[1])
-        equity = equity_of(scratch.chances[1])
-        if kept == MOST_CANDIDATES and equity >= equities[kept - 1]:
-            continue
-        kept = min(kept + 1, MOST_CANDIDATES)
-        place = kept - 1
-        while place > 0 and equity < equities[place - 1]:
-            rows[place], equities[place] = rows[place - 1], equities[place - 1]
-            place -= 1
-        rows[place], equities[place] = play, equity
-    for end in range(1, kept):  # in order, so that the first of equals is chosen
-        place = end
-        while place > 0 and rows[place] < rows[place - 1]:
-            rows[place], rows[place - 1] = rows[place - 1], rows[place]
-            place -= 1
-    return kept
 
 
 @kernel()

@@ -29,7 +29,7 @@ from bgdata.play.games import (
     nothing_recorded,
     play_game,
 )
-from bgdata.play.luck.roll_values import fill_roll_values, mean_equity, new_roll_scratch, roll_place
+from bgdata.play.luck.roll_values import ALL_PLAYS, fill_roll_values, mean_equity, new_roll_scratch, roll_place
 
 Values = NDArray[np.float32]
 Dice = NDArray[np.int8]
@@ -193,6 +193,6 @@ def fill_values(
             fill_chances(networks, tables, boards[turn], scratch.evaluation, scratch.evaluation.chances[0])
             values[0, turn] = equity_of(scratch.evaluation.chances[0])
             if with_luck:
-                fill_roll_values(networks, tables, boards[turn], scratch)
+                fill_roll_values(networks, tables, ALL_PLAYS, boards[turn], scratch)
                 best = equity_of(scratch.values[roll_place(dice[turn, 0], dice[turn, 1])])
                 values[1, turn] = best - mean_equity(scratch, turn == offsets[row])

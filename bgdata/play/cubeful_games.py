@@ -41,7 +41,7 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel
-from bgdata.play.luck.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
+from bgdata.play.luck.roll_values import ALL_PLAYS, RollScratch, fill_roll_values, new_roll_scratch, roll_place
 
 Chances = NDArray[np.float32]
 MOST_CUBE = 64  # as on the cube itself
@@ -208,7 +208,7 @@ def find_play(
     """Fills chosen[slot] with the play, and, `with_luck`, also what `fill_roll_values` fills. Returns whether this also
     found the opponent's chances after the play, in room.work.chances[0, 0:5]."""
     if with_luck:
-        fill_roll_values(networks_of(chooser), tables_of(chooser), board, scratch)
+        fill_roll_values(networks_of(chooser), tables_of(chooser), ALL_PLAYS, board, scratch)
         place = roll_place(die, other_die)
         for slot in range(26):
             chosen[slot] = scratch.best[place, slot]

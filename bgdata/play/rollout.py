@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.choices import NETWORK, Chooser
-from bgdata.evaluation.pubeval import published_tables
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import in_threads
-from bgdata.play.luck.roll_estimates import MOST_LIKELY
+from bgdata.play.luck.roll_values import likely_plays
 from bgdata.play.rollout_kernels import (
     BLOCK,
     LAST_TURN,
@@ -101,11 +100,8 @@ class RolloutSettings(NamedTuple):
             raise UsageError(f"expected a seed from 0 to 2^63 - 1, got {seed}")
         if not 0 <= self.turns < LAST_TURN:
             raise UsageError(f"expected 0 turns (to the end) or more, up to {LAST_TURN - 1}, got {self.turns}")
-        if not 0 <= self.likely <= MOST_LIKELY:
-            raise UsageError(f"expected luck by 1 to {MOST_LIKELY} plays of a roll, or 0 for all, got {self.likely}")
-        return KernelSettings(
-            seed, self.turns or LAST_TURN, int(STOPS[self.stop]), self.with_luck, self.likely, published_tables()
-        )
+        turns, likely = self.turns or LAST_TURN, likely_plays(self.likely)
+        return KernelSettings(seed, turns, int(STOPS[self.stop]), self.with_luck, likely)
 
 
 PLAIN = RolloutSettings()

@@ -16,15 +16,13 @@ from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
 from bgdata.evaluation.chances import Chances, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.pubeval_kernels import ScoreTables
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import MOST_PLAYS, fill_plays
+from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import kernel, prange
-from bgdata.play.luck.roll_estimates import fill_roll_estimates
-from bgdata.play.luck.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
+from bgdata.play.luck.roll_values import LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch, roll_place
 
 BLOCK = 36  # trials
 SUPERBLOCK = BLOCK * BLOCK
@@ -41,8 +39,7 @@ class KernelSettings(NamedTuple):
     last_turn: int  # roll after which the static evaluation stands for the rest of the game
     stop: int  # greatest `BearoffSource` that ends a game; 0: none does
     with_luck: bool  # whether to subtract luck
-    likely: int  # plays of each roll that luck in contact is seen by: see `roll_estimates`; 0: all
-    scores: ScoreTables  # of PubEval
+    likely: LikelyPlays  # plays of each roll that luck in contact is seen by
 
 
 class RolloutScratch(NamedTuple):
@@ -54,7 +51,6 @@ class RolloutScratch(NamedTuple):
     end: Values  # [5] chances at the end of a trial
     luck: Values  # [5] of all rolls of a trial
     order: NDArray[np.int64]  # [36] of the second rolls
-    scores: NDArray[np.int64]  # [MOST_PLAYS]
 
 
 @kernel()
@@ -87,7 +83,6 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
         np.empty(5, np.float64),
         np.empty(5, np.float64),
         np.empty(BLOCK, np.int64),
-        np.empty(MOST_PLAYS, np.int64),
     )
 
 
@@ -141,15 +136,12 @@ def fill_trial(
         place = rolls[turn] if turn < 2 else roll_at(stream, turn)
         die, other_die = place // 6 + 1, place % 6 + 1
         roll = roll_place(die, other_die)
-        if settings.with_luck and (settings.likely == 0 or class_of(scratch.board) <= _RACE):
-            fill_roll_values(networks, tables, scratch.board, scratch.roll)
+        if settings.with_luck:
+            fill_roll_values(networks, tables, settings.likely, scratch.board, scratch.roll)
             add_luck(scratch.roll, roll, turn % 2 == 0, scratch.luck)
+        if settings.with_luck and (settings.likely.most == 0 or class_of(scratch.board) <= _RACE):
             flip_into(scratch.roll.best[roll], scratch.board)
         else:
-            if settings.with_luck:
-                likely, scores = settings.likely, settings.scores
-                fill_roll_estimates(networks, tables, scores, likely, scratch.board, scratch.scores, scratch.roll)
-                add_luck(scratch.roll, roll, turn % 2 == 0, scratch.luck)
             play(networks, tables, max(die, other_die), min(die, other_die), scratch)
         turn += 1
     chances = scratch.roll.values[0]

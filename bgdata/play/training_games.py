@@ -27,7 +27,14 @@ from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import dice_of, high_below, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel
 from bgdata.play.games import check_numbers
-from bgdata.play.luck.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
+from bgdata.play.luck.roll_values import (
+    LikelyPlays,
+    RollScratch,
+    fill_roll_values,
+    likely_plays,
+    new_roll_scratch,
+    roll_place,
+)
 from bgdata.play.starts import fill_start
 
 MOST_TURNS = 200  # of a game; the few that go on are cut, and the last return is that of 1-ply
@@ -61,21 +68,23 @@ def training_games(
     seed: int,
     first: int = 0,
     *,
+    likely: int = 0,
     overlooked: float = 0.0,
     td_lambda: float = 0.0,
 ) -> TrainingGames:
     """Play games first, first + 1, ... of a seed; game g begins as starts[g - first], a number of `Start`.
 
-    A game ends where it is over or a bearoff table knows its chances, which no network is asked for. A share of
-    `overlooked` turns is played without seeing half of the plays. Always the same for a seed, on any number of threads.
-    Raises UsageError for numbers beyond 0 to 2^63 - 1.
+    A game ends where it is over or a bearoff table knows its chances, which no network is asked for. In contact only
+    the `likely` plays of each roll are looked at, 0: all. A share of `overlooked` turns is played without seeing half
+    of the plays. Always the same for a seed, on any number of threads. Raises UsageError for numbers beyond 0 to 2^63 -
+    1, or more likely plays than MOST_LIKELY.
     """
     n = len(starts)
     check_numbers(n, seed, first)
     room = (n, MOST_TURNS)
     pages = Pages(np.zeros(n, np.int64), np.empty((*room, 26), np.int8), np.empty((n, 3, MOST_TURNS, 5), np.float32))
     settings = seed, first, round(overlooked * (1 << 20)), np.float32(td_lambda)
-    in_threads(fill_games, n, networks, tables, starts, *settings, *pages)
+    in_threads(fill_games, n, networks, tables, likely_plays(likely), starts, *settings, *pages)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(pages.counts)])
     is_turn = np.arange(MOST_TURNS) < pages.counts[:, None]
     return TrainingGames(offsets, pages.boards[is_turn], *(pages.chances[:, kind][is_turn] for kind in range(3)))
@@ -87,6 +96,7 @@ def fill_games(
     end: int,
     networks: Networks,
     tables: BearoffArrays,
+    likely: LikelyPlays,
     starts: NDArray[np.int8],
     seed: int,
     first: int,
@@ -103,7 +113,9 @@ def fill_games(
     for row in range(begin, end):
         stream = random_stream(seed, first + row)
         fill_start(starts[row], stream, board, counter, scratch.after, scratch.notes)
-        turns = play_game(networks, tables, stream, overlooked, board, scratch, is_best, boards[row], chances[row])
+        turns = play_game(
+            networks, tables, likely, stream, overlooked, board, scratch, is_best, boards[row], chances[row]
+        )
         fill_returns(boards[row, :turns], is_best, td_lambda, chances[row], scratch.evaluation.chances)
         counts[row] = turns
 
@@ -112,6 +124,7 @@ def fill_games(
 def play_game(
     networks: Networks,
     tables: BearoffArrays,
+    likely: LikelyPlays,
     stream: np.uint64,
     overlooked: int,
     board: Boards,
@@ -127,7 +140,7 @@ def play_game(
         for slot in range(26):
             boards[turn, slot] = board[slot]
         fill_chances(networks, tables, board, scratch.evaluation, chances[0, turn])
-        fill_roll_values(networks, tables, board, scratch)
+        fill_roll_values(networks, tables, likely, board, scratch)
         for item in range(5):
             chances[1, turn, item] = scratch.mean[item]
         die, other_die = dice_of(random_bits(stream, turn))
@@ -173,7 +186,7 @@ def overlooking_play(
     if kept == 0:
         return 0
     start_plays(board, scratch.evaluation)
-    best, _ = choose_started(networks, tables, scratch.after, kept, scratch.evaluation, False)
+    best, _ = choose_started(networks, tables, scratch.after, kept, scratch.evaluation)
     return best
 
 

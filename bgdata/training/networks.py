@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
-from bgdata.evaluation.answers import LARGE, NETWORK_CLASSES
+from bgdata.evaluation.answers import NETWORK_CLASSES
 from bgdata.evaluation.networks.inference import (
     ACTIVATION,
     FIRST_SUM,
@@ -115,26 +115,6 @@ def check_sums(networks: Networks) -> None:
             place, bias = place + below * units, bias + units
 
 
-def without_candidates(networks: Networks) -> Networks:
-    """The large networks alone."""
-    if len(networks.shapes) == LARGE:
-        return networks
-    weights, biases = networks.shapes[LARGE, 2:4].tolist()
-    shapes = read_only(networks.shapes[:LARGE].copy())
-    return Networks(shapes, networks.weights[:weights], networks.biases[:biases])
-
-
-def with_candidates(networks: Networks, small: Networks) -> Networks:
-    """Large networks and small ones that choose candidates for them, one for each of NETWORK_CLASSES."""
-    both = [without_candidates(each) for each in (networks, small)]
-    shapes = np.zeros((2 * LARGE, max(each.shapes.shape[1] for each in both)), np.int64)
-    for place, each in enumerate(both):
-        shapes[place * LARGE : (place + 1) * LARGE, : each.shapes.shape[1]] = each.shapes
-    shapes[LARGE:, 2:4] += [len(both[0].weights), len(both[0].biases)]
-    weights, biases = (np.concatenate([each[part] for each in both]) for part in (1, 2))
-    return Networks(*map(read_only, (shapes, weights, biases)))
-
-
 def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
     """The weights and biases of one network, in place."""
     begin = networks.shapes[which, 2:4].tolist()
@@ -170,8 +150,8 @@ def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], se
 
 
 def input_sets_of(networks: Networks) -> tuple[InputSet, ...]:
-    """The input set of each large network."""
-    return tuple(InputSet(row[0]) for row in networks.shapes[:LARGE].tolist())
+    """The input set of each network."""
+    return tuple(InputSet(row[0]) for row in networks.shapes.tolist())
 
 
 def feature_names(networks: Networks) -> str:

@@ -149,7 +149,7 @@ def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
         assert command in page_of(warehouse.root, tmp_path, table.manifest.variant).text
         again = run(warehouse.root, *shlex.split(command)[1:])
         assert f"already built ({table.folder.name})" in again.stderr
-    new = ("--start", "new", "--inputs", "tesauro-196", "--activation", "rectified", "--candidates", "network/one")
+    new = ("--start", "new", "--inputs", "tesauro-196", "--activation", "rectified")
     sizes = ("--hidden", "6-4", "--crashed-hidden", "6", "--race-hidden", "4", "--labels", "selfplay_labels")
     succeeds(warehouse.root, "train", "sl", "three", *SMALL, *new, *sizes)
     table = warehouse.open(SUPERVISED.name, "three")

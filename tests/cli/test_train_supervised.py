@@ -23,7 +23,6 @@ from tests.cli.command_line import error_of, run, succeeds
 CHOSEN = {
     "name",
     "start",
-    "candidates",
     "labels",
     "guard",
     "features",
@@ -43,7 +42,7 @@ def test_every_parameter_is_an_option_with_its_default() -> None:
     parameters = {field.name: field.default for field in fields(SupervisedParameters)}
     assert set(RECIPE) == set(parameters) - CHOSEN
     assert set(options) - {"warehouse"} == set(RECIPE) | {
-        *("labels", "start", "candidates", "guard", "threads", "force", "form"),
+        *("labels", "start", "guard", "threads", "force", "form"),
     }
     for name in RECIPE:
         assert options[name].default == parameters[name]

@@ -182,8 +182,7 @@ def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
     assert "race_cross_entropy" not in statistics
 
 
-def test_new_networks_that_others_choose_candidates_for(untaught: Warehouse) -> None:
-    """From nothing, with rectified units; then on from there, with small networks that choose candidates."""
+def test_new_networks_of_rectified_units(untaught: Warehouse) -> None:
     new = {"hidden": "12-6", "crashed_hidden": "9-6", "race_hidden": "8-4", "activation": "rectified"}
     first = untaught.build(
         DATASET.name,
@@ -191,20 +190,6 @@ def test_new_networks_that_others_choose_candidates_for(untaught: Warehouse) -> 
     )
     assert open_networks(first).shapes[:, :2].tolist() == [[2, 256], [0, 196], [0, 196]]
     assert open_networks(first).shapes[:, ACTIVATION].tolist() == [1, 1, 1]
-    small, *_ = untaught.versions("network")
-    second = untaught.build(
-        DATASET.name,
-        replace(TINY, name="both", start=reference(first), features=(), hidden="", candidates=reference(small)),
-    )
-    found = open_networks(second)
-    assert len(found.shapes) == 6
-    assert np.array_equal(found.weights[found.shapes[3, 2] :], open_networks(small).weights)
-    third = untaught.build(DATASET.name, replace(TINY, name="on", start=reference(second), features=(), hidden=""))
-    assert len(open_networks(third).shapes) == 3
-
-
-def reference(table: Table) -> VersionRef:
-    return VersionRef(*table.folder.parts[-3:])
 
 
 def test_new_networks_need_layers() -> None:

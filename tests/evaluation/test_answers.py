@@ -12,11 +12,8 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.answers import (
-    LARGE,
-    MOST_CANDIDATES,
     NETWORK_CLASSES,
     choose_by_chances,
-    choose_started,
     evaluations,
     fill_chances,
     fill_play_chances,
@@ -36,7 +33,6 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from bgdata.store.table import Table
-from bgdata.training.networks import with_candidates
 from tests.evaluation.sample_networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks
 from tests.reference.networks import answer, equity, limited, logistic, unpacked
 
@@ -175,46 +171,6 @@ def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -
         assert best == equities[rows].argmin()
         assert source == expected.sources[rows][best]
         assert np.array_equal(scratch.chances[0], expected.chances[rows][best])
-
-
-def test_candidates_that_the_same_networks_choose(tables: BearoffArrays) -> None:
-    """Where small networks say the same as the large ones, nothing changes."""
-    networks, (boards, rolls) = random_networks(2), decisions(10)
-    both = with_candidates(networks, networks)
-    assert len(both.shapes) == 2 * LARGE
-    offsets, after_play = batch_plays(boards, rolls)
-    assert (np.diff(offsets) > MOST_CANDIDATES).sum() > 50
-    alone, together = new_scratch(networks), new_scratch(both)
-    for row, board in enumerate(boards):
-        plays = after_play[offsets[row] : offsets[row + 1]]
-        expected = choose_by_chances(networks, tables, board, plays, len(plays), alone)
-        start_plays(board, together)
-        assert choose_started(both, tables, plays, len(plays), together, True) == expected
-        assert np.array_equal(together.chances[0], alone.chances[0])
-
-
-def test_the_best_candidate_is_chosen(tables: BearoffArrays) -> None:
-    """By the twin: the large network's best among the small network's best, but for plays that leave contact."""
-    large, small = random_networks(0), random_networks(1)
-    networks, (boards, rolls) = with_candidates(large, small), decisions(10)
-    offsets, after_play = batch_plays(boards, rolls)
-    said, cheap = (
-        cubeless_equities(evaluations(each, where, flip_boards(after_play)).chances)
-        for each, where in ((large, tables), (small, NO_TABLES))
-    )
-    classes, scratch, chosen = position_classes(flip_boards(after_play)), new_scratch(networks), 0
-    for row, board in enumerate(boards):
-        rows = np.arange(offsets[row], offsets[row + 1])
-        kept = rows
-        if len(rows) > MOST_CANDIDATES and (classes[rows] > PositionClass.RACE).all():
-            kept = np.sort(rows[np.argsort(cheap[rows], kind="stable")[:MOST_CANDIDATES]])
-            chosen += said[kept].min() > said[rows].min()
-        start_plays(board, scratch)
-        best, _ = choose_started(networks, tables, after_play[rows], len(rows), scratch, True)
-        assert best == kept[said[kept].argmin()] - offsets[row]
-        best, _ = choose_by_chances(networks, tables, board, after_play[rows], len(rows), scratch)
-        assert best == said[rows].argmin()  # what is played is chosen among all
-    assert chosen > 10  # where it made a difference
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -27,7 +27,14 @@ from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play import corpus as corpus_module
 from bgdata.play.corpus import Corpus, net_lucks, self_play
-from bgdata.play.luck.roll_values import RollScratch, fill_roll_values, mean_equity, new_roll_scratch, roll_place
+from bgdata.play.luck.roll_values import (
+    ALL_PLAYS,
+    RollScratch,
+    fill_roll_values,
+    mean_equity,
+    new_roll_scratch,
+    roll_place,
+)
 from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_networks import pips_networks
 from tests.evaluation.test_pubeval import CONTACT, RACE
@@ -133,7 +140,7 @@ def test_luck_of_the_twin(lucky: Corpus) -> None:
 
 def roll_room(networks: Networks, board: Board) -> RollScratch:
     scratch = new_roll_scratch(networks)
-    fill_roll_values(networks, NO_TABLES, np.array(board, np.int8), scratch)
+    fill_roll_values(networks, NO_TABLES, ALL_PLAYS, np.array(board, np.int8), scratch)
     return scratch
 
 

@@ -349,7 +349,7 @@ def test_wrong_numbers() -> None:
     with pytest.raises(UsageError, match="expected 0 turns"):
         roll_out(board, chooser, 72, 0, RolloutSettings(turns=-1))
     for likely in (-1, 22):
-        with pytest.raises(UsageError, match="expected luck by 1 to 21 plays of a roll, or 0 for all"):
+        with pytest.raises(UsageError, match="expected 1 to 21 likely plays of a roll, or 0 for all"):
             roll_out(board, chooser, 72, 0, RolloutSettings(likely=likely))
     with pytest.raises(UsageError, match="one of end, exact, tables, got 'soon'"):
         roll_out(board, chooser, 72, 0, RolloutSettings("soon"))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from bgdata.datasets.training_games import MOST_LIKELY as MOST_IN_RECIPES
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
@@ -13,6 +16,7 @@ from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import check_legal_boards
 from bgdata.kernel import threads
 from bgdata.play.luck.roll_means import roll_means
+from bgdata.play.luck.roll_values import MOST_LIKELY, likely_plays
 from bgdata.play.starts import Start
 from bgdata.play.training_games import MOST_TURNS, TrainingGames, training_games
 from tests.evaluation.sample_networks import pips_networks, random_networks
@@ -21,9 +25,7 @@ from tests.reference.networks import limited
 STARTS = np.array([*Start, *Start], np.int8)
 
 
-def played(
-    networks: Networks, starts: np.ndarray = STARTS, seed: int = 5, first: int = 0, **how: float
-) -> TrainingGames:
+def played(networks: Networks, starts: np.ndarray = STARTS, seed: int = 5, first: int = 0, **how: Any) -> TrainingGames:
     """Games without tables."""
     return training_games(networks, NO_TABLES, starts, seed, first, **how)
 
@@ -52,9 +54,15 @@ def test_positions_follow_each_other() -> None:
 
 def test_chances_are_those_of_the_network() -> None:
     networks = random_networks(0)
-    found = played(networks, STARTS[:6])
-    assert np.array_equal(found.static, evaluations(networks, NO_TABLES, found.boards).chances)
-    assert np.abs(found.lookahead - roll_means(networks, NO_TABLES, found.boards).chances).max() < 1e-6
+    for likely in (0, 2):
+        found = played(networks, STARTS[:6], likely=likely)
+        assert np.array_equal(found.static, evaluations(networks, NO_TABLES, found.boards).chances)
+        expected = roll_means(networks, NO_TABLES, found.boards, likely_plays(likely)).chances
+        assert np.abs(found.lookahead - expected).max() < 1e-6
+
+
+def test_as_many_likely_plays_as_recipes_allow() -> None:
+    assert MOST_IN_RECIPES == MOST_LIKELY
 
 
 def test_returns_without_lambda_are_chances_of_1_ply() -> None:

@@ -10,17 +10,8 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import SIZES, Activation
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.mapped import find_flaw
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.networks import (
-    check_features,
-    feature_names,
-    new_networks,
-    rounded_networks,
-    started_networks,
-    with_candidates,
-    without_candidates,
-)
+from bgdata.training.networks import check_features, feature_names, new_networks, rounded_networks, started_networks
 from tests.evaluation.sample_networks import RECTIFIED, SHAPES, random_floats, random_networks
 
 SAME: tuple[tuple[int, ...], ...] = ((), (), ())
@@ -87,17 +78,3 @@ def test_new_ones_keep_the_size_of_what_units_give() -> None:
     assert np.abs(first).max() == pytest.approx((6 / 196) ** 0.5, rel=0.01)
     later = floats.weights[196 * 16 : 196 * 16 + 16 * 9]
     assert np.abs(later).max() == pytest.approx((6 / 16) ** 0.5, rel=0.05)
-
-
-def test_candidates_come_after_the_large_ones() -> None:
-    large, small = random_networks(1), random_networks(RECTIFIED)
-    both = with_candidates(large, small)
-    assert find_flaw(both) == ""
-    for name, expected in large._asdict().items():
-        assert np.array_equal(getattr(without_candidates(both), name), expected)
-    assert without_candidates(large) is large
-    assert with_candidates(both, with_candidates(small, large)).shapes.tolist() == both.shapes.tolist()
-    boards = random_game_positions(20, seed=5).boards
-    alone, together = (evaluations(each, NO_TABLES, boards).chances for each in (large, both))
-    assert np.array_equal(alone, together)
-    assert feature_names(both) == feature_names(large)

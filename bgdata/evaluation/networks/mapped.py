@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import CorruptFileError
-from bgdata.evaluation.answers import LARGE, NETWORK_CLASSES
+from bgdata.evaluation.answers import NETWORK_CLASSES
 from bgdata.evaluation.networks.inference import ACTIVATION, LAYERS, OUTPUTS, SIZES, Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import input_count
@@ -52,10 +52,10 @@ def find_flaw(networks: Networks) -> str:
         if values.dtype != _DTYPES[name] or not values.flags.c_contiguous:
             return f"{name} of {values.dtype}{list(values.shape)}"
     shapes, weights, biases = networks
-    if shapes.ndim != 2 or len(shapes) not in (LARGE, 2 * LARGE) or shapes.shape[1] < SIZES + 2:
+    if shapes.ndim != 2 or len(shapes) != len(NETWORK_CLASSES) or shapes.shape[1] < SIZES + 2:
         return f"shapes of {list(shapes.shape)}"
     first_weight = first_bias = 0
-    for name, row in zip(NETWORK_CLASSES * 2, shapes.tolist(), strict=False):
+    for name, row in zip(NETWORK_CLASSES, shapes.tolist(), strict=True):
         input_set, inputs = row[:2]
         if input_set not in set(InputSet) or inputs != input_count(InputSet(input_set)):
             return f"other inputs of the {name} network: {inputs} of input set {input_set}"

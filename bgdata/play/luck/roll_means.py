@@ -18,7 +18,7 @@ from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import in_threads, kernel
-from bgdata.play.luck.roll_values import fill_roll_values, new_roll_scratch
+from bgdata.play.luck.roll_values import ALL_PLAYS, LikelyPlays, fill_roll_values, new_roll_scratch
 
 _LAST_FINAL = int(max(source for source in AnswerSource if source.is_final))
 
@@ -31,15 +31,16 @@ class RollMeans(NamedTuple):
     sources: NDArray[np.int8]  # [n] who answers at 0-ply, a number of `AnswerSource`: both are the same of a final one
 
 
-def roll_means(networks: Networks, tables: BearoffArrays, boards: Boards) -> RollMeans:
-    """Chances of int8[n, 26] boards at 1-ply, and at 0-ply; the same on any number of threads.
+def roll_means(networks: Networks, tables: BearoffArrays, boards: Boards, likely: LikelyPlays = ALL_PLAYS) -> RollMeans:
+    """Chances of int8[n, 26] boards at 1-ply, from all or the `likely` plays of each roll, and at 0-ply; the same on
+    any number of threads.
 
     Raises InvalidPositionError for another shape or type, or an illegal board.
     """
     boards = check_legal_boards(np.ascontiguousarray(check_boards(boards)))
     n = len(boards)
     found = RollMeans(np.empty((n, 5), np.float32), np.empty((n, 5), np.float32), np.empty(n, np.int8))
-    in_threads(fill_roll_means, n, networks, tables, boards, *found)
+    in_threads(fill_roll_means, n, networks, tables, likely, boards, *found)
     return found
 
 
@@ -49,6 +50,7 @@ def fill_roll_means(
     end: int,
     networks: Networks,
     tables: BearoffArrays,
+    likely: LikelyPlays,
     boards: Boards,
     chances: Chances,
     static_chances: Chances,
@@ -63,7 +65,7 @@ def fill_roll_means(
             for item in range(5):
                 chances[row, item] = static_chances[row, item]
         else:
-            fill_roll_values(networks, tables, boards[row], scratch)
+            fill_roll_values(networks, tables, likely, boards[row], scratch)
             for item in range(5):
                 chances[row, item] = scratch.mean[item]
             limit_chances(possible_outcomes(boards[row]), chances[row])

@@ -4,6 +4,11 @@ The luck of a roll is its value, that of the position after the best play, less 
 found by the same player at the same ply: so it averages to zero exactly, however well it plays (Zare, "A Measure of
 Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double, so there the mean is
 over the other 15 rolls.
+
+Luck averages to zero whichever plays are considered, and most plays of a roll need no network: PubEval, in a fraction
+of its time, selects the likely ones. Values from 12 of them differ from those of all by 0.004 points (root mean
+square); rollouts of contact positions had the same standard errors with 8 as with all, with 5 up to a fifth larger
+ones.
 """
 
 from __future__ import annotations
@@ -13,15 +18,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.errors import UsageError
 from bgdata.evaluation.answers import Scratch, choose_started, new_scratch, start_plays
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.pubeval import published_tables
+from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, score
+from bgdata.game.board_kernels import class_of
+from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
 from bgdata.kernel import kernel
 
+MOST_LIKELY = len(ROLLS)  # plays of a roll: what scratch has room for
+_LOWEST, _RACE = -(1 << 62), int(PositionClass.RACE)
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 _WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64) / 36.0
 # by high * 6 + low - 7: the place in ROLLS
@@ -30,12 +42,31 @@ for _place, _roll in enumerate(ROLLS):
     _PLACES[_roll.high * 6 + _roll.low - 7] = _PLACES[_roll.low * 6 + _roll.high - 7] = _place
 
 
+class LikelyPlays(NamedTuple):
+    """Which plays of a roll in contact are evaluated: the `most` that PubEval scores highest, or all if it is 0."""
+
+    most: int
+    scores: ScoreTables
+
+
+ALL_PLAYS = LikelyPlays(0, NO_SCORES)
+
+
+def likely_plays(most: int) -> LikelyPlays:
+    """The `most` likely plays of a roll, 0: all. Raises UsageError for a number out of range."""
+    if not 0 <= most <= MOST_LIKELY:
+        raise UsageError(f"expected 1 to {MOST_LIKELY} likely plays of a roll, or 0 for all, got {most}")
+    return LikelyPlays(most, published_tables())
+
+
 class RollScratch(NamedTuple):
     """Scratch of one thread, and the results for one position."""
 
     evaluation: Scratch
     after: Boards  # [MOST_PLAYS, 26] plays of one roll
     notes: Notes
+    scores: NDArray[np.int64]  # [MOST_PLAYS] of PubEval
+    likely: Boards  # [MOST_LIKELY, 26] the plays of one roll with the highest scores
     best: Boards  # [21, 26] after the best play of each roll, seen by the player who moved
     values: Chances  # [21, 5] chances of that player after it
     mean: NDArray[np.float64]  # [5] over all rolls
@@ -48,6 +79,8 @@ def new_roll_scratch(networks: Networks) -> RollScratch:
         new_scratch(networks),
         np.empty((MOST_PLAYS, 26), np.int8),
         np.empty(MOST_NOTES, np.int64),
+        np.empty(MOST_PLAYS, np.int64),
+        np.empty((MOST_LIKELY, 26), np.int8),
         np.empty((len(_DICE), 26), np.int8),
         np.empty((len(_DICE), 5), np.float32),
         np.empty(5, np.float64),
@@ -61,24 +94,49 @@ def roll_place(die: int, other_die: int) -> int:
 
 
 @kernel(borrows=True)
-def fill_roll_values(networks: Networks, tables: BearoffArrays, board: Boards, scratch: RollScratch) -> None:
-    """Fills room.best[roll, slot], room.values[roll, 0:5] and room.mean[0:5] for board[slot] before the roll."""
+def fill_roll_values(
+    networks: Networks, tables: BearoffArrays, likely: LikelyPlays, board: Boards, scratch: RollScratch
+) -> None:
+    """Fills scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
+    from all plays or, in contact, from the likely ones."""
     for item in range(5):
         scratch.mean[item] = 0.0
+    most = likely.most if class_of(board) > _RACE else 0
     start_plays(board, scratch.evaluation)
     for roll in range(len(_DICE)):
         n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], scratch.after, scratch.notes)
-        best, _ = choose_started(networks, tables, scratch.after, n, scratch.evaluation, True)
+        is_narrow = 0 < most < n
+        if is_narrow:
+            fill_likely(likely.scores, most, n, scratch)
+        plays = scratch.likely[:most] if is_narrow else scratch.after[:n]
+        best, _ = choose_started(networks, tables, plays, len(plays), scratch.evaluation)
         for slot in range(26):
-            scratch.best[roll, slot] = scratch.after[best, slot]
+            scratch.best[roll, slot] = plays[best, slot]
         fill_turned(scratch.evaluation.chances[0], scratch.values[roll])
         for item in range(5):
             scratch.mean[item] += _WEIGHTS[roll] * scratch.values[roll, item]
 
 
 @kernel(borrows=True)
+def fill_likely(scores: ScoreTables, most: int, n: int, scratch: RollScratch) -> None:
+    """Fills scratch.likely[0:most, slot] with the rows of scratch.after[0:n, slot] of the highest scores for contact,
+    the highest first, of equals the first."""
+    found, after = scratch.scores, scratch.after
+    for play in range(n):
+        found[play] = score(scores, 0, after, play)
+    for place in range(most):
+        highest = 0
+        for play in range(1, n):
+            if found[play] > found[highest]:
+                highest = play
+        found[highest] = _LOWEST
+        for slot in range(26):
+            scratch.likely[place, slot] = after[highest, slot]
+
+
+@kernel(borrows=True)
 def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
-    """Mean equity over all rolls that `fill_roll_values` has filled room.values for, without the doubles if this is
+    """Mean equity over all rolls that `fill_roll_values` has filled scratch.values for, without the doubles if this is
     the first roll of a game."""
     total, n = 0.0, 0
     for roll in range(len(_DICE)):

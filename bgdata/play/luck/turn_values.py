@@ -18,7 +18,7 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import in_threads, kernel
-from bgdata.play.luck.roll_values import fill_roll_values, new_roll_scratch, roll_place
+from bgdata.play.luck.roll_values import ALL_PLAYS, fill_roll_values, new_roll_scratch, roll_place
 
 Values = NDArray[np.float64]
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
@@ -81,7 +81,7 @@ def fill_turn_values(
     scratch = new_roll_scratch(networks)
     opponent = scratch.evaluation.chances[1]
     for turn in range(begin, end):
-        fill_roll_values(networks, tables, boards[turn], scratch)
+        fill_roll_values(networks, tables, ALL_PLAYS, boards[turn], scratch)
         mean = scratch.mean
         values[0, turn] = 2.0 * mean[0] - 1.0 + mean[1] + mean[2] - mean[3] - mean[4]
         fill_play_chances(

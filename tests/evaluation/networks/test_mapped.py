@@ -75,12 +75,6 @@ FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
     "six outputs": (corrupted_shapes(0, 8, 6), "the shape .* of the race network"),
     "units after the outputs": (corrupted_shapes(1, 8, 1 << 60), "the shape .* of the crashed network"),
     "more units than weights": (corrupted_shapes(2, 6, 8), r"weights of \[\d+\] for \d+ and biases of \[\d+\] for \d+"),
-    "five networks": (
-        lambda n: n._replace(shapes=np.concatenate([n.shapes, n.shapes[:2]])), r"shapes of \[5, 9\]"
-    ),
-    "candidates of other weights": (
-        lambda n: n._replace(shapes=np.concatenate([n.shapes, n.shapes])), "the shape .* of the race network"
-    ),
     "two networks": (lambda n: n._replace(shapes=n.shapes[:2]), r"shapes of \[2, 9\]"),
     "flat shapes": (lambda n: n._replace(shapes=n.shapes.reshape(-1)), r"shapes of \[27\]"),
     "narrow shapes": (lambda n: n._replace(shapes=np.ascontiguousarray(n.shapes[:, :7])), r"shapes of \[3, 7\]"),

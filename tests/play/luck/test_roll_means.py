@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib.resources import files
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import bgdata
-from bgdata.errors import InvalidPositionError
+from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.game.codec import Boards
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.classes import PositionClass
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play.luck.roll_means import RollMeans, roll_means
+from bgdata.play.luck.roll_values import likely_plays
 from bgdata.play.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks
 from tests.reference.lookahead import Board, Chances, chances_ahead
+from tests.reference.pubeval import integer_weights, score
 
 GAMES = random_game_positions(25, seed=31).boards
 FINISHED = np.array([[0] * 6 + [-3] + [0] * 19, [0] * 20 + [5] + [0] * 4 + [1]], np.int8)  # won, lost
 PLAYER = NetworkPlayer(random_networks(0), NO_TABLES)
+CONTACT = integer_weights(files("bgdata.evaluation").joinpath("weights", "pubeval_contact.txt").read_text())
 
 
 def means(player: NetworkPlayer, boards: Boards) -> RollMeans:
@@ -55,6 +65,38 @@ def test_means_are_those_of_the_twin() -> None:
     for row, board in enumerate(boards.tolist()):
         expected = chances_ahead(lambda each: judged(PLAYER, each), tuple(board), 1)
         assert found.chances[row].tolist() == pytest.approx([float(chance) for chance in expected], abs=3e-6)
+
+
+@pytest.mark.parametrize("most", [1, 3, 21])
+def test_means_of_likely_plays(most: int) -> None:
+    """The best, by the network, of the plays that the twin of PubEval scores highest; of all where contact is over."""
+    boards = GAMES[::40]
+    found = roll_means(PLAYER.networks, PLAYER.tables, boards, likely_plays(most)).chances
+    expected = means(PLAYER, boards).chances
+    is_contact = position_classes(boards) > PositionClass.RACE
+    assert 5 < is_contact.sum() < len(boards)
+    assert np.array_equal(found[~is_contact], expected[~is_contact])
+    for row in np.flatnonzero(is_contact).tolist():
+        assert found[row] == pytest.approx(mean_of_likely(boards[row], most), abs=3e-6)
+    assert (np.abs(found - expected).max(axis=1) > 0.001).sum() > (5 if most < 21 else -1)
+
+
+def mean_of_likely(board: Boards, most: int) -> NDArray[np.float64]:
+    """The five chances, averaged over the rolls."""
+    total = np.zeros(5)
+    for roll in ROLLS:
+        _, plays = batch_plays(board[None], np.array([[roll.high, roll.low]], np.int8))
+        scores = [score(play, CONTACT) for play in plays.tolist()]
+        kept = plays[np.argsort(-np.array(scores), kind="stable")[:most]]
+        chances = turned_chances(PLAYER.evaluate_many(flip_boards(kept)).chances)
+        total += roll.weight / 36 * chances[cubeless_equities(chances).argmax()]
+    return total
+
+
+def test_wrong_numbers_of_likely_plays() -> None:
+    for most in (-1, 22):
+        with pytest.raises(UsageError, match=f"^expected 1 to 21 likely plays of a roll, or 0 for all, got {most}$"):
+            likely_plays(most)
 
 
 def test_tables_and_rules_are_not_looked_beyond(player_root: object) -> None:
