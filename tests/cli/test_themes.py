@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-import bgdata
 from bgdata.cli.themes import GROUPS, Compared, chosen_rows, compared, label_of
 from bgdata.datasets.reference_positions import THEMES
 from bgdata.warehouse import Warehouse
@@ -111,7 +110,8 @@ def test_nothing_to_compare(warehouse: Warehouse, memory_path: Path) -> None:
     message = error_of(run(memory_path / "none", "compare", "network"), 1)
     assert message == f"expected reference positions in {memory_path / 'none'}, found none; try: bgdata reference"
     assert not (memory_path / "none").exists()
-    bgdata.open_warehouse(warehouse.root).remove(next(warehouse.versions("reference_scores")))
+    (scores,) = warehouse.versions("reference_scores")
+    succeeds(warehouse.root, "rm", scores.name)
     message = error_of(run(warehouse.root, "compare"), 2)
     place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
     assert message == f"expected players that were asked about {place}, found none; try: bgdata compare network"

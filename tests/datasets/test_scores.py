@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets import benchmark_scores, game_scores, referee_scores, reference_scores, selfplay
+from bgdata.datasets import (
+    benchmark_scores,
+    game_scores,
+    referee_scores,
+    reference_positions,
+    reference_scores,
+    selfplay,
+)
 from bgdata.datasets.common.measures import UNITS, game_measures, referee_measures, reference_measures, share_error
 from bgdata.datasets.scores import DATASET, ScoresParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
@@ -105,7 +112,7 @@ def test_values_by_theme_are_those_of_the_test_split() -> None:
 def test_values_are_figures_of_their_player(warehouse: Warehouse) -> None:
     """A row for each figure, and its own number of positions."""
     player = open_named_player("network/tiny", 0, warehouse)
-    reference = smallest(warehouse.root, reference_scores.REFERENCE)
+    reference = smallest(warehouse.root, reference_positions.DATASET)
     recipe = reference_scores.ReferenceScoreParameters.on(reference, "network/tiny", 0, player.version)
     source = warehouse.build("reference_scores", recipe)
     parameters = ScoresParameters("network/tiny", 0, player.version, (VersionRef.parse(source.name),))
