@@ -44,7 +44,10 @@ WIDTH = 19  # of a figure and its error
     help="Value that is compared.",
 )
 @click.option(
-    "--on", default="", metavar="NAME", help="Set of reference positions.  [default: the one with the most positions]"
+    "--reference",
+    default="",
+    metavar="NAME",
+    help="Set of reference positions.  [default: the one with the most positions]",
 )
 @plot_option
 @threads_option
@@ -78,7 +81,14 @@ class Compared(NamedTuple):
 
 
 def compare_players(
-    warehouse: Warehouse, players: Sequence[str], plot: Path | None, form: str, *, split: str, quantity: str, on: str
+    warehouse: Warehouse,
+    players: Sequence[str],
+    plot: Path | None,
+    form: str,
+    *,
+    split: str,
+    quantity: str,
+    reference: str,
 ) -> None:
     """Ask each player, print the table, and draw it.
 
@@ -89,7 +99,7 @@ def compare_players(
     from bgdata.steps.scores import full_name, opponent_of
 
     wanted = [(full_name(name), ply) for name, ply in map(opponent_of, players)]
-    references = find_references(warehouse, on)
+    references = find_references(warehouse, reference)
     with progress_bars() as progress:
         for player in dict.fromkeys(wanted):
             build_reference_scores(warehouse, references, *player, progress)

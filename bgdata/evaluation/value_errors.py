@@ -35,7 +35,7 @@ def error_summary(
     return ErrorSummary(
         positions=len(errors),
         rmse=rmse,
-        rmse_standard_error=spread / (2 * rmse) if rmse else 0.0,
+        rmse_standard_error=spread / (2 * rmse) if rmse else spread,
         mae=float(np.abs(errors).mean()),
         bias=float(errors.mean()),
         judge_rmse=sqrt((judge_errors**2).mean()),

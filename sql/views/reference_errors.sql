@@ -60,7 +60,7 @@ found as (
 select series.player, series.ply, series.player_version, series.has_tables, 'reference_positions/' || judges.variant as reference,
        judges.version as reference_version, found.theme, found.split, found.quantity,
        found.positions::bigint as positions, found.rmse,
-       case when found.rmse = 0 then 0 else found.square_error / (2 * found.rmse) end as rmse_standard_error,
+       found.square_error / case when found.rmse = 0 then 1 else 2 * found.rmse end as rmse_standard_error,
        found.mae, found.bias, found.judge_rmse
 from found
 join series using (variant)

@@ -65,7 +65,7 @@ def test_rows_as_csv_and_json(warehouse: Warehouse) -> None:
 
 
 def test_without_players_all_that_were_asked(small_root: Path) -> None:
-    heads = succeeds(small_root, "compare", "--on", "2-by-tiny-seed-1").splitlines()[1]
+    heads = succeeds(small_root, "compare", "--reference", "2-by-tiny-seed-1").splitlines()[1]
     assert re.split(r"  +", heads) == ["theme", "positions", "network/tiny:0 without tables", "rollouts"]
 
 
@@ -99,7 +99,7 @@ def test_a_theme_without_positions_is_left_blank() -> None:
         (("nobody",), 2, "expected a player among random, pubeval, "),
         (("network:x",), 2, "expected a player such as gnubg or gnubg:2, got 'network:x'"),
         (("network/none",), 1, "no network/none in "),
-        (("--on", "none"), 1, "no reference_positions/none in "),
+        (("--reference", "none"), 1, "no reference_positions/none in "),
     ],
 )
 def test_wrong_arguments(small_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:

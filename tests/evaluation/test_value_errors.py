@@ -41,6 +41,7 @@ def test_a_single_game_tells_no_error() -> None:
     found = error_summary(np.array([0.5, 0.25]), np.zeros(2), np.array([7, 7]))
     assert isnan(found.rmse_standard_error)
     assert found.bias == 0.375
+    assert isnan(error_summary(np.zeros(2), np.zeros(2), np.array([7, 7])).rmse_standard_error), "without errors too"
 
 
 def test_no_errors_at_all() -> None:
