@@ -13,15 +13,16 @@ from bgdata.cli.charts import BLUE, GREY, INK, RED, TEAL, new_figure, write_figu
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import format_option, plot_option, threads_option
 from bgdata.cli.output import Row, write_rows
+from bgdata.datasets.common.columns import CHANCE_COLUMNS
 from bgdata.datasets.reference_positions import THEMES
 from bgdata.datasets.reference_scores import EVERY_THEME, HALVES
 from bgdata.errors import UsageError
-from bgdata.evaluation.chances import CHANCES
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 EQUITY = "cubeless_equity"
+QUANTITIES = (EQUITY, *(column.name for column in CHANCE_COLUMNS))
 GROUPS = (*THEMES, EVERY_THEME)  # rows of tables, from the top
 LOOKS = [(TEAL, "o"), (RED, "s"), (BLUE, "^"), (INK, "D"), (GREY, "v")]  # of the players in a picture
 WIDTH = 19  # of a figure and its error
@@ -38,7 +39,7 @@ WIDTH = 19  # of a figure and its error
 )
 @click.option(
     "--quantity",
-    type=click.Choice([EQUITY, *CHANCES]),
+    type=click.Choice(QUANTITIES),
     default=EQUITY,
     show_default=True,
     help="Value that is compared.",
