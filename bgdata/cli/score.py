@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import against_option, format_option, games_option, ply_option, threads_option
 from bgdata.cli.query import run_query
+from bgdata.errors import MissingTableError, UsageError
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
@@ -45,9 +47,12 @@ def score(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: 
       shares of gammons and backgammons in self-play
       error rates on all benchmarks of the warehouse, imported or made here
       points lost per bearoff decision, judged by the largest exact table
+      RMSE of equities by theme of reference positions, on the test split
       head to head with the installed gnubg and bgsage, and with those given
 
-    What has been measured before is not measured again. A stopped command is resumed by running it again.
+    What has been measured before is not measured again. A stopped command is resumed by running it again. The test
+    split is for reporting: to choose among players, see `bgdata compare --split validation`. How many reference
+    positions the player evaluates in a second is measured every time, and only printed.
 
     \b
       bgdata score network --quick
@@ -75,3 +80,20 @@ def print_scores(
         click.echo("\n".join(score_lines(warehouse, table)))
     else:
         run_query(warehouse, f"select * from {rows_sql(table)}", form, None)
+    for line in speed_lines(warehouse, *player):
+        click.echo(line, err=True)
+
+
+def speed_lines(warehouse: Warehouse, name: str, ply: int) -> Iterator[str]:
+    """How fast a player evaluates reference positions: one line, or none where there are no positions or the player
+    only chooses plays."""
+    from bgdata.evaluation.named import open_named_evaluator
+    from bgdata.steps.references import RUNS, find_references, positions_per_second, workers_text
+
+    try:
+        table, evaluator = find_references(warehouse), open_named_evaluator(name, ply, warehouse)
+    except (MissingTableError, UsageError):
+        return
+    rate = positions_per_second(evaluator, np.asarray(table.array("boards")))
+    measured = f"{workers_text(name)}, median of {RUNS} runs on {table.name}"
+    yield f"speed: {rate:,.0f} positions a second, {ply}-ply, {measured}"

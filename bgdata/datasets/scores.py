@@ -1,4 +1,4 @@
-"""How good a player is: the figures of its games, self-play, benchmarks and bearoffs in one table."""
+"""How good a player is: the figures of its games, self-play, benchmarks, bearoffs and values in one table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 
-MOST_ROWS = 64  # of a player, or somewhat more: for estimates
+AGAINST = "Opponent with its plies, set of decisions, set of positions and its theme, or table that judges"
+MOST_ROWS = 80  # of a player, or somewhat more: for estimates
 SMALLEST = (
     VersionRef(GAMES.name, GAMES.slug(GAMES.smallest)),
     VersionRef(SELF_PLAY.name, SELF_PLAY.slug(SELF_PLAY.smallest)),
@@ -49,29 +50,31 @@ class Scores(Dataset[ScoresParameters]):
 
     name = "scores"
     revision = 1
-    summary = "How good players are: game results, raw and luck-adjusted, gammons, error rates, bearoffs; with errors."
+    summary = (
+        "How good players are: games, luck-adjusted too, gammons, error rates, bearoffs, values by theme; with errors."
+    )
     source = "Computed: figures of other versions here, which say how they were found"
     columns = (
         Column("measure", "VARCHAR", "", "What was measured: " + ", ".join(UNITS)),
-        Column("against", "VARCHAR", "", "Opponent with its plies, set of decisions, or table that judges"),
+        Column("against", "VARCHAR", "", AGAINST),
         Column("player_name", "VARCHAR", "", "Player"),
         Column("ply", "INTEGER", "", "How many rolls it looked ahead; 0 is the static evaluation"),
         Column("player_version", "VARCHAR", "", "Version of the player as it says it"),
-        Column("value", "DOUBLE", "as unit says", "Mean of the sample"),
+        Column("value", "DOUBLE", "as unit says", "Mean of the sample, or root of its mean square"),
         Column("value_error", "DOUBLE", "as unit says", "Standard error of value"),
         Column("unit", "VARCHAR", "", "Unit of value and value_error"),
-        Column("sample_size", "BIGINT", "", "Games, or decisions"),
+        Column("sample_size", "BIGINT", "", "Games, decisions or positions"),
         Column("source_version", "VARCHAR", "", "Where each game or decision is: dataset/variant/version"),
     )
     key = ("measure", "against")
     arrays = (
         *text_declarations("measures", "row", "What was measured"),
-        *text_declarations("against", "row", "Opponent with its plies, set of decisions, or table that judges"),
+        *text_declarations("against", "row", AGAINST),
         *text_declarations("units", "row", "Unit of the figure and its error"),
         *text_declarations("sources", "row", "Versions that the figures are from"),
-        FlatArray("figures", "float64", "row", "Mean of the sample"),
-        FlatArray("errors", "float64", "row", "Standard error of the mean"),
-        FlatArray("sizes", "int64", "row", "Games, or decisions"),
+        FlatArray("figures", "float64", "row", "Mean of the sample, or root of its mean square"),
+        FlatArray("errors", "float64", "row", "Standard error of the figure"),
+        FlatArray("sizes", "int64", "row", "Games, decisions or positions"),
     )
     parameters = ScoresParameters
     defaults = ()

@@ -15,6 +15,8 @@ from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.gnubg_benchmark import DATASET as BENCHMARK
 from bgdata.datasets.referee_scores import DATASET as REFEREE
 from bgdata.datasets.referee_scores import RefereeParameters
+from bgdata.datasets.reference_scores import DATASET as REFERENCE_SCORES
+from bgdata.datasets.reference_scores import ReferenceScoreParameters
 from bgdata.datasets.scores import DATASET as SCORES
 from bgdata.datasets.scores import ScoresParameters
 from bgdata.datasets.selfplay import DATASET as SELF_PLAY
@@ -22,9 +24,11 @@ from bgdata.datasets.selfplay import PLAYERS as SELF_PLAYERS
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
 from bgdata.evaluation.bearoff import SIZE, sizes
+from bgdata.evaluation.named import as_evaluator
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import network_name
 from bgdata.evaluation.player import open_named_player
+from bgdata.steps.references import references_there
 from bgdata.store.names import quoted
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
@@ -130,6 +134,7 @@ def other_recipes(
             yield BENCHMARKS.name, ScoreParameters.on(entry, name, ply, version)
     except MissingTableError as error:
         left_out.append(f"error rates: {error}")
+    yield from reference_recipes(warehouse, player, left_out)
     try:
         size = table_size(warehouse, "", "to judge bearoffs by")
     except MissingTableError as error:
@@ -138,6 +143,19 @@ def other_recipes(
     for tables in (True, False) if name.partition("/")[0] == NETWORK else (True,):
         said = open_named_player(name, ply, warehouse, tables=tables).version
         yield REFEREE.name, RefereeParameters(name, ply, said, tables, *size, amount.decisions, SEEDS["decisions"])
+
+
+def reference_recipes(
+    warehouse: Warehouse, player: Player, left_out: list[str]
+) -> Iterator[tuple[str, ReferenceScoreParameters]]:
+    """(kind, parameters) of what an evaluator says of each set of reference positions."""
+    name, ply = player
+    try:
+        version = as_evaluator(name, open_named_player(name, ply, warehouse)).version
+        for entry in references_there(warehouse):
+            yield REFERENCE_SCORES.name, ReferenceScoreParameters.on(entry, name, ply, version)
+    except (UsageError, MissingTableError) as error:
+        left_out.append(f"values by theme: {error}")
 
 
 def series_parameters(
@@ -214,5 +232,11 @@ def score_lines(warehouse: Warehouse, table: Table) -> Iterator[str]:
         digits = 4 if not error else min(max(1 - floor(log10(error)), 1), 8)
         sign = "+" if measure.endswith("points_per_game") else ""
         figure = f"{value:{sign}.{digits}f} +/- {error:.{digits}f}"
-        sampled = "games" if "game" in unit or unit == "points" else "decisions"
-        yield f"{measure:<{width}}  {against:<{other_width}}  {figure:>22}  {unit}, {size:,} {sampled}"
+        yield f"{measure:<{width}}  {against:<{other_width}}  {figure:>22}  {unit}, {size:,} {counted(measure, unit)}"
+
+
+def counted(measure: str, unit: str) -> str:
+    """What a measure has a number of: games, decisions or positions."""
+    if measure.startswith("equity_"):
+        return "positions"
+    return "games" if "game" in unit or unit == "points" else "decisions"

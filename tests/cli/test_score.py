@@ -57,9 +57,14 @@ def test_everything_is_measured_once(warehouse: Warehouse) -> None:
         *(("error_rate", name) for name in [*imported, *own_sets]),
         ("bearoff_loss", "bearoff_two_sided/6x6"),
         ("bearoff_loss_without_tables", "bearoff_two_sided/6x6"),
+        ("equity_rmse", "reference_positions/2-by-tiny-seed-1"),
     ]
     assert re.fullmatch(r"points_per_game +pubeval-0ply +[+-]\d\.\d+ \+/- \d\.\d+  points, 4 games", rows[0])
-    assert re.fullmatch(r"bearoff_loss_without_tables .* \+/- 0\.\d+  points a decision, 20 decisions", rows[-1])
+    assert re.fullmatch(r"bearoff_loss_without_tables .* \+/- 0\.\d+  points a decision, 20 decisions", rows[-2])
+    assert re.fullmatch(r"equity_rmse .* 0\.\d+ \+/- 0\.\d+  points, 14 positions", rows[-1])
+    (speed,) = (line for line in shown.stderr.splitlines() if line.startswith("speed: "))
+    place = r"reference_positions/2-by-tiny-seed-1/r1-[0-9a-f]{8}"
+    assert re.fullmatch(rf"speed: [\d,]+ positions a second, 0-ply, \d+ threads?, median of 3 runs on {place}", speed)
     assert [line for line in shown.stderr.splitlines() if line.startswith("left out: ")] == [
         f"left out: {GNUBG}",
         "left out: games against bgsage: expected bgsage, found none",
@@ -98,6 +103,8 @@ def test_luck_adjusted_games(network_root: Path, tmp_path: Path) -> None:
         ["bearoff_loss_without_tables", "bearoff_two_sided/6x6"],
     ]
     assert f"left out: error rates: expected a benchmark in {root}, found none; try: bgdata build, or " in shown.stderr
+    message = f"expected reference positions in {root}, found none; try: bgdata reference"
+    assert f"left out: values by theme: {message}" in shown.stderr.splitlines()
 
 
 def test_quick(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +128,17 @@ def test_bearoffs_without_a_table(memory_path: Path) -> None:
         ["backgammon_share", "random-0ply"],
     ]
     lines = [line for line in shown.stderr.splitlines() if line.startswith("left out: ")]
-    assert [line.split(": ")[1] for line in lines] == ["error rates", "bearoffs"]
+    assert [line.split(": ")[1] for line in lines] == ["error rates", "values by theme", "bearoffs"]
+    assert "speed: " not in shown.stderr
+
+
+def test_who_only_chooses_plays(warehouse: Warehouse) -> None:
+    shown = run(warehouse.root, "score", "pubeval", *FEW, "--no-programs")
+    assert shown.exit_code == 0
+    message = "expected a player that evaluates positions, got pubeval, which only chooses plays"
+    assert f"left out: values by theme: {message}" in shown.stderr.splitlines()
+    assert "equity_rmse" not in shown.stdout
+    assert "speed: " not in shown.stderr
 
 
 def test_who_cannot_play_himself(warehouse: Warehouse) -> None:

@@ -12,8 +12,15 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets import benchmark_scores, game_scores, referee_scores, selfplay
-from bgdata.datasets.common.measures import UNITS, game_measures, referee_measures, share_error
+from bgdata.datasets import (
+    benchmark_scores,
+    game_scores,
+    referee_scores,
+    reference_positions,
+    reference_scores,
+    selfplay,
+)
+from bgdata.datasets.common.measures import UNITS, game_measures, referee_measures, reference_measures, share_error
 from bgdata.datasets.scores import DATASET, ScoresParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.player import open_named_player
@@ -75,8 +82,8 @@ def test_rows_are_the_figures_of_the_sources(warehouse: Warehouse) -> None:
 def test_hedged_results_are_a_measure_of_their_own() -> None:
     recipe = {"opponent": "gnubg", "opponent_ply": 1, "luck": True}
     found = {"points_per_game": 1.0, "standard_error": 0.5, "hedged_points_per_game": 0.9, "hedged_standard_error": 0.1}
-    assert game_measures(recipe, found) == [("hedged_points_per_game", "gnubg-1ply", 0.9, 0.1)]
-    assert game_measures(recipe | {"luck": False}, found) == [("points_per_game", "gnubg-1ply", 1.0, 0.5)]
+    assert game_measures(recipe, found) == [("hedged_points_per_game", "gnubg-1ply", 0.9, 0.1, 0)]
+    assert game_measures(recipe | {"luck": False}, found) == [("points_per_game", "gnubg-1ply", 1.0, 0.5, 0)]
 
 
 def test_bearoffs_without_tables_are_a_measure_of_their_own() -> None:
@@ -84,6 +91,45 @@ def test_bearoffs_without_tables_are_a_measure_of_their_own() -> None:
     names = [referee_measures({"tables": tables, "points": 6, "checkers": 9}, found)[0][:2] for tables in (1, 0)]
     assert [name for name, _ in names] == ["bearoff_loss", "bearoff_loss_without_tables"]
     assert {against for _, against in names} == {"bearoff_two_sided/6x9"}
+
+
+def test_values_by_theme_are_those_of_the_test_split() -> None:
+    """With as many positions as the theme has; without a standard error there is no figure."""
+    recipe = {"tables": True, "reference": {"variant": "x"}}
+    found = {"test_blitz_rmse": 0.5, "test_blitz_positions": 1.0, "validation_all_rmse": 0.75}
+    found |= {"test_all_rmse": 0.25, "test_all_rmse_standard_error": 0.125, "test_all_positions": 7.0}
+    found |= {"test_back_game_on_roll_rmse": 0.5, "test_back_game_on_roll_rmse_standard_error": 0.0}
+    found |= {"test_back_game_on_roll_positions": 2.0}
+    assert reference_measures(recipe, found) == [
+        ("equity_rmse", "reference_positions/x", 0.25, 0.125, 7),
+        ("equity_rmse", "reference_positions/x back-game-on-roll", 0.5, 0.0, 2),
+    ]
+    assert {row.measure for row in reference_measures(recipe | {"tables": False}, found)} == {
+        "equity_rmse_without_tables"
+    }
+
+
+def test_values_are_figures_of_their_player(warehouse: Warehouse) -> None:
+    """A row for each figure, and its own number of positions."""
+    player = open_named_player("network/tiny", 0, warehouse)
+    reference = smallest(warehouse.root, reference_positions.DATASET)
+    recipe = reference_scores.ReferenceScoreParameters.on(reference, "network/tiny", 0, player.version)
+    source = warehouse.build("reference_scores", recipe)
+    parameters = ScoresParameters("network/tiny", 0, player.version, (VersionRef.parse(source.name),))
+    warehouse.build(DATASET.name, parameters)
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            "select measure, against, value, value_error, unit, sample_size, source_version from scores "
+            "where variant = 'network-tiny-0ply'"
+        ).fetchall()
+    figures = source.manifest.statistics
+    expected = (figures["test_all_rmse"], figures["test_all_rmse_standard_error"], "points", 14, source.name)
+    assert rows == [("equity_rmse", reference.name.rpartition("/")[0], *expected)]
+    message = (
+        r"^expected results of network/tiny \(0-ply\) 0123abcd, got reference_scores/.* of network/tiny \(0-ply\) "
+    )
+    with pytest.raises(InvalidParameterError, match=message + player.version):
+        warehouse.build(DATASET.name, replace(parameters, version="0123abcd"))
 
 
 def test_errors_of_shares() -> None:

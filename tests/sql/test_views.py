@@ -19,6 +19,7 @@ import bgdata
 from bgdata.bearoff.combine import win_chance
 from bgdata.datasets.bearoff_error import ErrorParameters
 from bgdata.datasets.bearoff_gammon import BearoffGammon
+from bgdata.datasets.reference_positions import THEMES
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.store.catalog import write_catalog
@@ -351,6 +352,9 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     assert "match_equity_differences" in found
     assert found.pop("bearoff_error_positions") == str(rows["bearoff_error"])
     assert found.pop("benchmark_losses") == str(rows["benchmark_scores"])
+    assert found.pop("reference_errors") == str(
+        6 * 2 * (1 + len(THEMES))
+    )  # quantities, splits, and all themes together
     assert int(found.pop("lineage")) >= sum(len(manifest.inputs) for manifest in manifests)
     macros = (*(SQL / "macros").glob("position*.sql"), *(SQL / "lookups").glob("*.sql"))
     helpers = "".join(path.read_text() for path in macros)

@@ -10,6 +10,9 @@ from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.datasets.common.players import player_slug
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.referee_scores import DATASET as REFEREE
+from bgdata.datasets.reference_positions import DATASET as REFERENCE
+from bgdata.datasets.reference_scores import DATASET as REFERENCE_SCORES
+from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES, statistic_name
 from bgdata.datasets.selfplay import DATASET as SELF_PLAY
 from bgdata.errors import InvalidParameterError
 from bgdata.store.table import Table
@@ -22,7 +25,10 @@ UNITS = {  # of every measure
     "error_rate": "thousandths of a point a decision",
     "bearoff_loss": "points a decision",
     "bearoff_loss_without_tables": "points a decision",
+    "equity_rmse": "points",
+    "equity_rmse_without_tables": "points",
 }
+PUBLISHED = HALVES[1]  # split of the reference positions that figures are of
 Texts = Mapping[str, Any]  # parameters of a recipe
 Figures = Mapping[str, float]  # statistics of a manifest
 
@@ -34,8 +40,18 @@ class Measure(NamedTuple):
     against: str
     figure: float
     error: float  # standard error of the figure
-    size: int  # games or decisions
+    size: int  # games, decisions or positions
     source: str  # version
+
+
+class Reading(NamedTuple):
+    """A figure of a version."""
+
+    measure: str  # of UNITS
+    against: str
+    figure: float
+    error: float
+    size: int = 0  # 0: all rows of the version
 
 
 def measures_of(table: Table, player: str, ply: int, version: str) -> list[Measure]:
@@ -47,23 +63,24 @@ def measures_of(table: Table, player: str, ply: int, version: str) -> list[Measu
     if found != (player, ply, version) and not (found[:2] == (player, ply) and recipe.get("tables") == 0):
         whose, theirs = (f"{name} ({plies}-ply) {said}" for name, plies, said in ((player, ply, version), found))
         raise InvalidParameterError(f"expected results of {whose}, got {table.name} of {theirs}")
-    rows = READERS[manifest.dataset](recipe, manifest.statistics)
-    return [Measure(name, against, figure, error, manifest.rows, table.name) for name, against, figure, error in rows]
+    rows: list[Reading] = READERS[manifest.dataset](recipe, manifest.statistics)
+    return [Measure(*row[:4], row.size or manifest.rows, table.name) for row in rows]
 
 
-def game_measures(recipe: Texts, found: Figures) -> list[tuple[str, str, float, float]]:
+def game_measures(recipe: Texts, found: Figures) -> list[Reading]:
     """Points per game, luck-adjusted if luck was measured."""
     against = player_slug(recipe["opponent"], recipe["opponent_ply"])
     if recipe["luck"]:
-        return [("hedged_points_per_game", against, found["hedged_points_per_game"], found["hedged_standard_error"])]
-    return [("points_per_game", against, found["points_per_game"], found["standard_error"])]
+        hedged = found["hedged_points_per_game"], found["hedged_standard_error"]
+        return [Reading("hedged_points_per_game", against, *hedged)]
+    return [Reading("points_per_game", against, found["points_per_game"], found["standard_error"])]
 
 
-def self_play_measures(recipe: Texts, found: Figures) -> list[tuple[str, str, float, float]]:
+def self_play_measures(recipe: Texts, found: Figures) -> list[Reading]:
     """Shares of gammons and of backgammons; gammons do not include backgammons."""
     against = player_slug(recipe["player"], 0)
     names = "gammon_share", "backgammon_share"
-    return [(name, against, found[name], share_error(found[name], recipe["games"])) for name in names]
+    return [Reading(name, against, found[name], share_error(found[name], recipe["games"])) for name in names]
 
 
 def share_error(share: float, games: int) -> float:
@@ -73,29 +90,38 @@ def share_error(share: float, games: int) -> float:
     return sqrt(likely * (1 - likely) / games)
 
 
-def benchmark_measures(recipe: Texts, found: Figures) -> list[tuple[str, str, float, float]]:
+def benchmark_measures(recipe: Texts, found: Figures) -> list[Reading]:
     """The error rate, under the name of the set."""
-    benchmark = recipe["benchmark"]
-    return [
-        (
-            "error_rate",
-            f"{benchmark['kind']}/{benchmark['variant']}",
-            found["error_rate"],
-            found["standard_error"],
-        )
-    ]
+    against = f"{recipe['benchmark']['kind']}/{recipe['benchmark']['variant']}"
+    return [Reading("error_rate", against, found["error_rate"], found["standard_error"])]
 
 
-def referee_measures(recipe: Texts, found: Figures) -> list[tuple[str, str, float, float]]:
+def referee_measures(recipe: Texts, found: Figures) -> list[Reading]:
     """The mean loss in bearoffs, with the player's tables or without."""
     name = "bearoff_loss" if recipe["tables"] else "bearoff_loss_without_tables"
     against = f"bearoff_two_sided/{recipe['points']}x{recipe['checkers']}"
-    return [(name, against, found["mean_loss"], found["standard_error"])]
+    return [Reading(name, against, found["mean_loss"], found["standard_error"])]
 
 
-READERS: dict[str, Callable[[Texts, Figures], list[tuple[str, str, float, float]]]] = {
+def reference_measures(recipe: Texts, found: Figures) -> list[Reading]:
+    """The RMSE of the equity over all positions of the test split, and by theme where it has a standard error."""
+    name = "equity_rmse" if recipe["tables"] else "equity_rmse_without_tables"
+    against = f"{REFERENCE.name}/{recipe['reference']['variant']}"
+    rows = []
+    for group in GROUPS:
+        rmse, error, size = (
+            found.get(statistic_name(PUBLISHED, group, each)) for each in ("rmse", "rmse_standard_error", "positions")
+        )
+        if rmse is not None and error is not None and size is not None:
+            whom = against if group == EVERY_THEME else f"{against} {group}"
+            rows.append(Reading(name, whom, rmse, error, round(size)))
+    return rows
+
+
+READERS: dict[str, Callable[[Texts, Figures], list[Reading]]] = {
     GAMES.name: game_measures,
     SELF_PLAY.name: self_play_measures,
     BENCHMARKS.name: benchmark_measures,
     REFEREE.name: referee_measures,
+    REFERENCE_SCORES.name: reference_measures,
 }

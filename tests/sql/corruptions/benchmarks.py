@@ -97,7 +97,7 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
                 f"update scores set measure = '{measure}', value = -0.1 where measure = 'points_per_game'",
                 {"measure": measure},
             )
-            for measure in ("error_rate", "bearoff_loss_without_tables")
+            for measure in ("error_rate", "bearoff_loss_without_tables", "equity_rmse")
         ),
     ],
     "scores__figures_have_a_source": [

@@ -1,10 +1,10 @@
-"""Damage to reference positions."""
+"""Damage to reference positions, and to what players say of them."""
 
 from __future__ import annotations
 
 from tests.sql.corruptions.corruption import Corruption, changed
 
-TABLE = "reference_positions"
+TABLE, SCORES = "reference_positions", "reference_scores"
 CORRUPTIONS: dict[str, list[Corruption]] = {
     "reference_positions__chances_follow_each_other": [
         changed(TABLE, change, row=5)
@@ -62,5 +62,28 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
         Corruption(f"update {TABLE} set game = 7 where theme = 'blitz'", {"game": 7, "theme": "blitz", "positions": 2}),
         changed(TABLE, "game = null", row=5)._replace(row={"game": None}),
         changed(TABLE, "game = -1", row=5)._replace(row={"game": -1}),
+    ],
+    "reference_scores__chances_are_from_0_to_1": [
+        changed(SCORES, change, row=5)
+        for change in (
+            *("win = 1.001", "win = -0.001", "win = null", "win_gammon = 'nan'", "win_backgammon = 1.001"),
+            *("lose_gammon = -0.001", "lose_backgammon = null"),
+        )
+    ],
+    "reference_scores__equities_follow_from_the_chances": [
+        changed(SCORES, f"cubeless_equity = {equity}", row=5) for equity in ("cubeless_equity + 0.001", "null", "'nan'")
+    ],
+    "reference_scores__errors_are_possible": [
+        changed(SCORES, change, row=5)
+        for change in (
+            *("equity_error = cubeless_equity + 3.01", "equity_error = null", "equity_error = 'nan'"),
+            *("standard_error = -0.1", "standard_error = 3.1", "standard_error = null", "standard_error = 'nan'"),
+        )
+    ],
+    "reference_scores__positions_are_of_a_theme_and_split": [
+        changed(SCORES, change, row=5)
+        for change in (
+            *("theme = 'blots'", "theme = null", "split = 'train'", "split = null", "game = -1", "game = null"),
+        )
     ],
 }

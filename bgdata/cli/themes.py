@@ -1,0 +1,186 @@
+"""`bgdata compare`: how far the values of players are from rollouts, theme by theme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import nan
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from bgdata.cli.charts import BLUE, GREY, INK, RED, TEAL, new_figure, write_figure
+from bgdata.cli.completion import complete_players
+from bgdata.cli.options import format_option, plot_option, threads_option
+from bgdata.cli.output import Row, write_rows
+from bgdata.datasets.common.columns import CHANCE_COLUMNS
+from bgdata.datasets.reference_positions import THEMES
+from bgdata.datasets.reference_scores import EVERY_THEME, HALVES
+from bgdata.errors import UsageError
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+EQUITY = "cubeless_equity"
+QUANTITIES = (EQUITY, *(column.name for column in CHANCE_COLUMNS))
+GROUPS = (*THEMES, EVERY_THEME)  # rows of tables, from the top
+LOOKS = [(TEAL, "o"), (RED, "s"), (BLUE, "^"), (INK, "D"), (GREY, "v")]  # of the players in a picture
+WIDTH = 19  # of a figure and its error
+
+
+@click.command()
+@click.argument("players", nargs=-1, metavar="[PLAYER[:PLY]]...", shell_complete=complete_players)
+@click.option(
+    "--split",
+    type=click.Choice(HALVES),
+    default=HALVES[1],
+    show_default=True,
+    help="Half of the positions: choose by validation, report test.",
+)
+@click.option(
+    "--quantity",
+    type=click.Choice(QUANTITIES),
+    default=EQUITY,
+    show_default=True,
+    help="Value that is compared.",
+)
+@click.option(
+    "--reference",
+    default="",
+    metavar="NAME",
+    help="Set of reference positions.  [default: the one with the most positions]",
+)
+@plot_option
+@threads_option
+@format_option
+@click.pass_obj
+def compare(warehouse: Warehouse, /, players: tuple[str, ...], plot: Path | None, form: str, **options: str) -> None:
+    """Compare PLAYERS by theme on reference positions.
+
+    A PLAYER is network (the one that comes with bgdata), network/NAME, gnubg or bgsage; network:1 looks 1 roll ahead.
+    Each is asked about every reference position, unless it was before; without players, those are compared that were.
+    The table has the RMSE of their values against the rollouts, with its standard error, theme by theme, and the error
+    of the rollouts themselves, which is part of it. CSV and JSON have MAE and bias too, as the view `reference_errors`.
+
+    \b
+      bgdata compare network network:1 gnubg --plot themes.svg
+      bgdata compare network/mine network --split validation
+    """
+    compare_players(warehouse, players, plot, form, **options)
+
+
+class Compared(NamedTuple):
+    """The errors of a player by theme; a theme without positions is missing."""
+
+    label: str
+    rows: Mapping[str, Row]
+
+    def figures(self, name: str) -> list[float]:
+        """A figure for each of GROUPS, NaN where it is not known."""
+        found = (self.rows.get(group, {}).get(name) for group in GROUPS)
+        return [nan if figure is None else figure for figure in found]
+
+
+def compare_players(
+    warehouse: Warehouse,
+    players: Sequence[str],
+    plot: Path | None,
+    form: str,
+    *,
+    split: str,
+    quantity: str,
+    reference: str,
+) -> None:
+    """Ask each player, print the table, and draw it.
+
+    Raises UsageError for a player that only chooses plays and where nobody was asked, UnknownPlayerError,
+    MissingTableError for reference positions or a network that are not there, and StorageError.
+    """
+    from bgdata.steps.references import build_reference_scores, error_rows, find_references
+    from bgdata.steps.scores import full_name, opponent_of
+
+    wanted = [(full_name(name), ply) for name, ply in map(opponent_of, players)]
+    references = find_references(warehouse, reference)
+    with progress_bars() as progress:
+        for player in dict.fromkeys(wanted):
+            build_reference_scores(warehouse, references, *player, progress)
+    rows = chosen_rows(error_rows(warehouse, references, split, quantity), wanted)
+    if not rows:
+        raise UsageError(
+            f"expected players that were asked about {references.name}, found none; try: bgdata compare network"
+        )
+    if form == "table":
+        click.echo("\n".join(table_lines(references, split, quantity, compared(rows))))
+    else:
+        write_rows(rows, form)
+    if plot:
+        draw_errors(references, split, quantity, compared(rows), plot)
+        click.echo(f"wrote {plot}", err=True)
+
+
+def chosen_rows(rows: Sequence[Row], wanted: Sequence[tuple[str, int]]) -> list[Row]:
+    """The rows of the wanted players as they play, in this order; if none are wanted, those of all, in the order of
+    their RMSE over all positions. Themes are in the order of GROUPS."""
+    if wanted:
+        found = [row for row in rows if row["has_tables"] and (row["player"], row["ply"]) in wanted]
+        return sorted(found, key=lambda row: (wanted.index((row["player"], row["ply"])), GROUPS.index(row["theme"])))
+    overall = {label_of(row): row["rmse"] for row in rows if row["theme"] == EVERY_THEME}
+    return sorted(rows, key=lambda row: (overall[label_of(row)], label_of(row), GROUPS.index(row["theme"])))
+
+
+def label_of(row: Row) -> str:
+    """A player as it is named on the command line."""
+    return f"{row['player']}:{row['ply']}" + ("" if row["has_tables"] else " without tables")
+
+
+def compared(rows: Sequence[Row]) -> list[Compared]:
+    """The players of rows, in their order."""
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault(label_of(row), {})[row["theme"]] = row
+    return [Compared(label, by_theme) for label, by_theme in found.items()]
+
+
+def table_lines(references: Table, split: str, quantity: str, players: Sequence[Compared]) -> Iterator[str]:
+    """A row for each theme, a column for each player."""
+    yield title_of(references, split, quantity)
+    first = players[0].rows
+    widths = [max(WIDTH, len(each.label)) for each in players]
+    heads = "  ".join(f"{each.label:>{width}}" for each, width in zip(players, widths, strict=True))
+    yield f"{'theme':<24}  {'positions':>9}  {heads}  rollouts"
+    for group in (group for group in GROUPS if group in first):
+        cells = "  ".join(f"{cell(each.rows[group]):>{width}}" for each, width in zip(players, widths, strict=True))
+        yield f"{group:<24}  {first[group]['positions']:>9,}  {cells}  {first[group]['judge_rmse']:>8.4f}"
+
+
+def title_of(references: Table, split: str, quantity: str) -> str:
+    """What is compared, of which positions."""
+    unit = "points" if quantity == EQUITY else "chance"
+    return f"RMSE of {quantity} ({unit}), {split} split of {references.name}"
+
+
+def cell(row: Row) -> str:
+    """An RMSE with its standard error, where that is known."""
+    error = row["rmse_standard_error"]
+    return f"{row['rmse']:.4f}" + ("" if error is None else f" +/- {error:.4f}")
+
+
+def draw_errors(references: Table, split: str, quantity: str, players: Sequence[Compared], path: Path) -> None:
+    """Write a picture, PNG or SVG: themes from top to bottom, a mark and its standard error for each player. Raises
+    StorageError."""
+    places, step = range(len(GROUPS)), min(0.18, 0.7 / len(players))
+    with new_figure(8.5, 0.38 * len(GROUPS) + 1.4) as figure:
+        axes = figure.subplots()
+        axes.plot(players[0].figures("judge_rmse"), places, "|", color=GREY, markersize=9, label="rollouts themselves")
+        for n, each in enumerate(players):
+            colour, mark = LOOKS[n % len(LOOKS)]
+            heights = [place + step * (n - (len(players) - 1) / 2) for place in places]
+            errors = each.figures("rmse_standard_error")
+            axes.errorbar(each.figures("rmse"), heights, xerr=errors, fmt=mark, color=colour, label=each.label)
+        axes.set_yticks(places, GROUPS)
+        axes.invert_yaxis()
+        axes.set_xlim(left=0)
+        axes.set_xlabel("RMSE ± 1 standard error")
+        figure.suptitle(title_of(references, split, quantity))
+        axes.legend()
+        write_figure(figure, path)

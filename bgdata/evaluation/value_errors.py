@@ -1,0 +1,51 @@
+"""How far values are from what a judge says of the same positions: RMSE, MAE, bias, and what of it is the judge's."""
+
+from __future__ import annotations
+
+from math import nan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class ErrorSummary(NamedTuple):
+    """Errors of a player on some positions, in the unit of the values."""
+
+    positions: int
+    rmse: float  # against the judge, whose own errors are part of it
+    rmse_standard_error: float  # over which positions were asked; NaN where all are from one game
+    mae: float
+    bias: float  # mean of the player's values less the judge's
+    judge_rmse: float  # root of the judge's mean squared standard error
+
+
+def error_summary(
+    errors: NDArray[np.float64], judge_errors: NDArray[np.float64], games: NDArray[np.integer]
+) -> ErrorSummary:
+    """The summary of float64[n] errors, the judge's standard errors of the same positions, and the numbers of the
+    games that they are from; n is not 0.
+
+    The standard error of the mean squared error is that of `clustered_standard_error`; that of its root follows by the
+    first derivative.
+    """
+    squares = errors**2
+    rmse = sqrt(squares.mean())
+    spread = clustered_standard_error(squares, games)
+    return ErrorSummary(
+        positions=len(errors),
+        rmse=rmse,
+        rmse_standard_error=spread / (2 * rmse) if rmse else spread,
+        mae=float(np.abs(errors).mean()),
+        bias=float(errors.mean()),
+        judge_rmse=sqrt((judge_errors**2).mean()),
+    )
+
+
+def clustered_standard_error(values: NDArray[np.float64], groups: NDArray[np.integer]) -> float:
+    """Standard error of the mean of float64[n] values of which those of a group depend on one another: from the sums,
+    by group, of what the values differ from the mean. NaN for a single group."""
+    _, places = np.unique(groups, return_inverse=True)
+    sums = np.bincount(places, weights=values - values.mean())
+    count = len(sums)
+    return sqrt(count / (count - 1) * float((sums**2).sum())) / len(values) if count > 1 else nan

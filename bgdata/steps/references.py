@@ -1,0 +1,109 @@
+"""Sets of reference positions: what players say of them, how far they are from rollouts, and how fast they are."""
+
+from __future__ import annotations
+
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from bgdata.datasets.reference_positions import DATASET as REFERENCE
+from bgdata.datasets.reference_scores import DATASET as SCORES
+from bgdata.datasets.reference_scores import ReferenceScoreParameters
+from bgdata.errors import MissingTableError
+from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.gnubg_player import PROCESSES
+from bgdata.evaluation.lookahead import evaluate_ahead
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.named import open_named_evaluator
+from bgdata.evaluation.networks.named import KIND as NETWORK
+from bgdata.game.codec import Boards
+from bgdata.kernel import thread_count
+from bgdata.store.progress import Progress
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+ERRORS = """
+select player, ply, player_version, has_tables, reference, reference_version, split, theme, quantity, positions, rmse,
+       rmse_standard_error, mae, bias, judge_rmse
+from reference_errors
+where reference = $reference and reference_version = $version and split = $split and quantity = $quantity
+order by all
+"""
+RUNS = 3
+LEAST_SECONDS = 0.2  # of a run
+MOST = 1 << 20  # positions
+STARTS = 10  # how many times as long as starting a run takes: programs are slow to start
+
+
+def references_there(warehouse: Warehouse) -> list[Table]:
+    """The current version of every set of reference positions. Raises MissingTableError if there are none."""
+    found = list(warehouse.current(REFERENCE.name))
+    if not found:
+        raise MissingTableError(f"expected reference positions in {warehouse.root}, found none; try: bgdata reference")
+    return found
+
+
+def find_references(warehouse: Warehouse, variant: str = "") -> Table:
+    """The current version of a set of reference positions; without a name, of the one with the most positions, the last
+    of equals by name. Raises MissingTableError."""
+    if variant:
+        return warehouse.open(REFERENCE.name, variant.removeprefix(f"{REFERENCE.name}/"))
+    return max(references_there(warehouse), key=lambda table: (table.manifest.rows, table.manifest.variant))
+
+
+def build_reference_scores(warehouse: Warehouse, references: Table, name: str, ply: int, progress: Progress) -> Table:
+    """What a player says of a set of reference positions, unless that is there. Raises UsageError for a player that
+    only chooses plays, and what `open_named_evaluator` and building raise."""
+    version = open_named_evaluator(name, ply, warehouse).version
+    return warehouse.build(SCORES.name, ReferenceScoreParameters.on(references, name, ply, version), progress=progress)
+
+
+def error_rows(warehouse: Warehouse, references: Table, split: str, quantity: str) -> list[dict[str, Any]]:
+    """The rows of the view `reference_errors` for a set of reference positions, a split and a quantity."""
+    recipe = {"reference": references.name.rpartition("/")[0], "version": references.folder.name}
+    with warehouse.connect() as connection:
+        found = connection.execute(ERRORS, {**recipe, "split": split, "quantity": quantity})
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def workers_text(name: str) -> str:
+    """What evaluates for a player of this name: our threads, or what another program runs."""
+    if name == "gnubg":
+        return f"{PROCESSES} processes"
+    if name.partition("/")[0] != NETWORK:
+        return "threads of its own"
+    return "1 thread" if thread_count() == 1 else f"{thread_count()} threads"
+
+
+def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
+    """How many of int8[n, 26] boards an evaluator evaluates in a second: the median of RUNS runs, after one that warms
+    it up.
+
+    A run is one question about as many positions, taken evenly, again and again if need be, as take LEAST_SECONDS and
+    STARTS times as long as one position does.
+    """
+    seconds_of(evaluator, boards[:1])
+    least = max(LEAST_SECONDS, STARTS * seconds_of(evaluator, boards[:1]))
+    count, seconds = 1, 0.0
+    while seconds < least and count < MOST:
+        count *= 2
+        seconds = seconds_of(evaluator, evenly(boards, count))
+    return count / median(seconds_of(evaluator, evenly(boards, count)) for _ in range(RUNS))
+
+
+def evenly(boards: Boards, count: int) -> Boards:
+    """`count` of the boards, as evenly spread as can be."""
+    return np.ascontiguousarray(boards[np.arange(count) * len(boards) // count])
+
+
+def seconds_of(evaluator: Evaluator, boards: Boards) -> float:
+    """How long an evaluator takes for boards; one that looks ahead without what it remembers."""
+    begin = perf_counter()
+    if isinstance(evaluator, LookaheadPlayer):
+        evaluate_ahead(evaluator.evaluator, boards, evaluator.ply)
+    else:
+        evaluator.evaluate_many(boards)
+    return perf_counter() - begin

@@ -1,0 +1,32 @@
+"""How far values are from a judge's, one position at a time in plain Python: the twin of `evaluation.value_errors`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import fsum, sqrt
+
+
+def summary(
+    values: Sequence[float], judged: Sequence[float], judge_errors: Sequence[float], games: Sequence[int]
+) -> dict[str, float | None]:
+    """RMSE, MAE, bias and the judge's part of the RMSE; the standard error of the RMSE is that of a mean of squares
+    whose observations are games, None for a single game."""
+    count = len(values)
+    errors = [value - expected for value, expected in zip(values, judged, strict=True)]
+    mean_square = fsum(error * error for error in errors) / count
+    by_game: dict[int, list[float]] = defaultdict(list)
+    for error, game in zip(errors, games, strict=True):
+        by_game[game].append(error * error - mean_square)
+    spread = fsum(fsum(beyond) ** 2 for beyond in by_game.values())
+    several = len(by_game)
+    rmse = sqrt(mean_square)
+    error_of_mean = sqrt(several / (several - 1) * spread) / count if several > 1 else None
+    return {
+        "positions": count,
+        "rmse": rmse,
+        "rmse_standard_error": None if error_of_mean is None else error_of_mean / (2 * rmse) if rmse else 0.0,
+        "mae": fsum(map(abs, errors)) / count,
+        "bias": fsum(errors) / count,
+        "judge_rmse": sqrt(fsum(error * error for error in judge_errors) / count),
+    }
