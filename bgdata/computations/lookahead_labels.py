@@ -16,6 +16,7 @@ from bgdata.datasets.lookahead_labels import LookaheadParameters
 from bgdata.errors import CheckFailedError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.roll_values import likely_plays
 from bgdata.play.luck.roll_means import roll_means
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -101,7 +102,7 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
 
 def looked_into(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
     """Chances at 1-ply and at 0-ply of any boards, and the places of their sources in LABEL_SOURCES."""
-    found = roll_means(player.networks, player.tables, boards)
+    found = roll_means(player.networks, player.tables, boards, likely_plays())
     sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)
     return {"chances": found.chances, "static_chances": found.static_chances, "sources": sources}
 

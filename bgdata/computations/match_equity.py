@@ -99,7 +99,7 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
 
 def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:
     """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
-    player = LookaheadPlayer(open_roller(context), context.parameters.ply)
+    player = LookaheadPlayer(open_roller(context).seeing_all(), context.parameters.ply)
     return dict(zip(STATES, first_doubles(player), strict=True))
 
 

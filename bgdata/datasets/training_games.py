@@ -20,7 +20,7 @@ STARTS = (  # in the order of `play.starts.Start`, which imports kernels
     *("primes", "holding", "bear-in", "crashed", "anywhere"),
 )
 MOST_GAMES = 1 << 30
-MOST_LIKELY = 21  # as in `play.luck.roll_values`, which imports kernels
+MOST_LIKELY = 21  # as in `evaluation.roll_values`, which imports kernels
 TURNS = 40  # of a game, about: set-ups are over sooner than games from the opening
 
 

@@ -20,7 +20,7 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 
-REVISION = 1  # grows when the same question may get another answer
+REVISION = 2  # grows when the same question may get another answer
 MOST_PLY = 3
 BATCH = 128  # positions looked into at a time: bounds the memory
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
@@ -73,10 +73,14 @@ class Ranked(NamedTuple):
 
 
 def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
-    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; the source is that of the static answer.
+    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; the source is that of the static answer. An
+    evaluator that has `evaluate_ahead(boards, ply)` looks ahead by itself: networks do, in a kernel.
 
     Raises InvalidPositionError where the evaluator does.
     """
+    if ply and hasattr(evaluator, "evaluate_ahead"):
+        by_itself: Evaluations = evaluator.evaluate_ahead(boards, ply)
+        return by_itself
     found = evaluator.evaluate_many(boards)
     if ply == 0:
         return found

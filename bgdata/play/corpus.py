@@ -16,6 +16,7 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.chances import equity_of
 from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, tables_of
+from bgdata.evaluation.roll_values import ALL_PLAYS, fill_roll_values, mean_equity, new_roll_scratch, roll_place
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel
@@ -29,7 +30,6 @@ from bgdata.play.games import (
     nothing_recorded,
     play_game,
 )
-from bgdata.play.luck.roll_values import ALL_PLAYS, fill_roll_values, mean_equity, new_roll_scratch, roll_place
 
 Values = NDArray[np.float32]
 Dice = NDArray[np.int8]

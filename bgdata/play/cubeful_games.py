@@ -34,6 +34,7 @@ from bgdata.equity.match_cube import Cells, MatchGame, match_equities
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.chances import equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, choose, networks_of, tables_of
+from bgdata.evaluation.roll_values import ALL_PLAYS, RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
@@ -41,7 +42,6 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel
-from bgdata.play.luck.roll_values import ALL_PLAYS, RollScratch, fill_roll_values, new_roll_scratch, roll_place
 
 Chances = NDArray[np.float32]
 MOST_CUBE = 64  # as on the cube itself

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.choices import NETWORK, Chooser
+from bgdata.evaluation.roll_values import likely_plays
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import in_threads
-from bgdata.play.luck.roll_values import likely_plays
 from bgdata.play.rollout_kernels import (
     BLOCK,
     LAST_TURN,

@@ -16,13 +16,13 @@ from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
 from bgdata.evaluation.chances import Chances, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
 from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import kernel, prange
-from bgdata.play.luck.roll_values import LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch, roll_place
 
 BLOCK = 36  # trials
 SUPERBLOCK = BLOCK * BLOCK

@@ -19,6 +19,14 @@ from bgdata.evaluation.answers import choose_started, fill_chances, start_plays
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
 from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.roll_values import (
+    LikelyPlays,
+    RollScratch,
+    fill_roll_values,
+    likely_plays,
+    new_roll_scratch,
+    roll_place,
+)
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
@@ -27,14 +35,6 @@ from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import dice_of, high_below, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel
 from bgdata.play.games import check_numbers
-from bgdata.play.luck.roll_values import (
-    LikelyPlays,
-    RollScratch,
-    fill_roll_values,
-    likely_plays,
-    new_roll_scratch,
-    roll_place,
-)
 from bgdata.play.starts import fill_start
 
 MOST_TURNS = 200  # of a game; the few that go on are cut, and the last return is that of 1-ply

@@ -13,7 +13,7 @@ from pipelines.train import MEANINGS, parsed
 from tests.pipelines.conftest import Run
 
 STEPS = ("selfplay", "play_sample", "lookahead_labels", "supervised_network", "scores")
-NOTES = r"[a-z_]+/[\w-]+: (built|already built) |epoch \d, |left out: error rates: |going on with "
+NOTES = r"[a-z_]+/[\w-]+: (built|already built) |epoch \d, |left out: (error rates|values by theme): |going on with "
 
 
 @pytest.mark.prefect

@@ -20,14 +20,7 @@ from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
-from bgdata.game.board_kernels import position_classes
-from bgdata.game.codec import flip_boards
-from bgdata.game.dice import ROLLS, roll_of
-from bgdata.game.position import START
-from bgdata.kernel import threads
-from bgdata.play import corpus as corpus_module
-from bgdata.play.corpus import Corpus, net_lucks, self_play
-from bgdata.play.luck.roll_values import (
+from bgdata.evaluation.roll_values import (
     ALL_PLAYS,
     RollScratch,
     fill_roll_values,
@@ -35,6 +28,13 @@ from bgdata.play.luck.roll_values import (
     new_roll_scratch,
     roll_place,
 )
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.codec import flip_boards
+from bgdata.game.dice import ROLLS, roll_of
+from bgdata.game.position import START
+from bgdata.kernel import threads
+from bgdata.play import corpus as corpus_module
+from bgdata.play.corpus import Corpus, net_lucks, self_play
 from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_networks import pips_networks
 from tests.evaluation.test_pubeval import CONTACT, RACE

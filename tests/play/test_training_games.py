@@ -13,10 +13,10 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import Chances, turned_chances
 from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.roll_values import MOST_LIKELY, likely_plays
 from bgdata.game.codec import check_legal_boards
 from bgdata.kernel import threads
 from bgdata.play.luck.roll_means import roll_means
-from bgdata.play.luck.roll_values import MOST_LIKELY, likely_plays
 from bgdata.play.starts import Start
 from bgdata.play.training_games import MOST_TURNS, TrainingGames, training_games
 from tests.evaluation.sample_networks import pips_networks, random_networks

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
 from bgdata.evaluation.choices import Chooser, chosen_boards, network_chooser
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.lookahead_kernels import evaluations_ahead
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.measured import accuracy_text, best_scores
+from bgdata.evaluation.roll_values import ALL_PLAYS, likely_plays
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.store.table import Table
@@ -31,7 +34,12 @@ _NETWORKS = {
 
 
 class NetworkPlayer:
-    """Chooses the play after which the opponent's cubeless equity is lowest, the first of equals."""
+    """Chooses the play after which the opponent's cubeless equity is lowest, the first of equals.
+
+    Where it looks ahead, it looks at the likely plays of each roll in contact, or at all of them if it `sees_all`.
+    """
+
+    sees_all = False
 
     def __init__(
         self,
@@ -66,6 +74,17 @@ class NetworkPlayer:
         """Chances and sources of int8[n, 26] boards: see `evaluator.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
+    def evaluate_ahead(self, boards: BoardsLike, ply: int) -> Evaluations:
+        """Chances and sources of int8[n, 26] boards at a ply of 1 or more: see `lookahead.evaluate_ahead`."""
+        likely = ALL_PLAYS if self.sees_all else likely_plays()
+        return evaluations_ahead(self.networks, self.tables, board_array(boards), ply, likely)
+
+    def seeing_all(self) -> Self:
+        """The same player, which looks at all plays of each roll."""
+        player = copy(self)
+        player.sees_all = True
+        return player
+
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
         """The positions after the chosen plays: see `player.Player`."""
         legal = board_array(boards)
@@ -96,7 +115,7 @@ class MappedNetwork(NetworkPlayer):
         self._recipe = table, bearoff, warehouse
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._recipe
+        return type(self), self._recipe, {"sees_all": self.sees_all}
 
 
 class _Accuracy(Mapping[AnswerSource, str]):

@@ -16,9 +16,9 @@ from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.roll_values import ALL_PLAYS, LikelyPlays, fill_roll_values, new_roll_scratch
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import in_threads, kernel
-from bgdata.play.luck.roll_values import ALL_PLAYS, LikelyPlays, fill_roll_values, new_roll_scratch
 
 _LAST_FINAL = int(max(source for source in AnswerSource if source.is_final))
 

@@ -14,11 +14,11 @@ from bgdata.evaluation.chances import cubeless_equities, equity_of
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.roll_values import ALL_PLAYS, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import in_threads, kernel
-from bgdata.play.luck.roll_values import ALL_PLAYS, fill_roll_values, new_roll_scratch, roll_place
 
 Values = NDArray[np.float64]
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)

@@ -17,6 +17,7 @@ from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.roll_values import likely_plays
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
@@ -25,7 +26,6 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play.luck.roll_means import RollMeans, roll_means
-from bgdata.play.luck.roll_values import likely_plays
 from bgdata.play.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks
 from tests.reference.lookahead import Board, Chances, chances_ahead
@@ -51,7 +51,7 @@ def judged(player: NetworkPlayer, board: Board) -> tuple[Chances, bool]:
 def test_means_are_those_of_any_evaluator(number: int) -> None:
     player = NetworkPlayer(random_networks(number), NO_TABLES)
     boards = np.concatenate([GAMES[number::90], FINISHED])
-    found, expected = means(player, boards), evaluate_ahead(player, boards, 1)
+    found, expected = means(player, boards), evaluate_ahead(player.seeing_all(), boards, 1)
     assert len(boards) > 15
     assert found.chances == pytest.approx(expected.chances, abs=3e-6)  # where the rules hold, and rounding
     assert np.array_equal(found.static_chances, player.evaluate_many(boards).chances)
