@@ -14,8 +14,7 @@ from bgdata.cli.completion import complete_players
 from bgdata.cli.options import format_option, plot_option, threads_option
 from bgdata.cli.output import Row, write_rows
 from bgdata.datasets.common.columns import CHANCE_COLUMNS
-from bgdata.datasets.reference_positions import THEMES
-from bgdata.datasets.reference_scores import EVERY_THEME, HALVES
+from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES
 from bgdata.errors import UsageError
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
@@ -23,7 +22,6 @@ from bgdata.warehouse import Warehouse
 
 EQUITY = "cubeless_equity"
 QUANTITIES = (EQUITY, *(column.name for column in CHANCE_COLUMNS))
-GROUPS = (*THEMES, EVERY_THEME)  # rows of tables, from the top
 LOOKS = [(TEAL, "o"), (RED, "s"), (BLUE, "^"), (INK, "D"), (GREY, "v")]  # of the players in a picture
 WIDTH = 19  # of a figure and its error
 
@@ -48,7 +46,7 @@ WIDTH = 19  # of a figure and its error
     "--reference",
     default="",
     metavar="NAME",
-    help="Set of reference positions.  [default: the one with the most positions]",
+    help="Set of reference positions, its current version.  [default: the one with the most positions]",
 )
 @plot_option
 @threads_option
@@ -58,9 +56,9 @@ def compare(warehouse: Warehouse, /, players: tuple[str, ...], plot: Path | None
     """Compare PLAYERS by theme on reference positions.
 
     A PLAYER is network (the one that comes with bgdata), network/NAME, gnubg or bgsage; network:1 looks 1 roll ahead.
-    Each is asked about every reference position, unless it was before; without players, those are compared that were.
-    The table has the RMSE of their values against the rollouts, with its standard error, theme by theme, and the error
-    of the rollouts themselves, which is part of it. CSV and JSON have MAE and bias too, as the view `reference_errors`.
+    Each is asked about every reference position once. Without players, all that were asked before are compared. The
+    table has the RMSE of their values against the rollouts, with its standard error, theme by theme, and the error of
+    the rollouts themselves, which is part of it. CSV and JSON have MAE and bias too, as the view `reference_errors`.
 
     \b
       bgdata compare network network:1 gnubg --plot themes.svg

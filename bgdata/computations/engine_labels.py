@@ -14,7 +14,7 @@ from bgdata.computations.common.rollouts import SAMPLE_ROWS, network_text, open_
 from bgdata.computations.common.sources import place_columns, places_of, split_column
 from bgdata.datasets.engine_labels import EngineParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
-from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.chances import cubeless_equities, ordered_chances
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.player import open_named_player
@@ -97,11 +97,7 @@ def open_engine(context: Context[EngineParameters]) -> Evaluator:
 def asked(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Array:
     """float32[n, 5]: chances of any boards, held to 0 to 1 and to their order, which moves them by rounding alone."""
     ahead = parameters.ply if parameters.engine == "network" else 0  # programs look ahead by themselves
-    chances = evaluate_ahead(engine, boards, ahead).chances
-    win = np.clip(chances[:, 0], 0, 1)
-    win_gammon, lose_gammon = np.clip(chances[:, 1], 0, win), np.clip(chances[:, 3], 0, np.float32(1) - win)
-    win_backgammon, lose_backgammon = np.clip(chances[:, 2], 0, win_gammon), np.clip(chances[:, 4], 0, lose_gammon)
-    return np.stack([win, win_gammon, win_backgammon, lose_gammon, lose_backgammon], axis=1)
+    return ordered_chances(evaluate_ahead(engine, boards, ahead).chances)
 
 
 def engine_text(parameters: EngineParameters, inputs: Mapping[str, Table]) -> Array:

@@ -14,10 +14,8 @@ from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.computations.common.sources import Places, place_columns, places_of, split_column
 from bgdata.datasets.lookahead_labels import LookaheadParameters
 from bgdata.errors import CheckFailedError
-from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.chances import cubeless_equities, ordered_chances
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.roll_values import likely_plays
-from bgdata.play.luck.roll_means import roll_means
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
@@ -102,9 +100,9 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
 
 def looked_into(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
     """Chances at 1-ply and at 0-ply of any boards, and the places of their sources in LABEL_SOURCES."""
-    found = roll_means(player.networks, player.tables, boards, likely_plays())
+    found, static = player.evaluate_ahead(boards, 1), player.evaluate_many(boards).chances
     sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)
-    return {"chances": found.chances, "static_chances": found.static_chances, "sources": sources}
+    return {"chances": ordered_chances(found.chances), "static_chances": static, "sources": sources}
 
 
 def labelled(parameters: LookaheadParameters, places: Places, looked: Mapping[str, Array]) -> dict[str, Array]:

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 HALVES = ("validation", "test")  # the second is for published figures, and never used to choose
 EVERY_THEME = "all"
-GROUPS = (EVERY_THEME, *THEMES)
+GROUPS = (*THEMES, EVERY_THEME)
 SMALLEST = VersionRef(REFERENCE.name, REFERENCE.slug(REFERENCE.smallest))
 
 
 @dataclass(frozen=True)
 class ReferenceScoreParameters(Parameters):
-    """A player, its ply, the version that it reports, whether a network has bearoff tables, and the positions.
+    """A player, its ply, the version that it reports, whether a network plays with its bearoff tables, and the
+    positions.
 
     `reference` names a version; without one it is the smallest variant, built first.
     """

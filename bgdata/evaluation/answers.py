@@ -68,9 +68,9 @@ def new_scratch(networks: Networks) -> Scratch:
     most = networks.shapes[:, SIZES:].max()
     return Scratch(
         np.empty(26, np.int8),
-        np.zeros(3, np.bool_),
-        np.empty((3, MOST_EXTRAS), np.int16),
-        np.empty((3, most), np.int32),
+        np.zeros(len(networks.shapes), np.bool_),
+        np.empty((len(networks.shapes), MOST_EXTRAS), np.int16),
+        np.empty((len(networks.shapes), most), np.int32),
         np.empty(26, np.int8),
         np.empty(MOST_EXTRAS, np.int16),
         np.empty(most, np.int32),
@@ -120,7 +120,7 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
 
 @kernel(borrows=True)
 def start_plays(board: Boards, scratch: Scratch) -> None:
-    """Fills work.before with the position whose plays `fill_play_chances` is to evaluate."""
+    """Fills scratch.before with the position whose plays `fill_play_chances` is to evaluate."""
     flip_into(board, scratch.before)
     for which in range(len(scratch.ready)):
         scratch.ready[which] = False
@@ -160,7 +160,7 @@ def fill_play_chances(
 def choose_by_chances(
     networks: Networks, tables: BearoffArrays, board: Boards, after: Boards, n: int, scratch: Scratch
 ) -> tuple[int, int]:
-    """Fills work.chances[0, 0:5] with those of the OPPONENT, on roll after the best of after[0:n, slot], plays from
+    """Fills scratch.chances[0, 0:5] with those of the OPPONENT, on roll after the best of after[0:n, slot], plays from
     board[slot]; returns (its row, the first of equals; the number of its `AnswerSource`)."""
     start_plays(board, scratch)
     return choose_started(networks, tables, after, n, scratch)

@@ -30,6 +30,16 @@ def turned_chances(chances: Chances) -> Chances:
     return turned
 
 
+def ordered_chances(chances: NDArray[np.floating]) -> Chances:
+    """float32[n, 5]: chances limited to 0 to 1 and to their order, which rounding and unbiased estimates may leave."""
+    found = chances.astype(np.float32)
+    win = np.clip(found[:, 0], 0, 1)
+    win_gammon, lose_gammon = np.clip(found[:, 1], 0, win), np.clip(found[:, 3], 0, np.float32(1) - win)
+    win_backgammon = np.clip(found[:, 2], 0, win_gammon)
+    lose_backgammon = np.clip(found[:, 4], 0, lose_gammon)
+    return np.stack([win, win_gammon, win_backgammon, lose_gammon, lose_backgammon], axis=1)
+
+
 @kernel(borrows=True)
 def equity_of(chances: Chances) -> float:
     """Cubeless equity, in points per unit cube, of the player whose chances[0:5] these are."""

@@ -39,7 +39,8 @@ class Evaluations(NamedTuple):
 
 @runtime_checkable
 class Evaluator(Protocol):
-    """Evaluates each position independently: the same position always gets the same answer, to the last bit."""
+    """Evaluates each position independently: the same position always gets the same answer, to the last bit. One that
+    also has `evaluate_ahead(boards, ply)` looks ahead by itself: see `lookahead.evaluate_ahead`."""
 
     @property
     def label(self) -> str:

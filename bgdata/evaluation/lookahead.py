@@ -1,5 +1,5 @@
 """Looking ahead with any evaluator: the value of a position is the mean, over the 21 rolls, of the value after the best
-reply.
+reply. Networks look ahead by themselves, in `lookahead_kernels`.
 
 Replies are chosen by static evaluation, and valued at ply n - 1 for ply n. Positions whose answers are final, by the
 rules or a table, are not looked ahead. A filter lets only the better plays of a decision reach the deeper plies.
@@ -20,7 +20,7 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 
-REVISION = 2  # grows when the same question may get another answer
+REVISION = 1  # grows when the same question may get another answer
 MOST_PLY = 3
 BATCH = 128  # positions looked into at a time: bounds the memory
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)

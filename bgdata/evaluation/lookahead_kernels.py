@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.errors import UsageError
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, fill_turned
@@ -48,7 +49,10 @@ def evaluations_ahead(
     networks: Networks, tables: BearoffArrays, boards: Boards, ply: int, likely: LikelyPlays = ALL_PLAYS
 ) -> Evaluations:
     """Evaluations of legal int8[n, 26] boards before the roll, at a ply of 1 or more, from all plays or the
-    `likely` ones; the source is that of the static answer. The same on any number of threads."""
+    `likely` ones; the source is that of the static answer. The same on any number of threads. Raises UsageError for a
+    lower ply."""
+    if ply < 1:
+        raise UsageError(f"expected a ply of 1 or more to look ahead, got {ply}")
     found = Evaluations(np.empty((len(boards), 5), np.float32), np.empty(len(boards), np.int8))
     in_threads(fill_evaluations_ahead, len(boards), networks, tables, likely, ply, boards, *found)
     return found

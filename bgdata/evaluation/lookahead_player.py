@@ -99,10 +99,11 @@ class LookaheadPlayer:
     @cached_property
     def version(self) -> str:
         """A text that changes whenever the answers may have changed: the version of the evaluator, and from ply 1 on
-        that of looking ahead with these filters."""
+        that of looking ahead with these filters, and with what an evaluator that looks ahead by itself leaves out."""
         if self.ply == 0:
             return self.evaluator.version
         parts = [self.evaluator.version, REVISION, [tuple(each) for each in self.filters]]
+        parts += [likely] if (likely := getattr(self.evaluator, "likely", 0)) else []
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
 
     @property

@@ -6,9 +6,9 @@ Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game 
 over the other 15 rolls.
 
 Luck averages to zero whichever plays are considered, and most plays of a roll need no network: PubEval, in a fraction
-of its time, selects the likely ones. Values from 12 of them differ from those of all by 0.004 points (root mean
-square); rollouts of contact positions had the same standard errors with 8 as with all, with 5 up to a fifth larger
-ones.
+of its time, selects the likely ones. Values at 1-ply from 12 of them differ from those of all by 0.004 points in
+unusual positions, by 0.0006 in ordinary ones (root mean square); rollouts of contact positions had the same standard
+errors with 8 as with all, with 5 up to a fifth larger ones.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
 from bgdata.kernel import kernel
 
-LIKELY = 12  # plays of a roll: 1-ply and 2-ply values of ordinary positions change by 0.0006 points, root mean square
-MOST_LIKELY = len(ROLLS)  # plays of a roll: what scratch has room for
+LIKELY = 12  # plays of a roll, unless something else is said
+MOST_LIKELY = 21  # plays of a roll: what scratch has room for
 _LOWEST, _RACE = -(1 << 62), int(PositionClass.RACE)
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 _WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64) / 36.0

@@ -188,7 +188,7 @@ def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
 
 @kernel(borrows=True)
 def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, is_opening: bool) -> float:
-    """The luck of roll `place` for the player who rolled it, from room.values[roll, 0:5]; `opponent` is the moment
+    """The luck of roll `place` for the player who rolled it, from scratch.values[roll, 0:5]; `opponent` is the moment
     after it."""
     total, ways, found = 0.0, 0.0, 0.0
     for roll in range(len(_WAYS)):
@@ -206,7 +206,7 @@ def find_play(
     chooser: Chooser, board: Boards, die: int, other_die: int, with_luck: bool, scratch: RollScratch, chosen: Boards
 ) -> bool:
     """Fills chosen[slot] with the play, and, `with_luck`, also what `fill_roll_values` fills. Returns whether this also
-    found the opponent's chances after the play, in room.work.chances[0, 0:5]."""
+    found the opponent's chances after the play, in scratch.evaluation.chances[0, 0:5]."""
     if with_luck:
         fill_roll_values(networks_of(chooser), tables_of(chooser), ALL_PLAYS, board, scratch)
         place = roll_place(die, other_die)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffSource
+from bgdata.evaluation.chances import ordered_chances
 from bgdata.evaluation.choices import NETWORK, Chooser
 from bgdata.evaluation.roll_values import likely_plays
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
@@ -59,12 +60,7 @@ class RolloutResult(NamedTuple):
 
     def legal_chances(self) -> NDArray[np.float32]:
         """float32[n, 5]: chances limited to 0 to 1 and to their order, as files of training data need them."""
-        chances = self.chances.astype(np.float32)
-        win = np.clip(chances[:, 0], 0, 1)
-        win_gammon, lose_gammon = np.clip(chances[:, 1], 0, win), np.clip(chances[:, 3], 0, np.float32(1) - win)
-        win_backgammon = np.clip(chances[:, 2], 0, win_gammon)
-        lose_backgammon = np.clip(chances[:, 4], 0, lose_gammon)
-        return np.stack([win, win_gammon, win_backgammon, lose_gammon, lose_backgammon], axis=1)
+        return ordered_chances(self.chances)
 
     @property
     def reductions(self) -> Values:

@@ -126,8 +126,9 @@ def fill_trial(
     rolls: tuple[int, int],
     scratch: RolloutScratch,
 ) -> None:
-    """Fills room.end[0:5] with the chances at the end of one game from board[slot], and room.luck[0:5] with the luck of
-    all its rolls, both seen by the player first on roll. `rolls` are the places of the first two among all 36."""
+    """Fills scratch.end[0:5] with the chances at the end of one game from board[slot], and scratch.luck[0:5] with the
+    luck of all its rolls, both seen by the player first on roll. `rolls` are the places of the first two among all
+    36."""
     for slot in range(26):
         scratch.board[slot] = board[slot]
     scratch.luck[:] = 0.0
@@ -170,7 +171,7 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 
 @kernel(borrows=True)
 def play(networks: Networks, tables: BearoffArrays, die: int, other_die: int, scratch: RolloutScratch) -> None:
-    """Fills room.board[slot] with the position after the best play of a roll, seen by the opponent."""
+    """Fills scratch.board[slot] with the position after the best play of a roll, seen by the opponent."""
     after = scratch.roll.after
     n = fill_plays(scratch.board, die, other_die, after, scratch.roll.notes)
     best, _ = choose_by_chances(networks, tables, scratch.board, after, n, scratch.roll.evaluation)

@@ -173,7 +173,7 @@ def overlooking_play(
     other_die: int,
     scratch: RollScratch,
 ) -> int:
-    """Fills room.after[play, slot] with some plays of a roll, each kept with a chance of a half; returns the best of
+    """Fills scratch.after[play, slot] with some plays of a roll, each kept with a chance of a half; returns the best of
     them, or 0, the first play of all, if none is kept."""
     n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
     kept = 0

@@ -34,7 +34,6 @@ order by all
 RUNS = 3
 LEAST_SECONDS = 0.2  # of a run
 MOST = 1 << 20  # positions
-STARTS = 10  # how many times as long as starting a run takes: programs are slow to start
 
 
 def references_there(warehouse: Warehouse) -> list[Table]:
@@ -82,16 +81,16 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
     """How many of int8[n, 26] boards an evaluator evaluates in a second: the median of RUNS runs, after one that warms
     it up.
 
-    A run is one question about as many positions, taken evenly, again and again if need be, as take LEAST_SECONDS and
-    STARTS times as long as one position does.
+    A run is one question about as many positions, taken evenly, again and again if need be, as take LEAST_SECONDS, and
+    as long as one position does, more than that one: programs are slow to start, which does not count.
     """
     seconds_of(evaluator, boards[:1])
-    least = max(LEAST_SECONDS, STARTS * seconds_of(evaluator, boards[:1]))
+    start = seconds_of(evaluator, boards[:1])
     count, seconds = 1, 0.0
-    while seconds < least and count < MOST:
+    while seconds < max(LEAST_SECONDS, start) and count < MOST:
         count *= 2
-        seconds = seconds_of(evaluator, evenly(boards, count))
-    return count / median(seconds_of(evaluator, evenly(boards, count)) for _ in range(RUNS))
+        seconds = seconds_of(evaluator, evenly(boards, count)) - start
+    return (count - 1) / (median(seconds_of(evaluator, evenly(boards, count)) for _ in range(RUNS)) - start)
 
 
 def evenly(boards: Boards, count: int) -> Boards:

@@ -76,6 +76,9 @@ def player_rows() -> Iterator[Row]:
     for ply in (0, 1, 2):
         ranked = in_own_process("look_ahead", ply, 5, module="player_workloads").seconds
         yield Row(f"rank the plays of an opening roll, {ply}-ply", seconds_text(ranked), "")
+    for ply, count, goal in ((1, 2000, ">= 8,000/s"), (2, 100, ">= 400/s")):
+        valued = 1 / in_own_process("values_ahead", ply, count, 3, module="player_workloads").seconds
+        yield Row(f"values of positions at {ply}-ply", f"{valued:,.0f}/s", goal, "bgsage 1,700/s" if ply == 1 else "-")
 
 
 def feed_rows() -> Iterator[Row]:

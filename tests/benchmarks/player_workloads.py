@@ -177,6 +177,18 @@ def rank_rolls(player: LookaheadPlayer, rolls: list[Roll]) -> None:
         player.rank_plays(START, roll)
 
 
+def values_ahead(ply: int, count: int, repeats: int) -> float:
+    """Positions of games of the shipped network, evaluated at a ply by it; seconds a position."""
+    from bgdata.evaluation.lookahead import evaluate_ahead
+    from bgdata.play.corpus import self_play
+
+    player = shipped_player()
+    boards = self_play(player.chooser, 100, 1).boards
+    boards = boards[np.arange(count) * len(boards) // count]
+    evaluate_ahead(player, boards[:2], ply)
+    return best_of(repeats, lambda: evaluate_ahead(player, boards, ply)) / count
+
+
 def feed(features: str, from_parquet: bool, repeats: int) -> float:
     """An epoch of 1.2 million labelled positions, in batches of 4,096 to NumPy; seconds a row."""
     from bgdata.training.feed.rows import Batch

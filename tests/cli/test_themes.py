@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bgdata.cli.themes import GROUPS, Compared, chosen_rows, compared, label_of
+from bgdata.cli.themes import Compared, chosen_rows, compared, label_of
 from bgdata.datasets.reference_positions import THEMES
+from bgdata.datasets.reference_scores import GROUPS
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import pickle
 from importlib.resources import files
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+import bgdata
+from bgdata.errors import InvalidPositionError, UsageError
+from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.lookahead_kernels import evaluations_ahead
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.roll_values import likely_plays
+from bgdata.evaluation.roll_values import LIKELY, likely_plays
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
@@ -24,9 +33,11 @@ from tests.evaluation.test_lookahead import few_checkers
 from tests.reference.pubeval import integer_weights, score
 
 GAMES = random_game_positions(25, seed=37).boards
-FINISHED = np.array([[0] * 6 + [-3] + [0] * 19, [0] * 20 + [5] + [0] * 4 + [1]], np.int8)
+FINISHED = np.array([[0] * 6 + [-3] + [0] * 19, [0] * 20 + [5] + [0] * 4 + [1]], np.int8)  # won, lost
+SHORT = [[0, 2] + [0] * 20 + [-1, 0, -2, 0], [0, 0, 0, 1] + [0] * 18 + [-2, 0, 0, 0]]  # three checkers at most
 CONTACT = integer_weights(files("bgdata.evaluation").joinpath("weights", "pubeval_contact.txt").read_text())
 PLAYER = NetworkPlayer(random_networks(0), NO_TABLES)
+SEEING_ALL = PLAYER.seeing_all()
 
 
 class Plain:
@@ -34,56 +45,133 @@ class Plain:
 
     label, version, accuracy = "plain", "1", dict[AnswerSource, str]()
 
+    def __init__(self, player: Evaluator) -> None:
+        self.player = player
+
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        return PLAYER.evaluate_many(boards)
+        return self.player.evaluate_many(boards)
+
+
+def check_same(player: NetworkPlayer, boards: Boards, ply: int) -> None:
+    expected, found = evaluate_ahead(Plain(player), boards, ply), evaluate_ahead(player, boards, ply)
+    assert np.array_equal(found.chances, expected.chances)
+    assert np.array_equal(found.sources, expected.sources)
+    is_final = np.array([AnswerSource(source).is_final for source in found.sources.tolist()])
+    static = player.evaluate_many(boards).chances
+    assert np.array_equal(found.chances[is_final], static[is_final])
+    assert (found.chances != static).any(axis=1)[~is_final].all()
+    assert is_final.any()
 
 
 @pytest.mark.parametrize(("ply", "boards"), [(1, GAMES[::40]), (2, few_checkers(12, 3)), (3, few_checkers(3, 4))])
 def test_the_same_to_the_last_bit(ply: int, boards: Boards) -> None:
-    boards = np.concatenate([boards, FINISHED])
-    expected, found = evaluate_ahead(Plain(), boards, ply), evaluate_ahead(PLAYER.seeing_all(), boards, ply)
-    assert np.array_equal(found.chances, expected.chances)
-    assert np.array_equal(found.sources, expected.sources)
-    assert not np.array_equal(found.chances, PLAYER.evaluate_many(boards).chances)
+    check_same(SEEING_ALL, np.concatenate([boards, FINISHED]), ply)
+
+
+def test_the_same_with_tables(player_root: object) -> None:
+    """Positions that a table covers end the tree, at its root and within."""
+    tables = open_bearoff(bgdata.open_warehouse(str(player_root))).arrays
+    player = NetworkPlayer(random_networks(0), tables).seeing_all()
+    last = np.flatnonzero(player.evaluate_many(GAMES).sources > AnswerSource.COMBINED)[-4:]
+    boards = np.concatenate([GAMES[last], few_checkers(6, 5), np.array(SHORT, np.int8), FINISHED])
+    sources = set(player.evaluate_many(boards).sources.tolist())
+    assert sources >= {AnswerSource.OVER, AnswerSource.EXACT}
+    check_same(player, boards, 2)
+
+
+@pytest.mark.parametrize("most", [1, 3, 21])
+def test_one_ply_of_likely_plays(most: int) -> None:
+    """The best, by the network, of the plays that the twin of PubEval scores highest; of all where contact is over."""
+    boards = GAMES[::40]
+    found = evaluations_ahead(PLAYER.networks, NO_TABLES, boards, 1, likely_plays(most)).chances
+    expected = SEEING_ALL.evaluate_ahead(boards, 1).chances
+    is_contact = position_classes(boards) > PositionClass.RACE
+    assert 5 < is_contact.sum() < len(boards)
+    assert np.array_equal(found[~is_contact], expected[~is_contact])
+    for row in np.flatnonzero(is_contact).tolist():
+        replies = [best_reply(boards[row], roll.high, roll.low, most) for roll in ROLLS]
+        assert found[row].tolist() == mean_after(PLAYER.evaluate_many(np.concatenate(replies)).chances).tolist()
+    assert (np.abs(found - expected).max(axis=1) > 0.001).sum() > (5 if most < 21 else -1)
 
 
 @pytest.mark.parametrize("most", [0, 4])
 def test_two_ply_is_one_ply_after_the_best_replies(most: int) -> None:
-    """One position by hand, from what the kernel says at 1-ply of every reply."""
-    board, likely = GAMES[300], likely_plays(most)
+    boards, likely = GAMES[[300, 40]], likely_plays(most)
+    found = evaluations_ahead(PLAYER.networks, NO_TABLES, boards, 2, likely).chances
+    for board, chances in zip(boards, found, strict=True):
+        replies = np.concatenate([best_reply(board, roll.high, roll.low, most) for roll in ROLLS])
+        expected = mean_after(evaluations_ahead(PLAYER.networks, NO_TABLES, replies, 1, likely).chances)
+        assert chances.tolist() == expected.tolist()
+
+
+def best_reply(board: Boards, die: int, other_die: int, most: int) -> Boards:
+    """[1, 26]: after the best play of a roll, by the network, of those that PubEval's twin scores highest; the opponent
+    on roll."""
+    _, plays = batch_plays(board[None], np.array([[die, other_die]], np.int8))
+    if 0 < most < len(plays):
+        plays = plays[np.argsort([-score(play, CONTACT) for play in plays.tolist()], kind="stable")[:most]]
+    after = flip_boards(plays)
+    return after[[cubeless_equities(PLAYER.evaluate_many(after).chances).argmin()]]
+
+
+def mean_after(chances: NDArray[np.float32]) -> NDArray[np.float32]:
+    """float32[5]: the mean over the rolls, from float32[21, 5] chances of the opponent after each."""
     total = np.zeros(5)
-    for roll in ROLLS:
-        _, plays = batch_plays(board[None], np.array([[roll.high, roll.low]], np.int8))
-        after = flip_boards(plays)
-        if 0 < most < len(plays):
-            after = after[scores_first(plays)[:most]]
-        best = cubeless_equities(PLAYER.evaluate_many(after).chances).argmin()
-        reply = evaluations_ahead(PLAYER.networks, NO_TABLES, after[[best]], 1, likely).chances
-        total += roll.weight * turned_chances(reply)[0].astype(np.float64)
-    found = evaluations_ahead(PLAYER.networks, NO_TABLES, board[None], 2, likely).chances[0]
-    assert np.array_equal(found, (total / 36).astype(np.float32))
-
-
-def scores_first(plays: Boards) -> np.ndarray:
-    """The plays in the order of PubEval's scores, the highest first."""
-    return np.argsort([-score(play, CONTACT) for play in plays.tolist()], kind="stable")
+    for roll, own in zip(ROLLS, turned_chances(chances).astype(np.float64), strict=True):
+        total += roll.weight * own
+    return (total / 36).astype(np.float32)
 
 
 def test_likely_plays_unless_it_sees_all() -> None:
     boards = GAMES[::40]
-    likely = evaluations_ahead(PLAYER.networks, NO_TABLES, boards, 1, likely_plays()).chances
+    likely = evaluations_ahead(PLAYER.networks, NO_TABLES, boards, 1, likely_plays(LIKELY)).chances
     assert np.array_equal(PLAYER.evaluate_ahead(boards, 1).chances, likely)
-    every = PLAYER.seeing_all().evaluate_ahead(boards, 1).chances
+    assert np.array_equal(LookaheadPlayer(PLAYER, 1).evaluate_many(boards).chances, likely)
+    every = SEEING_ALL.evaluate_ahead(boards, 1).chances
     assert np.array_equal(every, evaluations_ahead(PLAYER.networks, NO_TABLES, boards, 1).chances)
     assert not np.array_equal(every, likely)
-    assert not PLAYER.sees_all
+    assert LookaheadPlayer(PLAYER, 1).version != LookaheadPlayer(SEEING_ALL, 1).version
+    assert LookaheadPlayer(PLAYER, 0).version == LookaheadPlayer(SEEING_ALL, 0).version
 
 
-def test_the_same_on_any_threads() -> None:
-    boards = GAMES[::30]
+def test_a_mapped_network_stays_what_it_is(player_root: object) -> None:
+    player = open_network_player("network", 0, bgdata.open_warehouse(str(player_root)))
+    assert isinstance(player, NetworkPlayer)
+    assert pickle.loads(pickle.dumps(player)).likely == LIKELY
+    seeing_all = player.seeing_all()
+    assert (player.likely, seeing_all.likely) == (LIKELY, 0)
+    found = pickle.loads(pickle.dumps(seeing_all))
+    assert found.likely == 0
+    assert np.array_equal(found.evaluate_ahead(GAMES[:9], 1).chances, seeing_all.evaluate_ahead(GAMES[:9], 1).chances)
+
+
+@pytest.mark.parametrize("ply", [1, 2])
+def test_the_same_on_any_threads_and_in_any_company(ply: int) -> None:
+    boards = GAMES[5 :: 60 * ply]
     with threads(1):
-        alone = PLAYER.evaluate_ahead(boards, 1)
+        alone = [PLAYER.evaluate_ahead(board[None], ply).chances for board in boards]
     with threads(2):
-        together = PLAYER.evaluate_ahead(boards, 1)
-    assert np.array_equal(alone.chances, together.chances)
-    assert len(PLAYER.evaluate_ahead(boards[:0], 2).chances) == 0
+        together = PLAYER.evaluate_ahead(boards, ply).chances
+    assert np.array_equal(np.concatenate(alone), together)
+    assert PLAYER.evaluate_ahead(GAMES[:0], ply).chances.shape == (0, 5)
+
+
+# ----------------------------------------------------------------- wrong inputs
+
+
+@pytest.mark.parametrize("ply", [0, -1])
+def test_no_ply_to_look_ahead(ply: int) -> None:
+    with pytest.raises(UsageError, match=f"^expected a ply of 1 or more to look ahead, got {ply}$"):
+        PLAYER.evaluate_ahead(GAMES[:2], ply)
+
+
+@pytest.mark.parametrize("boards", [np.zeros((2, 25), np.int8), np.zeros((2, 26)), np.full((1, 26), 3, np.int8)])
+def test_what_is_no_position(boards: Boards) -> None:
+    with pytest.raises(InvalidPositionError):
+        PLAYER.evaluate_ahead(boards, 1)
+
+
+@pytest.mark.parametrize("most", [-1, 22])
+def test_wrong_numbers_of_likely_plays(most: int) -> None:
+    with pytest.raises(UsageError, match=f"^expected 1 to 21 likely plays of a roll, or 0 for all, got {most}$"):
+        likely_plays(most)

@@ -12,11 +12,11 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import Chances, turned_chances
+from bgdata.evaluation.lookahead_kernels import evaluations_ahead
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import MOST_LIKELY, likely_plays
 from bgdata.game.codec import check_legal_boards
 from bgdata.kernel import threads
-from bgdata.play.luck.roll_means import roll_means
 from bgdata.play.starts import Start
 from bgdata.play.training_games import MOST_TURNS, TrainingGames, training_games
 from tests.evaluation.sample_networks import pips_networks, random_networks
@@ -57,7 +57,7 @@ def test_chances_are_those_of_the_network() -> None:
     for likely in (0, 2):
         found = played(networks, STARTS[:6], likely=likely)
         assert np.array_equal(found.static, evaluations(networks, NO_TABLES, found.boards).chances)
-        expected = roll_means(networks, NO_TABLES, found.boards, likely_plays(likely)).chances
+        expected = evaluations_ahead(networks, NO_TABLES, found.boards, 1, likely_plays(likely)).chances
         assert np.abs(found.lookahead - expected).max() < 1e-6
 
 

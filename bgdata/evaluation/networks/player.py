@@ -20,7 +20,7 @@ from bgdata.evaluation.lookahead_kernels import evaluations_ahead
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.measured import accuracy_text, best_scores
-from bgdata.evaluation.roll_values import ALL_PLAYS, likely_plays
+from bgdata.evaluation.roll_values import LIKELY, likely_plays
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.store.table import Table
@@ -36,10 +36,10 @@ _NETWORKS = {
 class NetworkPlayer:
     """Chooses the play after which the opponent's cubeless equity is lowest, the first of equals.
 
-    Where it looks ahead, it looks at the likely plays of each roll in contact, or at all of them if it `sees_all`.
+    Looking ahead, it evaluates the `likely` plays of each roll in contact, or all of them if that is 0.
     """
 
-    sees_all = False
+    likely = LIKELY
 
     def __init__(
         self,
@@ -75,14 +75,14 @@ class NetworkPlayer:
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def evaluate_ahead(self, boards: BoardsLike, ply: int) -> Evaluations:
-        """Chances and sources of int8[n, 26] boards at a ply of 1 or more: see `lookahead.evaluate_ahead`."""
-        likely = ALL_PLAYS if self.sees_all else likely_plays()
-        return evaluations_ahead(self.networks, self.tables, board_array(boards), ply, likely)
+        """Chances and sources of int8[n, 26] boards at a ply of 1 or more: see `lookahead.evaluate_ahead`. Raises
+        UsageError for a lower ply, and InvalidPositionError."""
+        return evaluations_ahead(self.networks, self.tables, board_array(boards), ply, likely_plays(self.likely))
 
     def seeing_all(self) -> Self:
-        """The same player, which looks at all plays of each roll."""
+        """The same player, which evaluates all plays of each roll."""
         player = copy(self)
-        player.sees_all = True
+        player.likely = 0
         return player
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
@@ -115,7 +115,7 @@ class MappedNetwork(NetworkPlayer):
         self._recipe = table, bearoff, warehouse
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._recipe, {"sees_all": self.sees_all}
+        return type(self), self._recipe, {"likely": self.likely}
 
 
 class _Accuracy(Mapping[AnswerSource, str]):
