@@ -101,8 +101,8 @@ def test_values_by_theme_are_those_of_the_test_split() -> None:
     found |= {"test_back_game_on_roll_rmse": 0.5, "test_back_game_on_roll_rmse_standard_error": 0.0}
     found |= {"test_back_game_on_roll_positions": 2.0}
     assert reference_measures(recipe, found) == [
-        ("equity_rmse", "reference_positions/x", 0.25, 0.125, 7),
         ("equity_rmse", "reference_positions/x back-game-on-roll", 0.5, 0.0, 2),
+        ("equity_rmse", "reference_positions/x", 0.25, 0.125, 7),
     ]
     assert {row.measure for row in reference_measures(recipe | {"tables": False}, found)} == {
         "equity_rmse_without_tables"
