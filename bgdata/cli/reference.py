@@ -18,7 +18,7 @@ from bgdata.warehouse import Warehouse
 @click.command()
 @click.option(
     "--positions",
-    default=240,
+    default=ReferenceParameters.positions,
     show_default=True,
     type=click.IntRange(2),
     metavar="N",
@@ -30,11 +30,11 @@ from bgdata.warehouse import Warehouse
     multiple=True,
     metavar="PLAYER[+PLAYER]",
     help="Players of the games: network, pubeval, random or network/NAME/VERSION; can be given several times.  "
-    "[default: network, pubeval, network+pubeval, random]",
+    f"[default: {', '.join(ReferenceParameters.sources)}]",
 )
 @click.option(
     "--most-games",
-    default=50_000,
+    default=ReferenceParameters.most_games,
     show_default=True,
     type=click.IntRange(1),
     metavar="N",

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import against_option, format_option, games_option, ply_option, threads_option
@@ -94,6 +93,6 @@ def speed_lines(warehouse: Warehouse, name: str, ply: int) -> Iterator[str]:
         table, evaluator = find_references(warehouse), open_named_evaluator(name, ply, warehouse)
     except (MissingTableError, UsageError):
         return
-    rate = positions_per_second(evaluator, np.asarray(table.array("boards")))
+    rate = positions_per_second(evaluator, table.array("boards"))
     measured = f"{workers_text(name)}, median of {RUNS} runs on {table.name}"
     yield f"speed: {rate:,.0f} positions a second, {ply}-ply, {measured}"

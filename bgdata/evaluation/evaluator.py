@@ -30,6 +30,9 @@ class AnswerSource(IntEnum):
         return self <= AnswerSource.COMBINED
 
 
+LAST_FINAL = int(max(source for source in AnswerSource if source.is_final))  # for kernels: up to it, all are
+
+
 class Evaluations(NamedTuple):
     """One row a position, seen by the player on roll, before the roll."""
 

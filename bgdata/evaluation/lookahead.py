@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, cubeless_equities, turned_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
+from bgdata.evaluation.evaluator import LAST_FINAL, Evaluations, Evaluator
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
@@ -24,7 +24,6 @@ REVISION = 1  # grows when the same question may get another answer
 MOST_PLY = 3
 BATCH = 128  # positions looked into at a time: bounds the memory
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
-_LAST_FINAL = int(max(source for source in AnswerSource if source.is_final))
 
 Number = TypeVar("Number", bound=np.generic)
 Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
@@ -85,7 +84,7 @@ def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluation
     if ply == 0:
         return found
     chances = found.chances.copy()
-    open_rows = np.flatnonzero(found.sources > _LAST_FINAL)
+    open_rows = np.flatnonzero(found.sources > LAST_FINAL)
     for start in range(0, len(open_rows), BATCH):
         rows = open_rows[start : start + BATCH]
         chances[rows] = _mean_after_rolls(evaluator, boards[rows], ply)

@@ -12,14 +12,13 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, fill_turned
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.evaluator import LAST_FINAL, Evaluations
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import ALL_PLAYS, LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.dice import ROLLS
 from bgdata.kernel import in_threads, kernel
 
-_LAST_FINAL = int(max(source for source in AnswerSource if source.is_final))
 _WAYS = np.array([roll.weight for roll in ROLLS], np.float64)  # of 36
 
 
@@ -74,7 +73,7 @@ def fill_evaluations_ahead(
     scratch = new_tree_scratch(networks, ply)
     for row in range(begin, end):
         sources[row] = fill_chances(networks, tables, boards[row], scratch.rolls.evaluation, chances[row])
-        if sources[row] > _LAST_FINAL:
+        if sources[row] > LAST_FINAL:
             fill_ahead(networks, tables, likely, ply, boards[row], scratch, chances[row])
 
 
@@ -101,7 +100,7 @@ def fill_ahead(
             add_reply(chances, depth, scratch)
             continue
         reply = scratch.replies[depth, scratch.places[depth]]
-        if fill_chances(networks, tables, reply, scratch.rolls.evaluation, chances) <= _LAST_FINAL:
+        if fill_chances(networks, tables, reply, scratch.rolls.evaluation, chances) <= LAST_FINAL:
             add_reply(chances, depth, scratch)
         else:
             depth += 1

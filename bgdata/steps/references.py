@@ -84,8 +84,8 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
     A run is one question about as many positions, taken evenly, again and again if need be, as take LEAST_SECONDS, and
     as long as one position does, more than that one: programs are slow to start, which does not count.
     """
-    seconds_of(evaluator, boards[:1])
-    start = seconds_of(evaluator, boards[:1])
+    seconds_of(evaluator, evenly(boards, 1))
+    start = seconds_of(evaluator, evenly(boards, 1))
     count, seconds = 1, 0.0
     while seconds < max(LEAST_SECONDS, start) and count < MOST:
         count *= 2

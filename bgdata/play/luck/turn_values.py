@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UsageError
 from bgdata.evaluation.answers import fill_play_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import cubeless_equities, equity_of
 from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.named import as_evaluator
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.roll_values import ALL_PLAYS, fill_roll_values, new_roll_scratch, roll_place
@@ -39,9 +39,7 @@ def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], af
 
     Raises UsageError for a player that does not evaluate positions.
     """
-    if not hasattr(evaluator, "evaluate_many"):
-        name = getattr(evaluator, "label", type(evaluator).__name__)
-        raise UsageError(f"expected a player that evaluates positions, got {name}, which only chooses plays")
+    as_evaluator(getattr(evaluator, "label", type(evaluator).__name__), evaluator)
     values = np.empty((3, len(boards)))
     if isinstance(evaluator, NetworkPlayer):
         arrays = boards, dice, after_play, values
