@@ -4,7 +4,7 @@ bit.
 Inputs are integers in units of 1/64, weights of the first layer int16 in units of 2^-12, so sums are exact int32 in
 units of 2^-18 in any order, and evaluating a play costs only what it changes. Later weights are int16 in units of
 2^-11. Hidden units are int16: logistic ones in units of 2^-13, so that later sums are int32 in units of 2^-24;
-rectified ones, which reach 16 instead of 1, in units of 2^-9, and later sums in units of 2^-20. The outputs are
+rectified ones, which reach 8 instead of 1, in units of 2^-9, and later sums in units of 2^-20. The outputs are
 logistic.
 """
 
