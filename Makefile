@@ -17,7 +17,7 @@ install = if [ -x $(BIN)/uv ] && $(BIN)/uv pip install --quiet --python $(BIN)/p
           else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); fi
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test test-all bench check docs lock clean
+.PHONY: help env build generation test test-all bench check docs lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 10
@@ -42,6 +42,14 @@ $(DOCS): $(READY) $(DOCS_LOCK)
 
 build: $(READY)  ## build the default warehouse with the Prefect flow, and prove it against warehouse.lock
 	@$(BIN)/python -m pipelines.build
+
+generation: $(DEV)  ## let a network play as `network`, and make again all that hangs on it (NETWORK=supervised_network/NAME)
+	@$(BIN)/python -m docs.ship $(NETWORK)
+	@$(BIN)/python -m docs.ship --follow
+	-@$(BIN)/python -m pipelines.build  # what it makes differs from the lock, which is written anew
+	@$(BIN)/bgdata lock
+	@$(BIN)/python -m docs.pictures
+	@$(BIN)/python -m tests.mend_pages
 
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 

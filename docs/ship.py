@@ -1,12 +1,16 @@
 """Takes versions that took long to compute into the package: `python -m docs.ship KIND/VARIANT... [--warehouse DIR]`.
 
 They take the place of all versions in their folder of the package, and of these kinds in warehouse/warehouse.lock; so
-networks are named with those that they started from. Say in evaluation/networks/shipped.py which of them plays as
-`network`, and commit all; then the lock again after `make build` and `bgdata lock`: what the network plays (selfplay)
-follows it. So do the benchmarks (rollout_decisions) and studies of the cube (cube_studies), which are taken out before,
-made and shipped anew, else `make build` computes them. Scores of networks that the warehouse has (`bgdata benchmark
-network/NAME --games 40000`, `bgdata benchmark network/NAME`) go along: they are what evaluations quote. Every version
-is verified first: hashes, values, SQL checks, a sample computed again, and that this code would compute it.
+networks are named with those that they started from, unless these are named by version. Of networks, the first one
+plays as `network` from then on, and pages, claims and tests that name the one before name it. Scores of networks that
+the warehouse has (`bgdata benchmark network/NAME --games 40000`, `bgdata benchmark network/NAME`) go along: they are
+what evaluations quote. Every version is verified first: hashes, values, SQL checks, a sample computed again, and that
+this code would compute it.
+
+`python -m docs.ship --follow` builds the benchmarks (rollout_decisions) and studies of the cube (cube_studies) of the
+package again by the network that plays as `network` now, some of them for hours, and takes them in; a stopped one goes
+on where it was. `make generation NETWORK=KIND/VARIANT` does both, and then all that follows: `make build`, the lock,
+the pictures, and what pages show.
 
 `python -m docs.ship --tables` writes the Parquet files of all versions in the package anew from their arrays, with what
 the kinds declare of their columns now; names, recipe keys and digests of values stay.
@@ -16,23 +20,29 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import bgdata
 from bgdata.datasets import cube_studies, rollout_decisions
+from bgdata.datasets.common.rollouts import NetworkChoice
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.networks.measured import NetworkScore, recorded_name, scores_in, shipped_scores, write_file
 from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.networks.shipped import KINDS, SHIPPED
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
 from bgdata.store.build import write_tables
 from bgdata.store.context import Computed
+from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
 from bgdata.store.manifest import FILE_NAME, FileEntry
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
+from bgdata.store.progress_bars import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes, verify
@@ -44,7 +54,9 @@ FOLDERS = {  # of the package, by kind
     "rollout_decisions": rollout_decisions.PUBLISHED,
     "cube_studies": cube_studies.PUBLISHED,
 }
-MOST_BYTES = 2_000_000  # of all files in a folder
+MOST_BYTES = 5_000_000  # of all files in a folder: a network has up to 4 MB
+NAMING = ("README.md", "docs", "bgdata", "sql", "tests", ":!docs/research", ":!bgdata/**/manifest.json")
+"""What names the network that plays as `network`, for git; pages of research tell how it came about."""
 
 
 def ship(
@@ -70,6 +82,38 @@ def ship(
         write_file(folder, scores)
         change_lock(lock, [kind for kind in folders if folders[kind] == folder], versions)
     return [folder / table.name.partition("/")[2] for folder, versions in tables.items() for table in versions]
+
+
+def name_network(root: Path, before: str, name: str) -> list[Path]:
+    """Let the network of a name play as `network`, and name it wherever files below `root` name the one `before`;
+    returns those that changed."""
+    command = ["git", "grep", "-lI", "-e", before, "--", *NAMING]
+    found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # 1 where nothing is found
+    paths = [root / line for line in found.stdout.splitlines()]
+    for path in paths:
+        path.write_text(path.read_text().replace(before, name))
+    return paths
+
+
+def followers() -> list[tuple[Dataset[Any], Parameters]]:
+    """Recipes of the benchmarks and studies of the package, by the network that plays as `network` now."""
+    published: list[tuple[Dataset[Any], Iterable[NetworkChoice]]] = [
+        (rollout_decisions.DATASET, rollout_decisions.published_decisions()),
+        (cube_studies.DATASET, cube_studies.published_studies()),
+    ]
+    return [
+        (kind, replace(recipe, network=DEFAULT_NETWORK, network_version=""))
+        for kind, recipes in published
+        for recipe in recipes
+    ]
+
+
+def follow(root: str = "warehouse") -> list[Path]:
+    """Build and ship `followers`; returns their folders in the package. Raises as `Warehouse.build` and `ship` do."""
+    warehouse = bgdata.open_warehouse(root)
+    with progress_bars() as progress:
+        tables = [warehouse.build(kind.name, recipe, progress=progress) for kind, recipe in followers()]
+    return ship([table.name.rpartition("/")[0] for table in tables], root)
 
 
 def check_versions(warehouse: Warehouse, versions: list[Table]) -> None:
@@ -151,18 +195,23 @@ def change_lock(path: Path, kinds: Sequence[str], versions: list[Table]) -> None
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m docs.ship")
     parser.add_argument("names", nargs="*", metavar="KIND/VARIANT")
+    parser.add_argument("--follow", action="store_true", help="build benchmarks and studies again, and take them in")
     parser.add_argument("--tables", action="store_true", help="write the Parquet files in the package anew")
     parser.add_argument("--warehouse", default="warehouse")
     arguments = parser.parse_args()
-    if bool(arguments.names) == arguments.tables:
-        parser.error("expected either KIND/VARIANT or --tables")
+    if bool(arguments.names) + arguments.follow + arguments.tables != 1:
+        parser.error("expected one of KIND/VARIANT, --follow and --tables")
     try:
         if arguments.tables:
-            for path in write_tables_anew(FOLDERS.values()):
-                print(f"wrote {path}")
-            sys.exit()
-        for path in ship(arguments.names, arguments.warehouse):
+            written = write_tables_anew(FOLDERS.values())
+        elif arguments.follow:
+            written = follow(arguments.warehouse)
+        else:
+            written = ship(arguments.names, arguments.warehouse)
+            kind, _, variant = arguments.names[0].partition("/")
+            if kind in KINDS:
+                written += name_network(LOCK.parents[1], DEFAULT_NETWORK, variant)
+        for path in written:
             print(f"wrote {path}")
-        print(f"changed {LOCK}; commit both")
     except BgdataError as error:
         sys.exit(f"error: {error}")

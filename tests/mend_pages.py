@@ -1,6 +1,6 @@
 """Writes anew what pages show where commands print something else now: `python -m tests.mend_pages [PAGE...]`.
 
-Each page is read in a folder of its own with the current versions of `warehouse`, as the tests do. Console steps and
+Each page is read in a folder of its own with the default warehouse, as the tests do. Console steps and
 answers of SQL are replaced; a step in which `...` stands for something, and examples in Python, are printed to be
 mended by hand. Read the difference before you commit it: a page that follows a mistake is a mistake.
 """
@@ -14,7 +14,6 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
@@ -23,16 +22,16 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import main
 from bgdata.store.catalog import write_catalog
-from tests.test_readme import FLAGS, PAGES, ROOT, blocks, console_steps
+from tests.test_readme import FLAGS, PAGES, ROOT, blocks, build_default_warehouse, console_steps
 from tests.test_sql_page import QUERIES, shown
 
 SQL_PAGE = "docs/how_to/sql_questions.md"
 WIDTH = 200  # of the terminal in which pages are run
 
 
-def mend(page: str, folder: Path) -> None:
-    """Run a page in a new folder, and write it anew where it shows something else."""
-    shutil.copytree(ROOT / "warehouse", folder / "warehouse", copy_function=os.link, ignore=left_out)
+def mend(page: str, built: Path, folder: Path) -> None:
+    """Run a page in a new folder with the default warehouse, and write it anew where it shows something else."""
+    shutil.copytree(built, folder / "warehouse", copy_function=os.link, ignore=shutil.ignore_patterns("*catalog*"))
     write_catalog(bgdata.open_warehouse(folder / "warehouse"))
     for name, text in re.findall(r"```text (\S+)\n(.*?)```", PAGES[page], re.DOTALL):
         (folder / name).write_text(text)
@@ -44,14 +43,6 @@ def mend(page: str, folder: Path) -> None:
         example = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "python")), {}, page, page, 0)
         doctest.DocTestRunner(optionflags=FLAGS).run(example)
     (ROOT / page).write_text(text)
-
-
-def left_out(folder: str, names: list[str]) -> Iterable[str]:
-    """What a reader's warehouse has not: the catalog, which names its folder, and versions that are not current."""
-    place = Path(folder, "current")
-    current = place.read_text().strip() if place.exists() else ""
-    others = {name for name in names if current and name not in ("current", current)}
-    return others | {name for name in names if "catalog" in name or name == ".staging"}
 
 
 def mended_steps(page: str) -> str:
@@ -82,6 +73,10 @@ def mended_queries(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for chosen in sys.argv[1:] or PAGES:
-        with tempfile.TemporaryDirectory() as empty:
-            mend(Path(chosen).as_posix(), Path(empty))
+    with tempfile.TemporaryDirectory(dir=ROOT) as place:  # beside the warehouse, whose files are linked
+        build_default_warehouse(Path(place, "built"))
+        for number, chosen in enumerate(sys.argv[1:] or PAGES):
+            folder = Path(place, str(number))
+            folder.mkdir()
+            mend(Path(chosen).as_posix(), Path(place, "built"), folder)
+            os.chdir(ROOT)

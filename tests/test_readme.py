@@ -48,8 +48,15 @@ def console_steps(page: str) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The default warehouse of all readers."""
+    root = tmp_path_factory.mktemp("built") / "warehouse"
+    build_default_warehouse(root)
+    return root
+
+
+def build_default_warehouse(root: Path) -> None:
     """The default warehouse and nothing else: linked from the checkout where it is built, else built here."""
-    found, root = bgdata.open_warehouse(ROOT / "warehouse"), tmp_path_factory.mktemp("built") / "warehouse"
+    found = bgdata.open_warehouse(ROOT / "warehouse")
     versions = {table.manifest.recipe_key: table for table in found.versions()}
     for table in (versions[entry.recipe_key] for entry in load_lock(found.lock) if entry.recipe_key in versions):
         shutil.copytree(table.folder, root / table.name, copy_function=os.link)
@@ -58,7 +65,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for parameters in kind.defaults:
             warehouse.build(kind.name, parameters)
     shutil.copy(found.lock, root)
-    return root
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from bgdata.datasets import cube_studies, rollout_decisions
 from bgdata.datasets.network import DATASET
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
@@ -124,6 +126,40 @@ def test_tables_are_written_anew_and_nothing_else_changes(warehouse: Warehouse, 
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(DigestMismatchError, match=r"expected SHA-256 .* of .*plays.parquet"):
         write_tables_anew([tmp_path / "package"])
+
+
+def test_pages_and_code_name_the_network_that_plays(tmp_path: Path) -> None:
+    texts = {
+        "README.md": "old-1 plays",
+        "docs/how_to/page.md": "old-1-1ply-25, old-1",
+        "docs/research/networks.md": "old-1 came first",
+        "bgdata/shipped.py": 'DEFAULT_NETWORK = "old-1"',
+        "bgdata/versions/old-1/r1-0/manifest.json": '"old-1"',
+        "CHANGELOG.md": "old-1 is there",
+        "docs/how_to/other.md": "nothing",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    subprocess.run("git init -q && git add -A", shell=True, cwd=tmp_path, check=True)
+    changed = shipping.name_network(tmp_path, "old-1", "new")
+    assert {path.relative_to(tmp_path).as_posix() for path in changed} == {
+        *("README.md", "bgdata/shipped.py", "docs/how_to/page.md")
+    }
+    for name, text in texts.items():
+        expected = text.replace("old-1", "new") if tmp_path / name in changed else text
+        assert (tmp_path / name).read_text() == expected
+    assert shipping.name_network(tmp_path, "old-1", "new") == []
+
+
+def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recipes of the package themselves while the network is the same, and those of another one after it."""
+    recipes = [recipe for _, recipe in shipping.followers()]
+    assert recipes == [*rollout_decisions.published_decisions(), *cube_studies.published_studies()]
+    assert len(recipes) > 3
+    monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "another")
+    found = [vars(recipe) for _, recipe in shipping.followers()]
+    assert found == [vars(recipe) | {"network": "another"} for recipe in recipes]
 
 
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
