@@ -34,6 +34,7 @@ from bgdata.datasets.training_games import MIXED, STARTS, StartShare
 from bgdata.datasets.training_games import TrainingGameParameters as GameParameters
 from bgdata.errors import UsageError, shown
 from bgdata.store.executors import open_executor
+from bgdata.store.parameters import VersionRef
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -104,6 +105,12 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     help=f"Where games begin, and their share: {', '.join(STARTS)}.  [default: all, mixed]",
 )
 @click.option(
+    "--doubts",
+    type=VersionRef.parse,
+    metavar="KIND/VARIANT",
+    help="Earlier training_games for `--begin doubtful`: at positions that 0-ply and 1-ply disagreed about.",
+)
+@click.option(
     "--likely",
     type=int,
     default=GameParameters.likely,
@@ -131,8 +138,8 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
 @format_option
 @click.pass_obj
 def games(
-    warehouse: Warehouse, /, name: str, network: str, starts: tuple[StartShare, ...], executor: str,
-    force: bool, form: str, **recipe: Any,
+    warehouse: Warehouse, /, name: str, network: str, starts: tuple[StartShare, ...], doubts: VersionRef | None,
+    executor: str, force: bool, form: str, **recipe: Any,
 ) -> None:  # fmt: skip
     """Play games to learn from, begun anywhere.
 
@@ -145,11 +152,14 @@ def games(
     \b
       bgdata train games --games 2000
       bgdata train games back --games 2000 --begin back-game --begin ace-point:0.5
+      bgdata train games more --games 2000 --begin doubtful --doubts training_games/NAME
       bgdata query "select start, count(*) from training_games group by start"
     """
     from bgdata.steps.networks import network_parameters
 
-    parameters = GameParameters(name=name, starts=starts or MIXED, **network_parameters(warehouse, network), **recipe)
+    network_choice = network_parameters(warehouse, network)
+    place = doubts and pinned(warehouse, warehouse.open_reference(str(doubts)))
+    parameters = GameParameters(name=name, starts=starts or MIXED, doubts=place, **network_choice, **recipe)
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(GAMES.name, parameters, progress=progress, force=force, executor=workers)
     change = table.manifest.statistics["rms_change_from_static"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,7 +21,7 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.game.board_kernels import position_classes
-from bgdata.play.splits import SPLITS, splits_of_games
+from bgdata.play.splits import SPLITS, game_hashes, splits_of_games
 from bgdata.play.training_games import training_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -29,6 +30,7 @@ from bgdata.store.shards import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 
 SHARD_GAMES = 400  # some seconds of work on one core
+DOUBTED = 50  # one position of so many of a version is doubtful
 MOST_REPLAYED = 50  # games that a verification plays again
 ROW_ARRAYS = (
     *("boards", "classes", "chances", "games", "turns", "starts"),
@@ -85,10 +87,11 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
         table, parameters = recheck.table, recheck.parameters
         check_arrays(table, {"network": network_text(parameters, recheck.inputs)})
         player, games = open_roller(recheck), np.asarray(table.array("games"))
+        doubts = doubtful_positions(recheck.inputs["doubts"]) if parameters.doubts else None
         count = min(recheck.rows, MOST_REPLAYED, parameters.games)
         for game in recheck.generator.permutation(parameters.games)[:count].tolist():
             rows = slice(*np.searchsorted(games, [game, game + 1]).tolist())
-            for name, values in played(player, parameters, range(game, game + 1)).items():
+            for name, values in played(player, parameters, range(game, game + 1), doubts).items():
                 if np.asarray(table.array(name)[rows]).tobytes() != values.tobytes():
                     raise CheckFailedError(
                         f"expected the {name} of game {game} of {table.name} as it is played again, found others"
@@ -106,18 +109,41 @@ def shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     tables = {role: Table(Path(str(settings[role]))) for role in ("network", *BEAROFF_ROLES)}
     player = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
-    return played(player, parameters, range(begin, end))
+    doubts = doubts_in(Path(str(settings["doubts"]))) if parameters.doubts else None
+    return played(player, parameters, range(begin, end), doubts)
 
 
-def played(player: NetworkPlayer, parameters: TrainingGameParameters, games: range) -> dict[str, Array]:
-    """The rows of some games, by array."""
+@functools.lru_cache(1)
+def doubts_in(folder: Path) -> Array:
+    """`doubtful_positions` of a version, found once for all shards of a worker."""
+    return doubtful_positions(Table(folder))
+
+
+def doubtful_positions(table: Table) -> Array:
+    """int8[n, 26]: the positions of training games, for training, that 0-ply and 1-ply of their network disagreed about
+    most: one of DOUBTED, at least one."""
+    rows = np.flatnonzero(np.asarray(table.array("splits")) == SPLITS.index("train"))
+    values = (np.asarray(table.array(f"{name}_equities")[rows]) for name in ("lookahead", "static"))
+    order = np.argsort(-np.abs(np.subtract(*values)), kind="stable")
+    return np.asarray(table.array("boards")[np.sort(rows[order[: max(1, len(rows) // DOUBTED)]])])
+
+
+def played(
+    player: NetworkPlayer, parameters: TrainingGameParameters, games: range, doubts: Array | None = None
+) -> dict[str, Array]:
+    """The rows of some games, by array; `doubts` are the positions to begin at where a game begins as doubtful."""
     starts = starts_of(parameters, games)
+    given = {}
+    if doubts is not None:
+        hashes = game_hashes(parameters.seed, np.arange(games.start, games.stop))
+        given["positions"] = doubts[(hashes % np.uint64(len(doubts))).astype(np.int64)]
     found = training_games(
         player.networks,
         player.tables,
         starts,
         parameters.seed,
         games.start,
+        **given,
         likely=parameters.likely,
         overlooked=parameters.overlooked,
         td_lambda=parameters.td_lambda,

