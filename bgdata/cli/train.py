@@ -152,7 +152,7 @@ def games(
     \b
       bgdata train games --games 2000
       bgdata train games back --games 2000 --begin back-game --begin ace-point:0.5
-      bgdata train games more --games 2000 --begin doubtful --doubts training_games/NAME
+      bgdata train games more --begin doubtful --doubts training_games/mixed-by-td-2000-seed-1
       bgdata query "select start, count(*) from training_games group by start"
     """
     from bgdata.steps.networks import network_parameters
