@@ -73,7 +73,7 @@ def unsettled_blocks(
         found = rolled_blocks(after[rows], chooser, seed, settings, Limits(limits.trials), zeros, zeros, later)
         for row, more in zip(rows.tolist(), found, strict=True):
             blocks[row] = np.concatenate([blocks[row], more])
-        rows = rows[open_plays(np.stack([own_equities(blocks[row]) for row in rows]), limits.until, settled_at)]
+        rows = rows[open_plays(np.stack([equities_less_luck(blocks[row]) for row in rows]), limits.until, settled_at)]
         if not len(rows):
             break
     return blocks
@@ -88,17 +88,16 @@ def begun_at(block: int) -> Through:
     return through
 
 
-def own_equities(blocks: Values) -> Values:
-    """float64[blocks]: equities of the player who moved, less luck, from the opponent's float64[blocks, 2, 5]."""
-    own = own_blocks(blocks)
-    return equities_of(own[:, 0] - own[:, 1])
+def equities_less_luck(blocks: Values) -> Values:
+    """float64[blocks]: equities of the OPPONENT, whose float64[blocks, 2, 5] these are."""
+    return equities_of(blocks[:, 0] - blocks[:, 1])
 
 
 def open_plays(equities: Values, until: float, settled_at: float) -> NDArray[np.int64]:
-    """int64[m]: which of float64[k, blocks] plays need more games: none if the error of each is at most `until`, or if
-    all but one are settled."""
+    """int64[m]: which plays need more games, from the opponent's float64[k, blocks] equities after them: none if the
+    error of each is at most `until`, or if all but one are settled."""
     means, errors = statistics_of(equities)
-    lost, lost_errors = statistics_of(equities[np.argmax(means)] - equities)
+    lost, lost_errors = statistics_of(equities - equities[np.argmin(means)])
     rows = np.flatnonzero(lost <= settled_at * lost_errors)
     return rows[:0] if len(rows) == 1 or (errors[rows] <= until).all() else rows
 
@@ -116,8 +115,8 @@ def ranked_unequal_plays(
     """One decision from the blocks of its plays, of which some may have more; the opponent's, as rolled out."""
     result = RolloutResult.joined([result_of(own_blocks(each)[None]) for each in blocks])
     order = np.argsort(-result.equities, kind="stable")
-    equities = [own_equities(blocks[row]) for row in order]
-    errors = np.array([error_of_difference(equities[0], each) for each in equities])
+    equities = [equities_less_luck(blocks[row]) for row in order]
+    errors = np.array([error_of_difference(each, equities[0]) for each in equities])
     ranked = result.rows(order)
     return Decision(after[order], ranked, ranked.equities[0] - ranked.equities, errors, losses[order], n_plays)
 

@@ -43,7 +43,7 @@ def test_plays_that_are_behind_get_fewer_games() -> None:
     found = settled(2.0)
     trials = found.result.trials
     assert trials[0] == trials.max()
-    assert trials.min() < trials.max() == 12 * BLOCK
+    assert trials.min() < trials.max()
     for row, count in enumerate(trials.tolist()):
         alone = roll_out(found.boards[row : row + 1], CHOOSER, count, 5, SHORT, items=np.zeros(1, np.int64))
         assert found.result.equities[row] == pytest.approx(-alone.equities[0], abs=1e-12)
@@ -78,14 +78,15 @@ EVEN = np.array([1.0, -1, 1, -1])
     [
         ([EVEN, EVEN[::-1]], 0.1, [0, 1]),  # as good, and not known well enough
         ([EVEN, EVEN[::-1]], 1.0, []),
-        ([EVEN, EVEN - 0.5], 0.1, []),  # the difference has no noise, so the best is known
-        ([EVEN - 0.5, EVEN, EVEN[::-1]], 0.1, [1, 2]),
-        ([0 * EVEN, EVEN - 4], 0.1, []),  # behind by more than three errors of 1 / sqrt(3)
-        ([0 * EVEN, EVEN - 1], 0.1, [0, 1]),
+        ([EVEN, EVEN + 0.5], 0.1, []),  # the difference has no noise, so the best is known
+        ([EVEN + 0.5, EVEN, EVEN[::-1]], 0.1, [1, 2]),
+        ([0 * EVEN, EVEN + 4], 0.1, []),  # behind by more than three errors of 1 / sqrt(3)
+        ([0 * EVEN, EVEN + 1], 0.1, [0, 1]),
         ([EVEN], 0.1, []),  # the only play
     ],
 )
 def test_which_plays_stay_open(equities: list[np.ndarray], until: float, expected: list[int]) -> None:
+    """By the opponent's equities: the lower, the better."""
     assert open_plays(np.array(equities), until, 3.0).tolist() == expected
 
 
