@@ -24,6 +24,7 @@ from bgdata.play.rollout import (
     Through,
     Values,
     equities_of,
+    numbers_of,
     result_of,
     rolled_blocks,
 )
@@ -54,7 +55,9 @@ def roll_out_unsettled(
     limits.check()
     if not settled_at > 0:
         raise UsageError(f"expected plays settled at more than 0 standard errors, got {settled_at}")
-    offsets, after_play = batch_plays(np.ascontiguousarray(board)[None], np.array([roll], np.int8))
+    boards = np.ascontiguousarray(board)[None]
+    numbers_of(boards, None)  # refuses what is no position
+    offsets, after_play = batch_plays(boards, np.array([roll], np.int8))
     after = flip_boards(after_play)
     losses = static_losses(chooser, after, offsets)
     chosen = within_window(losses, offsets, window)

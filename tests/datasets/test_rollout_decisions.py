@@ -228,12 +228,12 @@ def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
     """And come out the same when they are rolled out again, and when nothing is settled."""
     parameters = replace(SMALL, until=1e-30, most_trials=288, decisions=2)
     equal = warehouse.build(DATASET.name, parameters)
-    found = warehouse.build(DATASET.name, replace(parameters, settled_at=1.0))
+    found = warehouse.build(DATASET.name, replace(parameters, settled_at=15.0))
     assert set(equal.array("plays_trials").tolist()) == {288}
     trials = np.asarray(found.array("plays_trials"))
-    assert trials.min() < trials.max()
+    assert set(trials.tolist()) == {72, 216, 288}
     losses, errors = (np.asarray(found.array(f"plays_{name}")) for name in ("losses", "loss_standard_errors"))
-    assert ((losses > errors) | (losses == 0))[trials < 288].all()
+    assert ((losses > 10 * errors) | (losses == 0))[trials < 288].all()
     assert found.manifest.statistics["reached_share"] == (trials < 288).mean()
     check_sample(DATASET, found, inputs_of(warehouse), 2, np.random.default_rng(0))
     unsettled = warehouse.build(DATASET.name, replace(parameters, settled_at=1e9))

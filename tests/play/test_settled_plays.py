@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.errors import UsageError
+from bgdata.errors import InvalidPositionError, InvalidRollError, UsageError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.player import NetworkPlayer
@@ -113,8 +113,12 @@ def test_wrong_numbers_of_errors(settled_at: float) -> None:
         settled(settled_at)
 
 
-def test_wrong_windows_limits_and_players() -> None:
+def test_wrong_positions_windows_limits_and_players() -> None:
     given = (BOARD, (3, 1))
+    with pytest.raises(InvalidPositionError):
+        roll_out_unsettled(2 * BOARD, (3, 1), CHOOSER, 0, SHORT, WINDOW, LIMITS, 4.0)
+    with pytest.raises(InvalidRollError):
+        roll_out_unsettled(BOARD, (7, 1), CHOOSER, 0, SHORT, WINDOW, LIMITS, 4.0)
     with pytest.raises(UsageError, match="expected a window of 0 points or more"):
         roll_out_unsettled(*given, CHOOSER, 0, SHORT, Window(-1.0), LIMITS, 4.0)
     with pytest.raises(UsageError, match="expected a multiple of 36"):
