@@ -57,10 +57,10 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
     """Score a PLAYER on rolled-out decisions, or in whole games.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
-    gnubg or bgsage. On decisions, the error rate is 1000 times the mean loss per decision, in points. With --games or
-    --against the player plays cubeless money games, against pubeval unless --against names another player; every
-    sequence of dice is played from both sides. --luck subtracts the luck of every roll from the results, as judged by
-    the network that comes with bgdata.
+    gnubg or bgsage. On decisions, the error rate is 1000 times the mean loss per decision, in points; for several
+    players on the same decisions see `bgdata compare --benchmarks`. With --games or --against the player plays cubeless
+    money games, against pubeval unless --against names another player; every sequence of dice is played from both
+    sides. --luck subtracts the luck of every roll from the results, as judged by the network that comes with bgdata.
 
     \b
       bgdata benchmark network
