@@ -28,7 +28,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
     "players": {
         "play": ("play", "Play a game in the terminal, or watch one."),
         "score": ("score", "Measure how good a PLAYER is, in every way available here."),
-        "compare": ("themes", "Compare PLAYERS by theme on reference positions."),
+        "compare": ("themes", "Compare PLAYERS by theme, or on the same decisions."),
         "benchmark": ("benchmark", "Score a PLAYER on rolled-out decisions, or in whole games."),
         "referee": ("benchmark", "Score a PLAYER on bearoff decisions a table has solved."),
         "luck": ("luck", "Say how lucky and how skilful the players of a MATCH were."),

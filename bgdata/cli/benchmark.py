@@ -8,20 +8,19 @@ from typing import Any
 
 import click
 
-from bgdata.cli.completion import complete_players, complete_tables
+from bgdata.cli.completion import complete_players
 from bgdata.cli.imports import import_files, print_report
 from bgdata.cli.options import (
     against_option,
     format_option,
     games_option,
     luck_option,
+    on_option,
     ply_option,
     seed_option,
     table_option,
 )
 from bgdata.cli.query import run_query
-from bgdata.datasets.benchmark_scores import DATASET as SCORES
-from bgdata.datasets.benchmark_scores import ScoreParameters, check_benchmark
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.gnubg_benchmark import DATASET as BENCHMARK
@@ -39,14 +38,7 @@ from bgdata.warehouse import Warehouse
 @click.command()
 @click.argument("player", shell_complete=complete_players)
 @ply_option()
-@click.option(
-    "--on",
-    "sets",
-    multiple=True,
-    metavar="BENCHMARK",
-    shell_complete=complete_tables,
-    help="A benchmark: rollout_decisions/NAME, an imported one such as contact, or a version.  [default: all]",
-)
+@on_option("all")
 @click.option(
     "--bm",
     "files",
@@ -65,10 +57,10 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
     """Score a PLAYER on rolled-out decisions, or in whole games.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
-    gnubg or bgsage. On decisions, the error rate is 1000 times the mean loss per decision, in points. With --games or
-    --against the player plays cubeless money games, against pubeval unless --against names another player; every
-    sequence of dice is played from both sides. --luck subtracts the luck of every roll from the results, as judged by
-    the network that comes with bgdata.
+    gnubg or bgsage. On decisions, the error rate is 1000 times the mean loss per decision, in points; for several
+    players on the same decisions see `bgdata compare --benchmarks`. With --games or --against the player plays cubeless
+    money games, against pubeval unless --against names another player; every sequence of dice is played from both
+    sides. --luck subtracts the luck of every roll from the results, as judged by the network that comes with bgdata.
 
     \b
       bgdata benchmark network
@@ -125,6 +117,7 @@ select parameters->>'player' as player, (parameters->>'ply')::integer as ply,
        concat_ws('/', parameters->'benchmark'->>'kind', parameters->'benchmark'->>'variant') as benchmark,
        parameters->'benchmark'->>'version' as version, rows as decisions,
        round((statistics->>'error_rate')::double, 6) as error_rate,
+       round((statistics->>'standard_error')::double, 3) as standard_error,
        round((statistics->>'error_rate_low')::double, 3) as low,
        round((statistics->>'error_rate_high')::double, 3) as high,
        round(100 * (statistics->>'unlisted_share')::double, 2) as percent_unlisted,
@@ -153,17 +146,15 @@ def score_player(
     Raises UnknownPlayerError, MissingTableError for a set that is not there, and what imports raise.
     """
     from bgdata.evaluation.player import open_named_player
-    from bgdata.steps.scores import full_name, sets_there
+    from bgdata.steps.benchmarks import build_benchmark_scores, chosen_sets
+    from bgdata.steps.scores import full_name
 
     imported = [import_benchmark(warehouse, path) for path in files]
     name = full_name(name)
-    version = open_named_player(name, ply, warehouse).version
-    chosen = [*(open_set(warehouse, text) for text in sets), *imported] or sets_there(warehouse)
+    open_named_player(name, ply, warehouse)
+    chosen = chosen_sets(warehouse, sets, imported)
     with progress_bars() as progress:
-        scores = [
-            warehouse.build(SCORES.name, ScoreParameters.on(table, name, ply, version), progress=progress)
-            for table in chosen
-        ]
+        scores = [build_benchmark_scores(warehouse, table, name, ply, progress) for table in chosen]
     listed = ", ".join(quoted(table.name.partition("/")[2]) for table in scores)
     run_query(warehouse, DECISIONS.format(scores=listed), form, None)
 
@@ -173,16 +164,6 @@ def import_benchmark(warehouse: Warehouse, path: Path) -> Table:
     table = import_files(warehouse, BENCHMARK.name, [path], None, strict=False, force=False)
     print_report(table, err=True)
     return table
-
-
-def open_set(warehouse: Warehouse, text: str) -> Table:
-    """The benchmark of this name: KIND/VARIANT, KIND/VARIANT/VERSION, or just the variant if it was imported.
-
-    Raises InvalidParameterError for a table that is not a benchmark, and MissingTableError.
-    """
-    reference = text if "/" in text else f"{BENCHMARK.name}/{text}"
-    check_benchmark("/".join(reference.split("/")[:2]))
-    return warehouse.open_reference(reference)
 
 
 def play_series(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 INK, GREY, RULE = "#1d2129", "#5b6270", "#d9dde5"  # of text, of what stands back, of grids
 BLUE, TEAL, RED = "#6b7a99", "#1d7f8c", "#b8382b"
+LOOKS = [(TEAL, "o"), (RED, "s"), (BLUE, "^"), (INK, "D"), (GREY, "v")]  # of the players in a picture
 PANEL = (3.5, 2.7)  # inches of one chart among several
 # a colour as a style sheet calls it, so that a page can have others in the dark
 ROLES = {INK: "--ink", GREY: "--soft", RULE: "--rule", BLUE: "--first", TEAL: "--second", RED: "--mark"}

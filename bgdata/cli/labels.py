@@ -110,6 +110,13 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
 @rollout_options
 @within_option
 @plays_option(2)
+@click.option("--one-per-game", is_flag=True, help="Take no two decisions of one game, so that they are independent.")
+@click.option(
+    "--settled-at",
+    type=float,
+    metavar="N",
+    help="Standard errors that a play is behind when it gets no more games.  [default: all get as many]",
+)
 @threads_option
 @format_option
 @click.pass_obj
@@ -126,13 +133,15 @@ def decisions(
     """Make a benchmark: decisions of a CORPUS, rolled out.
 
     CORPUS is a corpus of self-play, such as selfplay/network-10000-seed-1. The better plays of each decision are rolled
-    out until their standard errors are at most 0.005 points, or what --until says. Decisions are chosen by a hash from
-    the test games of the corpus: a larger set contains the smaller ones, and another --seed chooses other decisions. A
-    stopped command resumes from its last checkpoint when it is run again; the set is the same on any number of threads.
+    out until their standard errors are at most 0.005 points, or what --until says. With --settled-at 4 plays that are
+    clearly behind get fewer games than close ones, and the set takes about half as long. Decisions are chosen by a hash
+    from the test games of the corpus: a larger set contains the smaller ones, and another --seed chooses other
+    decisions. A stopped command resumes from its last checkpoint when it is run again; the set is the same on any
+    number of threads.
 
     \b
     Make one, score a player on it, write it as a gnubg benchmark file:
-      bgdata decisions selfplay/network-10000-seed-1 --class race --decisions 60
+      bgdata decisions selfplay/network-10000-seed-1 --class race --decisions 60 --settled-at 4 --one-per-game
       bgdata benchmark network --on rollout_decisions/NAME
       bgdata export text rollout_decisions/NAME --format gnubg-benchmark -o contact.bm
     """
@@ -276,6 +285,8 @@ def make_decisions(
         sample_seed=options["seed"],
         within=options["within"],
         most_plays=options["plays"],
+        one_per_game=options["one_per_game"],
+        settled_at=options["settled_at"],
     )
     DECISIONS.check_parameters(parameters)
     with progress_bars() as progress:

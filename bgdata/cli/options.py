@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from bgdata.cli.completion import complete_mets, complete_networks, complete_players
+from bgdata.cli.completion import complete_mets, complete_networks, complete_players, complete_tables
 from bgdata.errors import UsageError, shown
 from bgdata.game.match import MatchScore
 
@@ -162,6 +162,19 @@ def luck_option(function: Decorated) -> Decorated:
     return click.option(
         "--luck", is_flag=True, help="Measure the luck of every roll: much slower, and much more accurate."
     )(function)
+
+
+def on_option(note: str = "") -> Callable[[Decorated], Decorated]:
+    """Add --on: the benchmarks. `note` says what happens without it."""
+    shown_default = f"  [default: {note}]" if note else ""
+    return click.option(
+        "--on",
+        "sets",
+        multiple=True,
+        metavar="BENCHMARK",
+        shell_complete=complete_tables,
+        help=f"A benchmark: rollout_decisions/NAME, an imported one such as contact, or a version.{shown_default}",
+    )
 
 
 def table_option(function: Decorated) -> Decorated:

@@ -1,17 +1,19 @@
-"""`bgdata compare`: how far the values of players are from rollouts, theme by theme."""
+"""`bgdata compare`: how far the values of players are from rollouts, theme by theme, or what their choices lose."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
 import click
+from click.core import ParameterSource
 
-from bgdata.cli.charts import BLUE, GREY, INK, RED, TEAL, new_figure, write_figure
+from bgdata.cli.charts import GREY, LOOKS, new_figure, write_figure
 from bgdata.cli.completion import complete_players
-from bgdata.cli.options import format_option, plot_option, threads_option
+from bgdata.cli.error_rates import compare_on_benchmarks
+from bgdata.cli.options import format_option, on_option, plot_option, threads_option
 from bgdata.cli.output import Row, write_rows
 from bgdata.datasets.common.columns import CHANCE_COLUMNS
 from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES
@@ -22,7 +24,6 @@ from bgdata.warehouse import Warehouse
 
 EQUITY = "cubeless_equity"
 QUANTITIES = (EQUITY, *(column.name for column in CHANCE_COLUMNS))
-LOOKS = [(TEAL, "o"), (RED, "s"), (BLUE, "^"), (INK, "D"), (GREY, "v")]  # of the players in a picture
 WIDTH = 19  # of a figure and its error
 
 
@@ -48,23 +49,53 @@ WIDTH = 19  # of a figure and its error
     metavar="NAME",
     help="Set of reference positions, its current version.  [default: the one with the most positions]",
 )
+@click.option("--benchmarks", is_flag=True, help="Compare error rates on benchmarks instead.")
+@on_option("all, with --benchmarks")
 @plot_option
 @threads_option
 @format_option
-@click.pass_obj
-def compare(warehouse: Warehouse, /, players: tuple[str, ...], plot: Path | None, form: str, **options: str) -> None:
-    """Compare PLAYERS by theme on reference positions.
+@click.pass_context
+def compare(
+    context: click.Context,
+    /,
+    players: tuple[str, ...],
+    plot: Path | None,
+    form: str,
+    *,
+    benchmarks: bool,
+    sets: tuple[str, ...],
+    **options: str,
+) -> None:
+    """Compare PLAYERS by theme, or on the same decisions.
 
     A PLAYER is network (the one that comes with bgdata), network/NAME, gnubg or bgsage; network:1 looks 1 roll ahead.
     Each is asked about every reference position once. Without players, all that were asked before are compared. The
     table has the RMSE of their values against the rollouts, with its standard error, theme by theme, and the error of
     the rollouts themselves, which is part of it. CSV and JSON have MAE and bias too, as the view `reference_errors`.
 
+    With --benchmarks or --on, players choose plays on benchmarks instead, pubeval and random too. The table has their
+    error rates, and how far these are from that of the first player on the same decisions, each with its standard
+    error; CSV and JSON have more, as the views `benchmark_summary` and `benchmark_differences`.
+
     \b
       bgdata compare network network:1 gnubg --plot themes.svg
       bgdata compare network/mine network --split validation
+      bgdata compare network network:1 pubeval --benchmarks
     """
-    compare_players(warehouse, players, plot, form, **options)
+    if not (benchmarks or sets):
+        compare_players(context.obj, players, plot, form, **options)
+        return
+    check_themeless(context, options)
+    compare_on_benchmarks(context.obj, players, sets, plot, form)
+
+
+def check_themeless(context: click.Context, names: Iterable[str]) -> None:
+    """Raise UsageError for an option of reference positions where benchmarks are compared."""
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(
+                f"expected either benchmarks (--benchmarks, --on) or reference positions, got --{name} too"
+            )
 
 
 class Compared(NamedTuple):

@@ -20,7 +20,8 @@ from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
-from bgdata.play.rollout_decisions import roll_out_decision
+from bgdata.play.rollout_decisions import Decision, roll_out_decision
+from bgdata.play.settled_plays import roll_out_unsettled
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation
@@ -78,12 +79,13 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
 
     def statistics(self, computed: Computed[DecisionParameters]) -> Mapping[str, float]:
         arrays = computed.arrays
-        errors = np.asarray(arrays["plays_standard_errors"])
+        errors, limits = np.asarray(arrays["plays_standard_errors"]), computed.parameters.limits()
+        is_done = (errors <= limits.until) | (np.asarray(arrays["plays_trials"]) < limits.most_trials)
         return {
             "plays": float(len(errors)),
             "mean_standard_error": float(errors.mean()),
             "largest_standard_error": float(errors.max()),
-            "reached_share": float((errors <= computed.parameters.limits().until).mean()),
+            "reached_share": float(is_done.mean()),
             "mean_loss_standard_error": float(np.asarray(arrays["plays_loss_standard_errors"]).mean()),
             "games": float(np.asarray(arrays["plays_trials"]).sum()),
         }
@@ -94,6 +96,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         arrays = table.arrays()
         chosen = recheck.generator.permutation(len(arrays["decisions_seeds"]))[: min(recheck.rows, CANDIDATES)].tolist()
         check_turns(table, recheck.inputs["games"], chosen)
+        check_games(recheck.parameters, table)
         boards, first = np.asarray(arrays["decisions_boards"]), arrays["decisions_first_plays"]
         counts = np.stack([arrays["decisions_n_plays"], arrays["decisions_n_legal_plays"]], axis=1)
         classes, network = position_classes(boards).astype(np.uint8), network_text(recheck.parameters, recheck.inputs)
@@ -126,11 +129,20 @@ def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: 
 def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
     """The decisions. Raises InvalidParameterError for a corpus that has too few."""
     wanted, count = PositionClass[parameters.position_class.upper()], parameters.decisions
-    found = sampled_turns(corpus, wanted, count, parameters.sample_seed, chooser, parameters.window())
+    found = sampled_turns(
+        corpus,
+        wanted,
+        count,
+        parameters.sample_seed,
+        chooser,
+        parameters.window(),
+        one_per_game=parameters.one_per_game,
+    )
     if len(found.seeds) < count:
         raise InvalidParameterError(
             f"expected {count:,} decisions of the class {parameters.position_class} with a play that loses up to "
-            f"{parameters.within} in the test games of {corpus.name}, found {len(found.seeds):,}; try more games"
+            f"{parameters.within} in {'as many' if parameters.one_per_game else 'the'} test games of {corpus.name}, "
+            f"found {len(found.seeds):,}; try more games"
         )
     return found
 
@@ -139,11 +151,7 @@ def rolled_out(
     parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int
 ) -> tuple[dict[str, Array], int]:
     """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""
-    high, low = sample.dice[row].tolist()
-    limits, window = parameters.limits(), parameters.window()
-    found = roll_out_decision(
-        sample.boards[row], (high, low), chooser, int(sample.seeds[row]), parameters.how(), window, limits
-    )
+    found = one_decision(parameters, chooser, sample, row)
     equities = np.round(found.result.equities, DECIMALS)
     chances = flipped_chances(found.result.legal_chances().astype(np.float64))
     return {
@@ -155,6 +163,16 @@ def rolled_out(
         "loss_standard_errors": found.loss_standard_errors,
         "trials": found.result.trials,
     }, found.n_plays
+
+
+def one_decision(parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int) -> Decision:
+    """A decision rolled out, plays that are settled no further if they are to be."""
+    high, low = sample.dice[row].tolist()
+    limits, window = parameters.limits(), parameters.window()
+    board, seed, how = sample.boards[row], int(sample.seeds[row]), parameters.how()
+    if parameters.settled_at is None:
+        return roll_out_decision(board, (high, low), chooser, seed, how, window, limits)
+    return roll_out_unsettled(board, (high, low), chooser, seed, how, window, limits, parameters.settled_at)
 
 
 def play_places(counts: Array) -> dict[str, Array]:
@@ -192,6 +210,15 @@ def check_turns(table: Table, corpus: Table, chosen: list[int]) -> None:
                     f"expected {name} of {values.tolist()} in decision {row} of {table.name}, as in its game and turn, "
                     f"found {table.array(f'decisions_{name}')[row].tolist()}"
                 )
+
+
+def check_games(parameters: DecisionParameters, table: Table) -> None:
+    """Raise CheckFailedError for two decisions of one game where there must be none."""
+    games, counts = np.unique(table.array("decisions_games"), return_counts=True)
+    if parameters.one_per_game and (counts > 1).any():
+        raise CheckFailedError(
+            f"expected one decision of each game in {table.name}, found {counts.max()} of game {games[counts.argmax()]}"
+        )
 
 
 COMPUTATION = RolloutDecisionsComputation

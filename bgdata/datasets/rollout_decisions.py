@@ -30,8 +30,12 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
     """A corpus, the class and the number of the decisions, the plays that are rolled out, and the settings of the
     rollouts.
 
-    `sample_seed` decides the decisions and the dice of their rollouts; `within` is in points.
+    `sample_seed` decides the decisions and the dice of their rollouts; `within` is in points. With `one_per_game` no
+    two decisions are of one game: those of a game depend on one another, and the standard errors of scores do not know
+    it. With `settled_at` a play gets no more games once it is that many standard errors behind the best.
     """
+
+    later = ("one_per_game", "settled_at")
 
     until: float | None = 0.005
     most_trials: int = 46_656
@@ -41,6 +45,8 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
     within: float = 0.16
     least_plays: int = 2
     most_plays: int = 5
+    one_per_game: bool = False
+    settled_at: float | None = None
 
     def window(self) -> Window:
         """Which plays are rolled out."""
@@ -110,6 +116,10 @@ class RolloutDecisions(Dataset[DecisionParameters]):
             parameters.window().check()
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
+        if parameters.settled_at is not None and not parameters.settled_at > 0:
+            raise InvalidParameterError(
+                f"expected plays settled at more than 0 standard errors, got {parameters.settled_at}"
+            )
         if not 1 <= parameters.decisions < 1 << 31 or not 0 <= parameters.sample_seed < 1 << 57:
             raise InvalidParameterError(
                 f"expected at least 1 decision and a seed from 0 to 2^57 - 1, "

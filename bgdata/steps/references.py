@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from statistics import median
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from bgdata.evaluation.named import open_named_evaluator
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.game.codec import Boards
 from bgdata.kernel import thread_count
+from bgdata.steps.queries import Row, rows_of
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -59,13 +59,10 @@ def build_reference_scores(warehouse: Warehouse, references: Table, name: str, p
     return warehouse.build(SCORES.name, ReferenceScoreParameters.on(references, name, ply, version), progress=progress)
 
 
-def error_rows(warehouse: Warehouse, references: Table, split: str, quantity: str) -> list[dict[str, Any]]:
+def error_rows(warehouse: Warehouse, references: Table, split: str, quantity: str) -> list[Row]:
     """The rows of the view `reference_errors` for a set of reference positions, a split and a quantity."""
     recipe = {"reference": references.name.rpartition("/")[0], "version": references.folder.name}
-    with warehouse.connect() as connection:
-        found = connection.execute(ERRORS, {**recipe, "split": split, "quantity": quantity})
-        names = [column[0] for column in found.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    return rows_of(warehouse, ERRORS, {**recipe, "split": split, "quantity": quantity})
 
 
 def workers_text(name: str) -> str:

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from bgdata.bearoff.index import layout_count
 from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
-from bgdata.datasets.benchmark_scores import ROLLED_OUT, ScoreParameters
+from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.datasets.common.measures import UNITS
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.game_scores import GameParameters
-from bgdata.datasets.gnubg_benchmark import DATASET as BENCHMARK
 from bgdata.datasets.referee_scores import DATASET as REFEREE
 from bgdata.datasets.referee_scores import RefereeParameters
 from bgdata.datasets.reference_scores import DATASET as REFERENCE_SCORES
@@ -28,6 +27,7 @@ from bgdata.evaluation.named import as_evaluator
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import network_name
 from bgdata.evaluation.player import open_named_player
+from bgdata.steps.benchmarks import sets_there
 from bgdata.steps.references import references_there
 from bgdata.store.names import quoted
 from bgdata.store.parameters import Parameters, VersionRef
@@ -183,17 +183,6 @@ def series_parameters(
 def full_name(name: str) -> str:
     """The name under which scores of a player are kept; for `network` it is the name of that network."""
     return network_name(name) if name.partition("/")[0] == NETWORK else name
-
-
-def sets_there(warehouse: Warehouse) -> list[Table]:
-    """The imported benchmarks and those made here. Raises MissingTableError if there are none."""
-    found = [table for kind in (BENCHMARK.name, ROLLED_OUT) for table in warehouse.current(kind)]
-    if not found:
-        raise MissingTableError(
-            f"expected a benchmark in {warehouse.root}, found none; "
-            f"try: bgdata build, or bgdata import {BENCHMARK.name} contact.bm"
-        )
-    return found
 
 
 def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:

@@ -11,6 +11,7 @@ select manifest->'parameters'->>'player' as player,
        classes.classes as class,
        (manifest->>'rows')::integer as decisions,
        (manifest->'statistics'->>'error_rate')::double as error_rate,
+       (manifest->'statistics'->>'standard_error')::double as standard_error,
        (manifest->'statistics'->>'error_rate_low')::double as error_rate_low,
        (manifest->'statistics'->>'error_rate_high')::double as error_rate_high,
        (manifest->'statistics'->>'unlisted_share')::double as unlisted_share,
@@ -28,6 +29,7 @@ comment on column benchmark_summary.benchmark_version is 'The version of it that
 comment on column benchmark_summary.class is 'Classes of its positions, such as contact';
 comment on column benchmark_summary.decisions is 'Decisions';
 comment on column benchmark_summary.error_rate is '1000 x mean loss [thousandths of a point a decision]';
+comment on column benchmark_summary.standard_error is 'Standard error of error_rate, noise of the rollouts included, decisions being the observations [thousandths of a point a decision]';
 comment on column benchmark_summary.error_rate_low is 'Lower end of the 95 % confidence interval [thousandths of a point a decision]';
 comment on column benchmark_summary.error_rate_high is 'Upper end of the 95 % confidence interval [thousandths of a point a decision]';
 comment on column benchmark_summary.unlisted_share is 'Share of choices that were not rolled out';

@@ -67,6 +67,15 @@ def test_what_is_not_as_exact_as_wanted(unscored: Warehouse) -> None:
     assert unscored.variants("rollout_decisions") == ["contact-1-of-pubeval-20-seed-3-sample-1"]
 
 
+def test_one_decision_of_a_game_with_settled_plays(unscored: Warehouse) -> None:
+    given = ("--decisions", "2", "--most-trials", "72", "--one-per-game", "--settled-at", "4")
+    succeeds(unscored.root, "decisions", CORPUS, *ROLLER, *given)
+    table = unscored.open("rollout_decisions", "contact-2-of-pubeval-20-seed-3")
+    assert (table.manifest.parameters["one_per_game"], table.manifest.parameters["settled_at"]) == (True, 4.0)
+    first, second = table.array("decisions_games").tolist()
+    assert first != second
+
+
 @pytest.mark.parametrize(
     ("code", "arguments", "message"),
     [
@@ -75,6 +84,7 @@ def test_what_is_not_as_exact_as_wanted(unscored: Warehouse) -> None:
         (2, ("selfplay/",), "expected a corpus such as selfplay/network-10000-seed-1, got 'selfplay/'"),
         (1, (CORPUS, "--network", "none"), "no network/none in"),
         (2, (CORPUS, *ROLLER, "--trials", "100"), "expected a multiple of 36 trials"),
+        (2, (CORPUS, *ROLLER, "--settled-at", "0"), "expected plays settled at more than 0 standard errors, got 0"),
         (2, (CORPUS, *ROLLER, "--within", "-1"), "expected a window of 0 points or more"),
     ],
 )

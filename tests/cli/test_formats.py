@@ -50,7 +50,11 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
         ("pubeval", "--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs"),
         ("random", "--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs"),
     ],
-    "compare": [(), ("network/tiny", "network/tiny:1", "--split", "validation", "--quantity", "win")],
+    "compare": [
+        (),
+        ("network/tiny", "network/tiny:1", "--split", "validation", "--quantity", "win"),
+        ("pubeval", "random", "--benchmarks"),
+    ],
     "import": [("positions", "{tmp}/list.txt")],
     "selfplay": [("--player", "pubeval", "--games", "4")],
     "label": [("positions/{positions}", "--engine", "lookahead", "--network", "tiny")],

@@ -13,6 +13,7 @@ import bgdata
 from bgdata.cli.export import write_text
 from bgdata.computations import rollout_decisions
 from bgdata.computations.benchmark_scores import decisions_of
+from bgdata.computations.common.decision_sample import sampled_turns
 from bgdata.computations.common.rollouts import open_roller
 from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.datasets.gnubg_benchmark import DATASET as IMPORTED
@@ -21,6 +22,7 @@ from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.formats.gnubg_benchmark import read_gnubg_benchmark
+from bgdata.game.classes import PositionClass
 from bgdata.game.codec import flip_boards
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
@@ -191,6 +193,60 @@ def test_too_few_decisions(small_root: Path) -> None:
         rollout_decisions.sample_of(replace(SMALL, position_class="crashed"), corpus, brain)
 
 
+def test_one_decision_of_each_game(warehouse: Warehouse) -> None:
+    """The first of each, in the same order; and no more than there are games."""
+    corpus, brain = inputs_of(warehouse)["games"], brain_of(warehouse)
+    every = sampled_turns(corpus, PositionClass.CONTACT, 5000, 0, brain, SMALL.window())
+    games = list(dict.fromkeys(every.games.tolist()))
+    assert 2 <= len(games) < len(every.games)
+    first = [every.games.tolist().index(game) for game in games]
+    wanted = replace(SMALL, one_per_game=True, decisions=len(games))
+    found = rollout_decisions.sample_of(wanted, corpus, brain)
+    assert np.array_equal(found.seeds, every.seeds[first])
+    fewer = rollout_decisions.sample_of(replace(wanted, decisions=len(games) - 1), corpus, brain)
+    assert np.array_equal(fewer.seeds, found.seeds[:-1])
+    with pytest.raises(
+        InvalidParameterError, match=rf"in as many test games of .*, found {len(games)}; try more games"
+    ):
+        rollout_decisions.sample_of(replace(wanted, decisions=len(games) + 1), corpus, brain)
+
+
+def test_verify_counts_games(warehouse: Warehouse) -> None:
+    table = warehouse.build(DATASET.name, replace(SMALL, one_per_game=True, decisions=2))
+    rollout_decisions.check_games(SMALL, table)
+    rollout_decisions.check_games(replace(SMALL, one_per_game=True), table)
+    path = table.folder / "decisions_games.npy"
+    path.chmod(0o644)
+    np.save(path, np.full_like(np.load(path), 7))
+    rollout_decisions.check_games(SMALL, Table(table.folder))
+    message = rf"expected one decision of each game in {table.name}, found 2 of game 7"
+    with pytest.raises(CheckFailedError, match=message):
+        rollout_decisions.check_games(replace(SMALL, one_per_game=True), Table(table.folder))
+
+
+def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
+    """And come out the same when they are rolled out again, and when nothing is settled."""
+    parameters = replace(SMALL, until=1e-30, most_trials=288, decisions=2)
+    equal = warehouse.build(DATASET.name, parameters)
+    found = warehouse.build(DATASET.name, replace(parameters, settled_at=15.0))
+    assert set(equal.array("plays_trials").tolist()) == {288}
+    trials = np.asarray(found.array("plays_trials"))
+    assert set(trials.tolist()) == {72, 216, 288}
+    losses, errors = (np.asarray(found.array(f"plays_{name}")) for name in ("losses", "loss_standard_errors"))
+    assert ((losses > 10 * errors) | (losses == 0))[trials < 288].all()
+    assert found.manifest.statistics["reached_share"] == (trials < 288).mean()
+    check_sample(DATASET, found, inputs_of(warehouse), 2, np.random.default_rng(0))
+    unsettled = warehouse.build(DATASET.name, replace(parameters, settled_at=1e9))
+    assert unsettled.manifest.digest == equal.manifest.digest
+
+
+def test_sets_that_come_with_the_package_keep_their_recipe() -> None:
+    """Parameters that came later are not in it."""
+    assert {parameters.position_class for parameters in DATASET.defaults} == {"contact", "crashed", "race"}
+    for parameters in (*DATASET.defaults, DecisionParameters()):
+        assert not {"one_per_game", "settled_at"} & set(parameters.to_json())
+
+
 @pytest.mark.parametrize(
     ("name", "place"),
     [("plays_equities", 1), ("plays_boards", (1, 6)), ("plays_chances", (1, 0)), ("plays_trials", 1)],
@@ -285,6 +341,8 @@ def test_scores(warehouse: Warehouse) -> None:
         ({"trials": 100}, "expected a multiple of 36 trials"),
         ({"player": "nobody"}, "expected the player network"),
         ({"games": 0}, "expected 1 to"),
+        ({"settled_at": 0.0}, "expected plays settled at more than 0 standard errors, got 0.0"),
+        ({"settled_at": float("nan")}, "expected plays settled at more than 0 standard errors, got nan"),
         ({"network": "../x"}, "expected the name of a network"),
     ],
 )

@@ -138,7 +138,7 @@ def test_scores_of_pubeval(imports: Imports) -> None:
     ranks = [rank if rank >= 0 else None for rank in table.array("ranks").tolist()]
     assert rows == list(zip(range(2), ids, ranks, table.array("losses").tolist(), strict=True))
     statistics = table.manifest.statistics
-    names = ("error_rate", "error_rate_low", "error_rate_high", "unlisted_share", "best_share")
+    names = ("error_rate", "standard_error", "error_rate_low", "error_rate_high", "unlisted_share", "best_share")
     assert summary == (
         "pubeval",
         0,

@@ -351,6 +351,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     assert found.pop("bearoff_match_decisions") == str((20 - 1) ** 2)  # pairs of layouts that are not over
     assert "match_equity_differences" in found
     assert found.pop("bearoff_error_positions") == str(rows["bearoff_error"])
+    assert found.pop("benchmark_differences") == "0"  # nobody to compare with
     assert found.pop("benchmark_losses") == str(rows["benchmark_scores"])
     assert found.pop("reference_errors") == str(
         6 * 2 * (1 + len(THEMES))

@@ -36,16 +36,21 @@ class SampledTurns(NamedTuple):
         return SampledTurns(*(values[chosen] for values in self))
 
 
-def sampled_turns(corpus: Table, wanted: int, count: int, seed: int, chooser: Chooser, window: Window) -> SampledTurns:
+def sampled_turns(
+    corpus: Table, wanted: int, count: int, seed: int, chooser: Chooser, window: Window, *, one_per_game: bool = False
+) -> SampledTurns:
     """The first `count` turns of a file class `wanted` on which a play within the window loses something.
 
-    All of them if there are fewer. Of equal positions and rolls only one is taken. A larger sample of the same corpus
-    begins with a smaller one.
+    All of them if there are fewer. Of equal positions and rolls only one is taken. Turns are taken by their hashes,
+    whatever game they are from: several may be of one game, many where the sample is not small beside the number of
+    test games. With `one_per_game` only the first one of each game is taken, so that decisions are independent. A
+    larger sample of the same corpus begins with a smaller one.
     """
     turns = turns_of_test_games(corpus, wanted, seed)
-    found: list[SampledTurns] = []
+    found, games = list[SampledTurns](), set[int]()
     for chunk in chunks(turns):
-        found.append(chunk.rows(np.flatnonzero(has_choice(chunk, chooser, window))))
+        part = chunk.rows(np.flatnonzero(has_choice(chunk, chooser, window)))
+        found.append(part.rows(of_new_games(part.games, games)) if one_per_game else part)
         if sum(len(part.seeds) for part in found) >= count:
             break
     return SampledTurns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
@@ -82,6 +87,16 @@ def chunks(turns: SampledTurns) -> Iterator[SampledTurns]:
     """The same turns, some at a time."""
     for start in range(0, len(turns.seeds), CHUNK):
         yield turns.rows(slice(start, start + CHUNK))
+
+
+def of_new_games(games: Array, seen: set[int]) -> Array:
+    """int64[m]: the first row of each game in int32[n] that was not seen, which is seen then."""
+    rows = []
+    for row, game in enumerate(games.tolist()):
+        if game not in seen:
+            seen.add(game)
+            rows.append(row)
+    return np.array(rows, np.int64)
 
 
 def has_choice(turns: SampledTurns, chooser: Chooser, window: Window) -> Array:

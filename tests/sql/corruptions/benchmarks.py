@@ -22,6 +22,13 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
         changed("benchmark_plays", "loss = -0.01", decision=0, rank=1, variant="contact"),
         changed("benchmark_plays", "loss = 0", decision=0, rank=2, variant=OWN_SET),
     ],
+    "benchmark_plays__loss_errors_are_of_differences": [
+        changed("benchmark_plays", change, decision=1, rank=2, variant=OWN_SET)
+        for change in (
+            "loss_standard_error = 30 * standard_error",
+            "loss_standard_error = 0, standard_error = 30 * standard_error",
+        )
+    ],
     "benchmark_plays__standard_errors_are_of_blocks": [
         changed("benchmark_plays", change, decision=1, rank=rank, variant=OWN_SET)
         for rank, change in (

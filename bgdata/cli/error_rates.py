@@ -1,0 +1,152 @@
+"""`bgdata compare --benchmarks`: error rates of players, and their differences on the same decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bgdata.cli.charts import GREY, LOOKS, new_figure, write_figure
+from bgdata.cli.output import Row, write_rows
+from bgdata.errors import UsageError
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH = 19  # of a figure and its error
+UNIT = "thousandths of a point a decision"
+
+
+def compare_on_benchmarks(
+    warehouse: Warehouse, players: Sequence[str], names: Sequence[str], plot: Path | None, form: str
+) -> None:
+    """Let each player decide on each benchmark, unless it has, print the table, and draw it.
+
+    Raises UsageError where nobody was scored and for a version that is not the current one, UnknownPlayerError,
+    InvalidParameterError for what is not a benchmark, MissingTableError for a benchmark or a network that is not there,
+    and StorageError.
+    """
+    from bgdata.steps.benchmarks import build_benchmark_scores, compared_rows, current_sets
+    from bgdata.steps.scores import full_name, opponent_of
+
+    wanted = list(dict.fromkeys((full_name(name), ply) for name, ply in map(opponent_of, players)))
+    sets = current_sets(warehouse, names)
+    with progress_bars() as progress:
+        for player in wanted:
+            for table in sets:
+                build_benchmark_scores(warehouse, table, *player, progress)
+    rows = compared_rows(warehouse, sets, wanted)
+    if not rows:
+        found = ", ".join(table.name for table in sets)
+        raise UsageError(f"expected players that were scored on {found}, found none; try: bgdata benchmark network")
+    if form == "table":
+        click.echo("\n".join(table_lines(rows)))
+    else:
+        write_rows(rows, form)
+    if plot:
+        draw_rates(rows, plot)
+        click.echo(f"wrote {plot}", err=True)
+
+
+def label_of(row: Row) -> str:
+    """A player as it is named on the command line."""
+    return f"{row['player']}:{row['ply']}"
+
+
+def first_label(rows: Sequence[Row]) -> str:
+    """The player that the others are compared with."""
+    return next(
+        (f"{row['other_player']}:{row['other_ply']}" for row in rows if "other_player" in row), label_of(rows[0])
+    )
+
+
+def labels_of(rows: Sequence[Row]) -> list[str]:
+    """The players, the one that the others are compared with first."""
+    return list(dict.fromkeys([first_label(rows), *map(label_of, rows)]))
+
+
+def by_benchmark(rows: Sequence[Row]) -> dict[str, dict[str, Row]]:
+    """The rows of each benchmark, by player."""
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault(row["benchmark"], {})[label_of(row)] = row
+    return found
+
+
+def table_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Up to three lines for each benchmark, a column for each player."""
+    players = labels_of(rows)
+    widths = [max(WIDTH, len(each)) for each in players]
+    several = len(players) > 1
+    yield f"error rate ({UNIT})" + (f", and difference from {players[0]} on the same decisions" if several else "")
+    yield aligned("", players, widths)
+    for benchmark, found in by_benchmark(rows).items():
+        decisions = next(iter(found.values()))["decisions"]
+        yield f"{benchmark}, {decisions:,} decisions"
+        yield aligned("error rate", [rate_text(found.get(each, {})) for each in players], widths)
+        if several:
+            yield aligned("difference", [difference_text(found.get(each, {})) for each in players], widths)
+            yield aligned(
+                "same choices", [str(found.get(each, {}).get("same_choices", "")) for each in players], widths
+            )
+
+
+def aligned(name: str, cells: Sequence[str], widths: Sequence[int]) -> str:
+    """A line of the table."""
+    return f"  {name:<12}  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+
+
+def rate_text(row: Row) -> str:
+    """The error rate with its standard error; nothing where a player was not scored."""
+    return f"{row['error_rate']:.2f} +/- {row['standard_error']:.2f}" if row else ""
+
+
+def difference_text(row: Row) -> str:
+    """The difference with its standard error, where that is known."""
+    if "difference" not in row:
+        return ""
+    error = row["difference_standard_error"]
+    return f"{row['difference']:+.2f}" + ("" if error is None else f" +/- {error:.2f}")
+
+
+def draw_rates(rows: Sequence[Row], path: Path) -> None:
+    """Write a picture, PNG or SVG: benchmarks from top to bottom, a mark and its standard error for each player; error
+    rates on the left, differences on the right if there are several players. Raises StorageError."""
+    benchmarks, several = list(by_benchmark(rows)), len(labels_of(rows)) > 1
+    with new_figure(8.5, 0.7 * len(benchmarks) + 1.6) as figure:
+        panels = figure.subplots(1, 2 if several else 1, sharey=True, squeeze=False)[0]
+        draw_figures(panels[0], rows, "error_rate", "standard_error")
+        panels[0].set_yticks(range(len(benchmarks)), [name.replace("/", "/\n", 1) for name in benchmarks])
+        panels[0].invert_yaxis()
+        panels[0].set_xlim(left=0)
+        panels[0].set_xlabel("error rate ± 1 standard error")
+        if several:
+            draw_figures(panels[1], rows, "difference", "difference_standard_error")
+            panels[1].axvline(0, color=GREY, linewidth=0.8)
+            panels[1].set_xlabel(f"difference from {first_label(rows)}, below 0: better")
+        figure.suptitle(UNIT)
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        write_figure(figure, path)
+
+
+def draw_figures(axes: Axes, rows: Sequence[Row], name: str, error_name: str) -> None:
+    """Draw a figure of every player on every benchmark; what is not known is left out."""
+    players, found = labels_of(rows), by_benchmark(rows)
+    step = min(0.18, 0.7 / len(players))
+    for n, player in enumerate(players):
+        colour, mark = LOOKS[n % len(LOOKS)]
+        heights = [place + step * (n - (len(players) - 1) / 2) for place in range(len(found))]
+        values, errors = (
+            [known(each.get(player, {}).get(wanted)) for each in found.values()] for wanted in (name, error_name)
+        )
+        axes.errorbar(values, heights, xerr=errors, fmt=mark, color=colour, label=player)
+
+
+def known(figure: float | None) -> float:
+    """A figure, or NaN where there is none."""
+    return nan if figure is None else figure

@@ -1,0 +1,18 @@
+"""Rows of the catalog as commands use them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bgdata.warehouse import Warehouse
+
+Row = dict[str, Any]  # a value by the name of its column
+
+
+def rows_of(warehouse: Warehouse, query: str, given: Mapping[str, Any]) -> list[Row]:
+    """The rows of an SQL query with `given` parameters."""
+    with warehouse.connect() as connection:
+        found = connection.execute(query, dict(given))
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]

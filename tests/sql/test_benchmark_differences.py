@@ -1,0 +1,222 @@
+"""`benchmark_differences`: players on the same decisions, against the blocks of rollouts that the view never sees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from bgdata.datasets.benchmark_scores import ScoreParameters
+from bgdata.store.scripts import SQL
+from bgdata.warehouse import Warehouse
+from tests.reference.paired import Plays, paired
+
+PLAYERS = ("a", "b", "c")
+SET, DIGEST = "s", "d1"
+Choices = dict[str, list[int | None]]
+TABLES = """
+create table manifests (manifest json, version varchar, is_current boolean);
+create table benchmark_scores (variant varchar, decision int, next_position_id varchar, rank int, loss double);
+create table benchmark_decisions (dataset varchar, variant varchar, decision int, n_plays int);
+create table benchmark_plays (
+    dataset varchar, variant varchar, decision int, rank int, standard_error double, loss_standard_error double
+);
+"""
+
+
+def some_decisions(count: int, seed: int) -> list[Plays]:
+    """Decisions of 1 to 4 plays, whose noise is partly shared."""
+    generator = np.random.default_rng(seed)
+    found = []
+    for n_plays in generator.integers(1, 5, count):
+        blocks = generator.normal(0, 0.1, (n_plays, 12)) + generator.normal(0, 0.1, 12)
+        blocks -= generator.exponential(0.1, n_plays)[:, None]
+        found.append(Plays(blocks[np.argsort(-blocks.mean(axis=1))]))
+    return found
+
+
+def some_choices(decisions: list[Plays], seed: int) -> Choices:
+    """A play for each player and decision, listed or not; the best one more often."""
+    generator = np.random.default_rng(seed)
+    return {
+        player: [
+            None if generator.random() < 0.1 else int(generator.integers(len(plays.blocks)) * generator.integers(2))
+            for plays in decisions
+        ]
+        for player in PLAYERS
+    }
+
+
+def add_set(
+    connection: duckdb.DuckDBPyConnection, decisions: list[Plays], variant: str = SET, *, errors: bool = True
+) -> None:
+    """A benchmark, imported if it has no errors."""
+    manifest = {"dataset": "rollout_decisions", "variant": variant, "digest": DIGEST}
+    connection.execute("insert into manifests values (?, 'r1', true)", [json.dumps(manifest)])
+    for number, plays in enumerate(decisions):
+        count = len(plays.blocks)
+        connection.execute(
+            f"insert into benchmark_decisions values ('rollout_decisions', ?, {number}, {count})", [variant]
+        )
+        for rank in range(count):
+            known = (plays.standard_error(rank), plays.difference_error(rank, 0)) if errors else (None, None)
+            row = ["rollout_decisions", variant, number, rank, *known]
+            connection.execute("insert into benchmark_plays values (?, ?, ?, ?, ?, ?)", row)
+
+
+def add_scores(
+    connection: duckdb.DuckDBPyConnection,
+    decisions: list[Plays],
+    choices: Choices,
+    digest: str = DIGEST,
+    variant: str = SET,
+) -> None:
+    """What players chose."""
+    for player, places in choices.items():
+        name = f"{player}-{variant}-{digest}"
+        manifest = {
+            "dataset": "benchmark_scores", "variant": name,
+            "inputs": {"benchmark": f"rollout_decisions/{variant}@{digest}"},
+            "parameters": {"player": player, "ply": 1, "version": f"{player}1"},
+        }  # fmt: skip
+        connection.execute("insert into manifests values (?, 'r2', true)", [json.dumps(manifest)])
+        for number, (plays, place) in enumerate(zip(decisions, places, strict=True)):
+            loss = plays.losses[-1 if place is None else place]
+            row = [name, number, f"p{place}", place, loss]
+            connection.execute("insert into benchmark_scores values (?, ?, ?, ?, ?)", row)
+
+
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    """An empty catalog with the view."""
+    with duckdb.connect() as found:
+        found.execute(TABLES)
+        found.execute((SQL / "views" / "benchmark_differences.sql").read_text())
+        yield found
+
+
+def rows_of(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], dict[str, Any]]:
+    """The rows of the view by player and other player."""
+    found = connection.sql("from benchmark_differences")
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    by_players = {(row["player"], row["other_player"]): row for row in rows}
+    assert len(by_players) == len(rows)
+    return by_players
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_differences_are_those_of_the_twin(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
+    """Both ways, unlisted plays and decisions with a single play too; the noise is never understated."""
+    decisions = some_decisions(40, seed)
+    choices = some_choices(decisions, seed + 100)
+    add_set(connection, decisions)
+    add_scores(connection, decisions, choices)
+    found = rows_of(connection)
+    assert set(found) == set(permutations(PLAYERS, 2))
+    for (player, other), row in found.items():
+        expected = paired(decisions, choices[player], choices[other])
+        assert (row["decisions"], row["same_choices"]) == (40, expected.same_choices)
+        assert 0 < expected.same_choices < 40
+        assert row["difference"] == pytest.approx(expected.difference, abs=1e-9)
+        assert row["standard_error"] == pytest.approx(expected.standard_error)
+        assert expected.rollout_standard_error < row["rollout_standard_error"] < 2 * expected.rollout_standard_error
+        assert (row["ply"], row["player_version"], row["other_ply"], row["other_version"]) == (
+            1,
+            f"{player}1",
+            1,
+            f"{other}1",
+        )
+        assert (row["benchmark"], row["benchmark_version"]) == (f"rollout_decisions/{SET}", "r1")
+
+
+def test_the_noise_is_exact_against_the_best_play(connection: duckdb.DuckDBPyConnection) -> None:
+    """Where both choose the same there is none, and the noise of a loss is known from the blocks."""
+    decisions = [plays for plays in some_decisions(30, 9) if len(plays.blocks) > 2]
+    best: list[int | None] = [0] * len(decisions)
+    second: list[int | None] = [number % 2 for number in range(len(decisions))]
+    add_set(connection, decisions)
+    add_scores(connection, decisions, {"a": best, "b": second})
+    row = rows_of(connection)["b", "a"]
+    expected = paired(decisions, second, best)
+    assert row["rollout_standard_error"] == pytest.approx(expected.rollout_standard_error)
+    assert row["difference"] == pytest.approx(expected.difference)
+    assert row["difference"] > 0
+
+
+def test_the_standard_error_has_the_noise_in_it(connection: duckdb.DuckDBPyConnection) -> None:
+    """Of plays that are worth the same, all of it is noise: the error over decisions says what the rollouts do."""
+    generator = np.random.default_rng(5)
+    decisions = []
+    for _ in range(400):
+        blocks = generator.normal(0, 0.1, (3, 12))
+        decisions.append(Plays(blocks[np.argsort(-blocks.mean(axis=1))]))
+    places = [generator.permutation(3) for _ in decisions]  # by chance, whatever the rollouts say
+    choices: Choices = {name: [int(each[n]) for each in places] for n, name in enumerate(PLAYERS[:2])}
+    add_set(connection, decisions)
+    add_scores(connection, decisions, choices)
+    row, expected = rows_of(connection)["a", "b"], paired(decisions, choices["a"], choices["b"])
+    assert row["standard_error"] == pytest.approx(expected.rollout_standard_error, rel=0.2)
+    assert abs(row["difference"]) < 4 * row["standard_error"]
+
+
+def test_imported_rollouts_have_no_known_noise(connection: duckdb.DuckDBPyConnection) -> None:
+    decisions = some_decisions(10, 3)
+    choices = some_choices(decisions, 4)
+    add_set(connection, decisions, errors=False)
+    add_scores(connection, decisions, choices)
+    row = rows_of(connection)["a", "b"]
+    assert row["rollout_standard_error"] is None
+    assert row["standard_error"] == pytest.approx(paired(decisions, choices["a"], choices["b"]).standard_error)
+
+
+def test_one_decision_has_no_standard_error(connection: duckdb.DuckDBPyConnection) -> None:
+    decisions = some_decisions(5, 2)[:1]
+    add_set(connection, decisions)
+    add_scores(connection, decisions, {"a": [0], "b": [None]})
+    row = rows_of(connection)["a", "b"]
+    assert (row["decisions"], row["standard_error"]) == (1, None)
+
+
+def test_players_on_different_decisions_are_not_compared(connection: duckdb.DuckDBPyConnection) -> None:
+    """Neither on another version of the set, nor on one that is not here, nor on another set."""
+    decisions = some_decisions(6, 1)
+    choices = some_choices(decisions, 2)
+    add_set(connection, decisions)
+    add_set(connection, decisions, "t")
+    add_scores(connection, decisions, {"a": choices["a"]})
+    add_scores(connection, decisions, {"b": choices["b"], "c": choices["c"]}, digest="older")
+    add_scores(connection, decisions, {"c": choices["c"]}, variant="t")
+    assert rows_of(connection) == {}
+    add_scores(connection, decisions, {"c": choices["c"]})
+    assert set(rows_of(connection)) == {("a", "c"), ("c", "a")}
+
+
+def test_in_a_warehouse(warehouse: Warehouse) -> None:
+    """As the choices of two players say, on imported decisions and on those made here."""
+    query = (
+        "select * from benchmark_differences where player = 'random' and other_player = 'pubeval' order by benchmark"
+    )
+    for kind in ("gnubg_benchmark", "rollout_decisions"):
+        (table,) = warehouse.current(kind)
+        scores = [
+            warehouse.build("benchmark_scores", ScoreParameters.on(table, name, 0, version))
+            for name, version in (("random", "1"), ("pubeval", "2"))
+        ]
+        with warehouse.connect() as connection:
+            found = connection.sql(f"from ({query}) where benchmark_version = '{table.folder.name}'")
+            (row,) = (dict(zip(found.columns, each, strict=True)) for each in found.fetchall())
+        losses, chosen = ([score.array(name) for score in scores] for name in ("losses", "chosen"))
+        difference = 1000 * (losses[0] - losses[1])
+        assert row["decisions"] == len(difference)
+        assert row["same_choices"] == (chosen[0] == chosen[1]).all(axis=1).sum()
+        assert row["difference"] == pytest.approx(difference.mean())
+        if kind == "gnubg_benchmark":  # a single decision, imported
+            assert (row["standard_error"], row["rollout_standard_error"]) == (None, None)
+        else:
+            assert row["standard_error"] == pytest.approx(difference.std(ddof=1) / len(difference) ** 0.5)
+            assert row["rollout_standard_error"] > 0
