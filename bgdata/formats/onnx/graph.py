@@ -1,0 +1,183 @@
+"""A graph of ONNX, written as arithmetic: `a + 1` adds a node, and gives the value that it computes.
+
+Every row of a value is one position. Values are int32, bool, float32 or float64, and plain numbers take the type of the
+value that they meet. The names of nodes are numbers in the order of writing, so the same calls make the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+OPSET = 17
+Numbers: TypeAlias = "Value | int | float | NDArray[Any]"
+
+
+class Node(NamedTuple):
+    """One operation: what it reads by name, the one value that it writes, and its settings."""
+
+    operation: str
+    inputs: tuple[str, ...]
+    output: str
+    settings: dict[str, Any]
+
+
+class Graph:
+    """The nodes and constants written so far. Equal constants are kept once."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.constants: dict[str, NDArray[Any]] = {}
+        self._names: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
+
+    def input(self, name: str, dtype: DTypeLike) -> Value:
+        """What is given to the graph."""
+        return Value(self, name, np.dtype(dtype))
+
+    def constant(self, values: NDArray[Any]) -> Value:
+        """An array that belongs to the graph."""
+        key = values.tobytes(), values.dtype.str, values.shape
+        name = self._names.setdefault(key, f"constant_{len(self._names)}")
+        self.constants[name] = values
+        return Value(self, name, values.dtype)
+
+    def add(self, operation: str, inputs: Sequence[Value], dtype: DTypeLike = None, **settings: Any) -> Value:
+        """The value of another operation, of the type of the first input if no other is named."""
+        output = f"{operation.lower()}_{len(self.nodes)}"
+        self.nodes.append(Node(operation, tuple(each.name for each in inputs), output, settings))
+        return Value(self, output, inputs[0].dtype if dtype is None else np.dtype(dtype))
+
+
+class Value:
+    """What a node computes: [n, ...] numbers or truth values, a row for each position."""
+
+    def __init__(self, graph: Graph, name: str, dtype: np.dtype[Any]) -> None:
+        self.graph, self.name, self.dtype = graph, name, dtype
+
+    def like(self, numbers: Numbers) -> Value:
+        """Numbers as a value of this type."""
+        if isinstance(numbers, Value):
+            return numbers
+        return self.graph.constant(np.ascontiguousarray(np.asarray(numbers, self.dtype)))
+
+    def _with(self, operation: str, other: Numbers, dtype: DTypeLike = None) -> Value:
+        return self.graph.add(operation, [self, self.like(other)], dtype)
+
+    def __add__(self, other: Numbers) -> Value:
+        return self._with("Add", other)
+
+    def __radd__(self, other: float) -> Value:
+        return self.like(other)._with("Add", self)
+
+    def __sub__(self, other: Numbers) -> Value:
+        return self._with("Sub", other)
+
+    def __rsub__(self, other: float) -> Value:
+        return self.like(other)._with("Sub", self)
+
+    def __neg__(self) -> Value:
+        return self.graph.add("Neg", [self])
+
+    def __mul__(self, other: Numbers) -> Value:
+        return self._with("Mul", other)
+
+    def __rmul__(self, other: float) -> Value:
+        return self.like(other)._with("Mul", self)
+
+    def __truediv__(self, other: Numbers) -> Value:
+        return self._with("Div", other)
+
+    def __floordiv__(self, other: Numbers) -> Value:
+        """Of whole numbers, none below 0: ONNX rounds towards 0."""
+        return self._with("Div", other)
+
+    def __matmul__(self, matrix: Value | NDArray[Any]) -> Value:
+        return self._with("MatMul", matrix)
+
+    def __and__(self, other: Numbers) -> Value:
+        return self._with("And", other)
+
+    def __or__(self, other: Numbers) -> Value:
+        return self._with("Or", other)
+
+    def __invert__(self) -> Value:
+        return self.graph.add("Not", [self])
+
+    def __gt__(self, other: Numbers) -> Value:
+        return self._with("Greater", other, np.bool_)
+
+    def __ge__(self, other: Numbers) -> Value:
+        return self._with("GreaterOrEqual", other, np.bool_)
+
+    def __lt__(self, other: Numbers) -> Value:
+        return self._with("Less", other, np.bool_)
+
+    def __le__(self, other: Numbers) -> Value:
+        return self._with("LessOrEqual", other, np.bool_)
+
+    def equals(self, other: Numbers) -> Value:
+        """Where both are the same."""
+        return self._with("Equal", other, np.bool_)
+
+    def at_least(self, least: Numbers) -> Value:
+        """The larger of both."""
+        return self._with("Max", least)
+
+    def at_most(self, most: Numbers) -> Value:
+        """The smaller of both."""
+        return self._with("Min", most)
+
+    def where(self, then: Value, other: Numbers) -> Value:
+        """`then` where this is true, else `other`."""
+        return self.graph.add("Where", [self, then, then.like(other)], then.dtype)
+
+    def to(self, dtype: DTypeLike) -> Value:
+        """The same numbers in another type; fractions are cut towards 0."""
+        return self.graph.add("Cast", [self], dtype, to=np.dtype(dtype))
+
+    def floor(self) -> Value:
+        """The next whole number below, of floats."""
+        return self.graph.add("Floor", [self])
+
+    def total(self, axis: int = 1) -> Value:
+        """Sum along an axis, which keeps one place. Truth values are counted."""
+        numbers = self.to(np.int32) if self.dtype == np.bool_ else self
+        return self.graph.add("ReduceSum", [numbers, self.graph.constant(np.array([axis]))], keepdims=1)
+
+    def largest(self, axis: int = 1) -> Value:
+        """The largest along an axis, which keeps one place."""
+        return self.graph.add("ReduceMax", [self], axes=[axis], keepdims=1)
+
+    def smallest(self, axis: int = 1) -> Value:
+        """The smallest along an axis, which keeps one place."""
+        return self.graph.add("ReduceMin", [self], axes=[axis], keepdims=1)
+
+    def any(self, axis: int = 1) -> Value:
+        """Whether one along an axis is true."""
+        return self.to(np.int32).largest(axis) > 0
+
+    def take(self, places: NDArray[Any] | Value, axis: int = 1) -> Value:
+        """The numbers at these places of an axis."""
+        indices = places if isinstance(places, Value) else self.graph.constant(np.asarray(places, np.int64))
+        return self.graph.add("Gather", [self, indices], axis=axis)
+
+    def lookup(self, table: NDArray[Any]) -> Value:
+        """Rows of a table by these whole numbers."""
+        values = self.graph.constant(np.ascontiguousarray(table))
+        return self.graph.add("Gather", [values, self], table.dtype, axis=0)
+
+    def pick(self, column: Value) -> Value:
+        """[n, 1]: of [n, k] the number in this column, [n, 1]."""
+        return self.graph.add("GatherElements", [self, column], axis=1)
+
+    def shaped(self, *sizes: int) -> Value:
+        """The same numbers in another shape; -1 is what is left."""
+        return self.graph.add("Reshape", [self, self.graph.constant(np.array(sizes))])
+
+
+def joined(values: Sequence[Value], axis: int = 1) -> Value:
+    """Values one after another."""
+    return values[0].graph.add("Concat", values, axis=axis)

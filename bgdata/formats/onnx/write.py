@@ -1,0 +1,58 @@
+"""ONNX files of our networks: `int8[N, 26]` boards to `float32[N, 5]` chances. Needs the extra `onnx`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from bgdata.errors import MissingExtraError
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.formats.onnx.graph import OPSET, Graph, Node
+from bgdata.formats.onnx.network import chances_of
+
+try:
+    from onnx import TensorProto, checker, helper, numpy_helper
+except ImportError as error:
+    raise MissingExtraError("expected onnx to write an ONNX file; try: pip install bgdata[onnx]") from error
+
+BOARDS, CHANCES = "boards", "chances"
+IR_VERSION = 8  # the first that has this opset: older programs can read the file
+
+
+def onnx_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
+    """The file of the networks of a player, with these properties; the same bytes every time."""
+    graph = Graph()
+    chances = chances_of(networks, graph.input(BOARDS, np.int8))
+    graph.nodes.append(Node("Identity", (chances.name,), CHANCES, {}))
+    model = helper.make_model(
+        graph_proto(graph),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="bgdata",
+        producer_version=version("bgdata"),
+    )
+    helper.set_model_props(model, properties)
+    checker.check_model(model, full_check=True)
+    content: bytes = model.SerializeToString(deterministic=True)
+    return content
+
+
+def graph_proto(graph: Graph) -> Any:
+    """The graph with its constants, in the words of ONNX."""
+    return helper.make_graph(
+        [node_proto(node) for node in graph.nodes],
+        "bgdata",
+        [helper.make_tensor_value_info(BOARDS, TensorProto.INT8, ["N", 26])],
+        [helper.make_tensor_value_info(CHANCES, TensorProto.FLOAT, ["N", 5])],
+        [numpy_helper.from_array(values, name) for name, values in graph.constants.items()],
+    )
+
+
+def node_proto(node: Node) -> Any:
+    """One node; types are numbers in ONNX."""
+    settings = dict(node.settings)
+    if "to" in settings:
+        settings["to"] = helper.np_dtype_to_tensor_dtype(settings["to"])
+    return helper.make_node(node.operation, list(node.inputs), [node.output], **settings)
