@@ -43,6 +43,7 @@ ONLY_IN = {
     "matplotlib": {"bgdata.cli"},
     "rich": {"bgdata.store.progress_bars"},
     "psutil": {"bgdata.process", "bgdata.store"},
+    "onnx": {"bgdata.formats.onnx.write"},
     "torch": {"bgdata.training.feed.torch", "bgdata.training.supervised.torch_trainer"},
 }
 
@@ -245,7 +246,9 @@ def test_what_is_loaded_is_noticed(small_root: Path) -> None:
 def test_exceptions_live_in_one_file() -> None:
     names = [name for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
     assert len(names) == len([name for name in SOURCES if name.startswith("bgdata.")])
-    modules = [import_module(name) for name in names if name not in ONLY_IN["torch"]]  # which need PyTorch
+    modules = [
+        import_module(name) for name in names if name not in ONLY_IN["torch"] | ONLY_IN["onnx"]
+    ]  # which need extras
     classes = {value for module in modules for value in vars(module).values() if inspect.isclass(value)}
     raised = {
         value for value in classes if issubclass(value, BaseException) and is_within(value.__module__, {"bgdata"})

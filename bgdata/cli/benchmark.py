@@ -56,11 +56,12 @@ from bgdata.warehouse import Warehouse
 def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
     """Score a PLAYER on rolled-out decisions, or in whole games.
 
-    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
-    gnubg or bgsage. On decisions, the error rate is 1000 times the mean loss per decision, in points; for several
-    players on the same decisions see `bgdata compare --benchmarks`. With --games or --against the player plays cubeless
-    money games, against pubeval unless --against names another player; every sequence of dice is played from both
-    sides. --luck subtracts the luck of every roll from the results, as judged by the network that comes with bgdata.
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, an ONNX file such as mine.onnx,
+    or, where they are installed, gnubg or bgsage. On decisions, the error rate is 1000 times the mean loss per
+    decision, in points; for several players on the same decisions see `bgdata compare --benchmarks`. With --games or
+    --against the player plays cubeless money games, against pubeval unless --against names another player; every
+    sequence of dice is played from both sides. --luck subtracts the luck of every roll from the results, as judged by
+    the network that comes with bgdata.
 
     \b
       bgdata benchmark network
@@ -100,9 +101,9 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
 def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables: bool, **options: Any) -> None:
     """Score a PLAYER on bearoff decisions a table has solved.
 
-    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, or, where they are installed,
-    gnubg or bgsage, which use bearoff tables of their own. The decisions come from games of PubEval against itself.
-    Each choice is judged by exact equities, so neither luck nor rollouts come in.
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, an ONNX file such as mine.onnx,
+    or, where they are installed, gnubg or bgsage, which use bearoff tables of their own. The decisions come from games
+    of PubEval against itself. Each choice is judged by exact equities, so neither luck nor rollouts come in.
 
     \b
       bgdata referee pubeval

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from bgdata.bearoff.index import check_size
-from bgdata.cli.completion import complete_mets, complete_tables
+from bgdata.cli.completion import complete_mets, complete_networks, complete_tables
 from bgdata.cli.met import export_met
 from bgdata.cli.options import output_option, threads_option
 from bgdata.cli.query import copy_rows, written_aside
@@ -95,6 +95,26 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
     click.echo(write_text(warehouse.open_reference(table), form, output))
 
 
+@export.command(name="onnx")
+@click.argument("network", default="", shell_complete=complete_networks)
+@output_option(required=True)
+@click.pass_obj
+def export_onnx(warehouse: Warehouse, network: str, output: Path) -> None:
+    """Write a NETWORK as an ONNX file, for any program that runs those.
+
+    NETWORK is a name of the warehouse, or NAME/VERSION; the default is the one that comes with bgdata. The file takes
+    int8[N, 26] boards of the player on roll, before the roll, and gives float32[N, 5] chances: win, win_gammon,
+    win_backgammon, lose_gammon, lose_backgammon. Inputs, the class of each position and the rules are in it, bearoff
+    tables are not. With onnxruntime on a processor its answers are those of bgdata without tables, to the last bit. Its
+    metadata say so too. Needs the extra `onnx`.
+
+    \b
+      bgdata export onnx -o network.onnx
+      bgdata export onnx mine -o mine.onnx
+    """
+    click.echo(write_network(warehouse, network, output))
+
+
 @export.command(name="met")
 @click.argument("met", default="", shell_complete=complete_mets)
 @output_option(required=True)
@@ -127,6 +147,22 @@ def export_version(warehouse: Warehouse, reference: str, form: str, output: Path
                 copy_rows(connection, connection.sql(f"from {identifier(name)}"), form, path)
             except duckdb.Error as error:
                 raise QueryError(first_lines(error)) from error
+
+
+def write_network(warehouse: Warehouse, network: str, output: Path) -> str:
+    """Write a network as an ONNX file; returns a line that says what was written.
+
+    Raises UnknownPlayerError, MissingTableError, CorruptFileError, MissingExtraError and StorageError.
+    """
+    from bgdata.evaluation.networks.mapped import open_networks
+    from bgdata.evaluation.networks.named import KIND, find_network
+    from bgdata.formats.onnx.write import onnx_bytes, properties_of
+
+    table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
+    with written_aside(output, "onnx", is_needed=True) as path:
+        assert path is not None
+        path.write_bytes(onnx_bytes(open_networks(table), properties_of(table)))
+    return f"wrote {output}: {output.stat().st_size:,} bytes, SHA-256 {sha256_file(output)}"
 
 
 def write_gnubg_bearoff(

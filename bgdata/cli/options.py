@@ -141,7 +141,8 @@ def network_option(function: Decorated) -> Decorated:
         default="",
         metavar="NAME",
         shell_complete=complete_networks,
-        help="Network of the warehouse.  [default: the one that comes with bgdata]",
+        help="Network of the warehouse, or to evaluate and play a file NAME.onnx.  "
+        "[default: the one that comes with bgdata]",
     )(function)
 
 

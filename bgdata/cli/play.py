@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     "--watch",
     metavar="PLAYER",
     shell_complete=complete_players,
-    help="Watch PLAYER play your side: random, pubeval, or an installed gnubg or bgsage.",
+    help="Watch PLAYER play your side: random, pubeval, an installed gnubg or bgsage, or a file NAME.onnx.",
 )
 @click.option("--save", type=OUTPUT, metavar="FILE", help="Write the game as a .mat file, for `bgdata luck`.")
 @click.pass_obj

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 def score(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
     """Measure how good a PLAYER is, in every way available here.
 
-    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, gnubg or bgsage. Each figure has
-    a standard error. All are rows of the table `scores`:
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, gnubg, bgsage or an ONNX file
+    such as mine.onnx. Each figure has a standard error. All are rows of the table `scores`:
 
     \b
       points per game against PubEval, plain and luck-adjusted

@@ -68,7 +68,8 @@ def compare(
 ) -> None:
     """Compare PLAYERS by theme, or on the same decisions.
 
-    A PLAYER is network (the one that comes with bgdata), network/NAME, gnubg or bgsage; network:1 looks 1 roll ahead.
+    A PLAYER is network (the one that comes with bgdata), network/NAME, gnubg, bgsage or an ONNX file such as
+    mine.onnx; network:1 looks 1 roll ahead.
     Each is asked about every reference position once. Without players, all that were asked before are compared. The
     table has the RMSE of their values against the rollouts, with its standard error, theme by theme, and the error of
     the rollouts themselves, which is part of it. CSV and JSON have MAE and bias too, as the view `reference_errors`.

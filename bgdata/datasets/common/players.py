@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.onnx_names import is_onnx
 from bgdata.store.versions import VERSION
+
+LONGEST_FILE = 40  # letters of a file's name in the name of a variant
 
 
 def check_player_name(name: str) -> None:
-    """Raise InvalidParameterError for a name that no player has: letters, digits and -, network/NAME or
-    network/NAME/VERSION."""
-    if not re.fullmatch(rf"(network/)?-*[A-Za-z0-9][A-Za-z0-9-]*|network/[a-z0-9-]+/{VERSION.pattern}", name):
+    """Raise InvalidParameterError for a name that no player has: letters, digits and -, network/NAME,
+    network/NAME/VERSION, or an ONNX file."""
+    named = rf"(network/)?-*[A-Za-z0-9][A-Za-z0-9-]*|network/[a-z0-9-]+/{VERSION.pattern}"
+    if not re.fullmatch(named, name) and not (is_onnx(name) and name.isprintable()):
         raise InvalidParameterError(f"expected the name of a player, got {name!r}")
 
 
 def player_slug(name: str, ply: int) -> str:
-    """The text for a player in the name of a variant: pubeval-0ply, network-td-1ply."""
+    """The text for a player in the name of a variant: pubeval-0ply, network-td-1ply, onnx-mine-0ply for mine.onnx."""
+    if is_onnx(name):
+        words = re.sub("[^a-z0-9]+", "-", Path(name).stem.lower())[:LONGEST_FILE].strip("-")
+        name = "-".join(filter(None, ("onnx", words)))
     return f"{name.replace('/', '-')}-{ply}ply"

@@ -11,6 +11,8 @@ from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
+from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
+from bgdata.evaluation.onnx_names import is_onnx
 from bgdata.store.table import Table
 from bgdata.store.versions import VERSION, Versions
 
@@ -71,14 +73,17 @@ def open_network_player(
 
 
 def map_player(warehouse: Versions, network: str = "", ply: int = 0) -> LookaheadPlayer:
-    """A player with the best bearoff tables of a warehouse, and one of its networks or the one that comes with bgdata.
+    """A player with the best bearoff tables of a warehouse, and one of its networks or the one that comes with bgdata;
+    or an ONNX file as it is, which uses exact tables for cube decisions alone.
 
     Only what is needed is read, and nothing is copied. Raises MissingWarehouseError, MissingTableError for a missing
-    network, CorruptFileError, and UsageError for a ply that is not 0 to MOST_PLY.
+    network, CorruptFileError, UsageError for a ply that is not 0 to MOST_PLY, and what `OnnxEvaluator` raises.
     """
     warehouse.require()
-    table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
     bearoff = open_bearoff(warehouse)
     cubes: list[ExactCube] = [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
     cubes += [MatchBearoff(each) for each in warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
+    if is_onnx(network):
+        return LookaheadPlayer(OnnxEvaluator(network), ply, cubes=cubes)
+    table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
     return LookaheadPlayer(MappedNetwork(table, bearoff, warehouse), ply, cubes=cubes)

@@ -16,7 +16,7 @@ _FROM, _TO = SLOTS[:, None], SLOTS[None, :]
 _IN_FRONT = np.where((_FROM > _TO) & (_FROM <= _TO + REACH), 1 << np.maximum(_FROM - _TO - 1, 0), 0)  # bits of masks
 _WITHIN_SIX = (_FROM < _TO) & (_FROM >= _TO - 6)
 _RUNS = np.arange(1, 8)  # points of a run: 15 checkers make seven
-_WINDOWS = np.stack([(_FROM >= _TO) & (_FROM < _TO + length) for length in _RUNS], axis=1)  # [from, length, to]
+_WINDOWS = np.stack([(_FROM >= _TO) & (_TO + length > _FROM) for length in _RUNS], axis=1)  # [from, length, to]
 _SIX_WINDOWS = _WINDOWS[:, 5, 1:20]
 _HOME = (SLOTS >= 1) & (SLOTS <= 6)
 _MOST_OFF = 5
@@ -109,7 +109,7 @@ def escapes(side: Side) -> list[Value]:
     rolls = escape_rolls((side.theirs > 1) & FIELD)
     ahead = side.ours.take(SLOTS[::-1])
     rearmost = rolls.pick((25 - side.rearmost).at_most(24))
-    return [chances(rearmost), *(mean_chance(ahead * (SLOTS <= last), rolls) for last in (7, 18))]
+    return [chances(rearmost), *(mean_chance(ahead * (last >= SLOTS), rolls) for last in (7, 18))]
 
 
 def mean_chance(checkers: Value, rolls: Value) -> Value:

@@ -44,7 +44,7 @@ class Graph:
         self.constants[name] = values
         return Value(self, name, values.dtype)
 
-    def add(self, operation: str, inputs: Sequence[Value], dtype: DTypeLike = None, **settings: Any) -> Value:
+    def add(self, operation: str, inputs: Sequence[Value], dtype: DTypeLike | None = None, **settings: Any) -> Value:
         """The value of another operation, of the type of the first input if no other is named."""
         output = f"{operation.lower()}_{len(self.nodes)}"
         self.nodes.append(Node(operation, tuple(each.name for each in inputs), output, settings))
@@ -63,7 +63,7 @@ class Value:
             return numbers
         return self.graph.constant(np.ascontiguousarray(np.asarray(numbers, self.dtype)))
 
-    def _with(self, operation: str, other: Numbers, dtype: DTypeLike = None) -> Value:
+    def _with(self, operation: str, other: Numbers, dtype: DTypeLike | None = None) -> Value:
         return self.graph.add(operation, [self, self.like(other)], dtype)
 
     def __add__(self, other: Numbers) -> Value:
@@ -106,16 +106,16 @@ class Value:
     def __invert__(self) -> Value:
         return self.graph.add("Not", [self])
 
-    def __gt__(self, other: Numbers) -> Value:
+    def __gt__(self, other: Any) -> Value:
         return self._with("Greater", other, np.bool_)
 
-    def __ge__(self, other: Numbers) -> Value:
+    def __ge__(self, other: Any) -> Value:
         return self._with("GreaterOrEqual", other, np.bool_)
 
-    def __lt__(self, other: Numbers) -> Value:
+    def __lt__(self, other: Any) -> Value:
         return self._with("Less", other, np.bool_)
 
-    def __le__(self, other: Numbers) -> Value:
+    def __le__(self, other: Any) -> Value:
         return self._with("LessOrEqual", other, np.bool_)
 
     def equals(self, other: Numbers) -> Value:

@@ -20,7 +20,7 @@ def network_class(side: Side) -> Value:
     in_contact = side.rearmost + other.rearmost > PASSED_PIPS
     contact = 2 - (is_crashed(side) | is_crashed(other)).to(np.int32)
     is_over = (side.checkers.at_most(other.checkers)) <= 0
-    return is_over.where(side.ours.like([[OVER]]), in_contact.where(contact, 0))
+    return is_over.where(side.ours.like(np.array([[OVER]])), in_contact.where(contact, 0))
 
 
 def is_crashed(side: Side) -> Value:

@@ -58,7 +58,8 @@ def moved_each(points: Value, distances: Dice) -> Value:
 
 def entries(landings: Value, dice: Dice) -> Value:
     """bool[n, rolls, 26]: where a checker on the bar enters by these dice."""
-    return over_rolls(landings) & (SLOTS == dice[:, None])
+    is_entry: NDArray[np.bool_] = dice[:, None] == SLOTS
+    return over_rolls(landings) & is_entry
 
 
 def over_rolls(values: Value) -> Value:
