@@ -1,0 +1,315 @@
+"""ONNX files as evaluators: those that we write, those of others, and what is no such file."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgdata.errors import (
+    CorruptFileError,
+    ExternalProgramError,
+    MissingExtraError,
+    MissingFileError,
+    UnknownInputSetError,
+    UnknownPlayerError,
+    UsageError,
+)
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.chances import ordered_chances
+from bgdata.evaluation.evaluator import AnswerSource, Evaluator
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import encode
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
+from bgdata.evaluation.player import open_named_player
+from bgdata.game.board_kernels import game_outcomes
+from bgdata.game.position import START, Position
+from bgdata.kernel import threads
+from tests.evaluation.sample_networks import random_networks
+from tests.formats.onnx.boards import all_boards
+
+REASON = "the extra onnx is not installed"
+onnx = pytest.importorskip("onnx", reason=REASON)
+pytest.importorskip("onnxruntime", reason=REASON)
+BOARDS = all_boards(800, seed=5)
+NETWORKS = random_networks(1)
+FLOAT, INT8 = "FLOAT", "INT8"
+Sizes = Sequence[int | str] | None
+
+
+def write_model(
+    path: Path,
+    nodes: Sequence[Any],
+    inputs: Mapping[str, tuple[str, Sizes]],
+    outputs: Mapping[str, tuple[str, Sizes]],
+    constants: Mapping[str, np.ndarray],
+    properties: Mapping[str, str],
+) -> Path:
+    """An ONNX file of others."""
+    given, found = (
+        [
+            onnx.helper.make_tensor_value_info(name, getattr(onnx.TensorProto, kind), sizes)
+            for name, (kind, sizes) in each.items()
+        ]
+        for each in (inputs, outputs)
+    )
+    tensors = [onnx.numpy_helper.from_array(values, name) for name, values in constants.items()]
+    graph = onnx.helper.make_graph(nodes, "others", given, found, tensors)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    onnx.helper.set_model_props(model, dict(properties))
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def write_constant(
+    path: Path,
+    chances: Sequence[float],
+    *,
+    given: tuple[str, Sizes] = (INT8, ("N", 26)),
+    found: tuple[str, Sizes] = (FLOAT, ("N", 5)),
+    others: Mapping[str, tuple[str, Sizes]] | None = None,
+    **properties: str,
+) -> Path:
+    """A file that gives these figures to every position, or says of itself what is not so."""
+    node = onnx.helper.make_node
+    nodes = [
+        node("Cast", ["x"], ["numbers"], to=getattr(onnx.TensorProto, FLOAT)),
+        node("ReduceSum", ["numbers", "axis"], ["total"], keepdims=1),
+        node("Mul", ["total", "zero"], ["nothing"]),
+        node("Add", ["nothing", "chances"], ["y"]),
+    ]
+    constants = {
+        "axis": np.array([1]),
+        "zero": np.zeros(1, np.float32),
+        "chances": np.array([chances], np.float32),
+    }
+    return write_model(path, nodes, {"x": given, **(others or {})}, {"y": found}, constants, properties)
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of random networks."""
+    from bgdata.formats.onnx.write import onnx_bytes
+
+    path = tmp_path_factory.mktemp("onnx") / "Ours, of 8.onnx"
+    path.write_bytes(onnx_bytes(NETWORKS, {}))
+    return path
+
+
+def test_our_file_answers_as_our_networks(ours: Path) -> None:
+    evaluator = OnnxEvaluator(ours)
+    found = evaluator.evaluate_many(BOARDS)
+    expected = NetworkPlayer(NETWORKS, BearoffEvaluator().arrays).evaluate_many(BOARDS)
+    np.testing.assert_array_equal(found.chances, expected.chances)
+    is_over = game_outcomes(BOARDS) != 0
+    np.testing.assert_array_equal(found.sources, np.where(is_over, AnswerSource.OVER, AnswerSource.PROGRAM))
+    assert isinstance(evaluator, Evaluator)
+    assert evaluator.version == sha256(ours.read_bytes()).hexdigest()
+    assert (evaluator.label, repr(evaluator)) == ("Ours-of-8", "OnnxEvaluator(Ours-of-8)")
+    assert evaluator.accuracy[AnswerSource.PROGRAM] == f"Ours, of 8.onnx, SHA-256 {evaluator.version[:8]}"
+
+
+def test_the_same_on_any_number_of_threads_and_after_a_pickle(ours: Path) -> None:
+    with threads(1):
+        alone = OnnxEvaluator(ours).evaluate_many(BOARDS[::7]).chances
+    np.testing.assert_array_equal(OnnxEvaluator(ours).evaluate_many(BOARDS[::7]).chances, alone)
+    content = pickle.dumps(OnnxEvaluator(ours))
+    assert len(content) < 1000
+    np.testing.assert_array_equal(pickle.loads(content).evaluate_many(BOARDS[::7]).chances, alone)
+
+
+def test_no_positions(ours: Path) -> None:
+    evaluator = OnnxEvaluator(ours)
+    over = np.zeros((2, 26), np.int8)
+    over[:, 1] = -1
+    assert evaluator.evaluate_many(BOARDS[:0]).chances.shape == (0, 5)
+    assert evaluator.evaluate_many(over).sources.tolist() == [AnswerSource.OVER] * 2
+
+
+def test_a_file_is_a_player_by_its_name(ours: Path) -> None:
+    network = NetworkPlayer(NETWORKS, BearoffEvaluator().arrays)
+    boards = BOARDS[game_outcomes(BOARDS) == 0][:40]
+    rolls = np.tile(np.array([6, 3], np.int8), (len(boards), 1))
+    for ply in (0, 1):
+        player = open_named_player(str(ours), ply)
+        assert isinstance(player, LookaheadPlayer)
+        assert player.label == f"Ours-of-8-{ply}ply"
+        few = slice(0, 40 if ply == 0 else 2)
+        expected = LookaheadPlayer(network.seeing_all(), ply).choose_plays(boards[few], rolls[few])
+        np.testing.assert_array_equal(player.choose_plays(boards[few], rolls[few]), expected)
+    assert open_named_player(str(ours)).version == OnnxEvaluator(ours).version
+    with pytest.raises(UsageError, match="expected a network to play without tables, got "):
+        open_named_player(str(ours), tables=False)
+    with pytest.raises(UsageError, match="expected a ply from 0 to 3, got 4"):
+        open_named_player(str(ours), 4)
+    with pytest.raises(UnknownPlayerError, match=r"NAME\.onnx, got ours$"):
+        open_named_player("ours")
+
+
+@pytest.mark.parametrize("input_set", list(InputSet), ids=lambda each: each.label)
+def test_a_file_that_takes_a_set_of_inputs(tmp_path: Path, input_set: InputSet) -> None:
+    """Logistic functions of sums of inputs: they need no order, so they are brought into it."""
+    count = encode(input_set, BOARDS[:1]).shape[1]
+    weights = np.random.default_rng(3).normal(0, 0.3, (count, 5)).astype(np.float32)
+    node = onnx.helper.make_node
+    path = write_model(
+        tmp_path / "x.onnx",
+        [node("MatMul", ["x", "weights"], ["sums"]), node("Sigmoid", ["sums"], ["y"])],
+        {"x": (FLOAT, ("N", count))},
+        {"y": (FLOAT, ("N", 5))},
+        {"weights": weights},
+        {"inputs": input_set.label},
+    )
+    running = BOARDS[game_outcomes(BOARDS) == 0]
+    sums = (encode(input_set, running) / 64.0) @ weights.astype(np.float64)
+    found = OnnxEvaluator(path).evaluate_many(running).chances
+    np.testing.assert_allclose(found, ordered_chances(1 / (1 + np.exp(-sums))), atol=1e-5)
+
+
+def test_rounding_is_mended(tmp_path: Path) -> None:
+    path = write_constant(tmp_path / "x.onnx", [1.0004, 0.3, 0.3004, -0.0004, 0.0])
+    start = np.array([START.board], np.int8)
+    np.testing.assert_allclose(OnnxEvaluator(path).evaluate_many(start).chances[0], [1, 0.3, 0.3, 0, 0], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("chances", "message"),
+    [
+        ([float("nan"), 0, 0, 0, 0], "expected chances from 0 to 1, none above one that includes it"),
+        ([0.5, float("inf"), 0, 0, 0], "got 0.5, inf, 0, 0, 0"),
+        ([1.01, 0, 0, 0, 0], "got 1.01, 0, 0, 0, 0"),
+        ([0.5, -0.1, 0, 0, 0], "got 0.5, -0.1, 0, 0, 0"),
+        ([0.5, 0.6, 0, 0, 0], "got 0.5, 0.6, 0, 0, 0"),
+        ([0.5, 0.2, 0.3, 0, 0], "got 0.5, 0.2, 0.3, 0, 0"),
+        ([0.5, 0.2, 0.1, 0.6, 0], "got 0.5, 0.2, 0.1, 0.6, 0"),
+    ],
+)
+def test_answers_that_are_no_chances(tmp_path: Path, chances: list[float], message: str) -> None:
+    evaluator = OnnxEvaluator(write_constant(tmp_path / "x.onnx", chances))
+    start = np.array([START.board], np.int8)
+    with pytest.raises(ExternalProgramError, match=f"x.onnx for {Position(START.board).id}, got ") as error:
+        evaluator.evaluate_many(start)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_set_of_inputs_needs_chances_too(tmp_path: Path) -> None:
+    start, given = np.array([START.board], np.int8), (FLOAT, ("N", 196))
+    path = tmp_path / "x.onnx"
+    outside = write_constant(path, [1.5, 0, 0, 0, 0], given=given, inputs="tesauro-196")
+    with pytest.raises(ExternalProgramError, match=r"expected chances from 0 to 1 from .*, got 1\.5, 0"):
+        OnnxEvaluator(outside).evaluate_many(start)
+    unordered = write_constant(path, [0.5, 0.6, 0, 0, 0], given=given, inputs="tesauro-196")
+    assert OnnxEvaluator(unordered).evaluate_many(start).chances[0].tolist() == [0.5, 0.5, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ({"given": (FLOAT, ("N", 26))}, "float32[N, 26] -> float32[N, 5]"),
+        ({"given": (FLOAT, ("N", 196))}, "float32[N, 196] -> float32[N, 5]"),
+        ({"given": (INT8, ("N", 25))}, "int8[N, 25] -> float32[N, 5]"),
+        ({"given": (INT8, (1, 26))}, "int8[1, 26] -> float32["),
+        ({"given": (INT8, ("N", 26, 1))}, "int8[N, 26, 1]"),
+        ({"found": ("DOUBLE", ("N", 5))}, None),  # onnxruntime refuses it: it is not so
+        ({"others": {"dice": (INT8, ("N", 2))}}, "int8[N, 26], int8[N, 2] -> float32[N, 5]"),
+        ({"inputs": "tesauro-196"}, "int8[N, 26] -> float32[N, 5] with inputs=tesauro-196"),
+        ({"given": (FLOAT, ("N", 260)), "inputs": "tesauro-196"}, "float32[N, 260]"),
+    ],
+)
+def test_other_inputs_and_outputs(tmp_path: Path, said: dict[str, Any], shown: str | None) -> None:
+    path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0], **said)
+    wanted = re.escape(f"got {path}: ") if shown is None else "expected an ONNX file int8.*, got .*" + re.escape(shown)
+    with pytest.raises((UsageError, CorruptFileError), match=wanted) as error:
+        OnnxEvaluator(path)
+    assert "\n" not in str(error.value)
+
+
+def test_outputs_of_other_forms(tmp_path: Path) -> None:
+    """Files that are what they say, but no evaluators."""
+    node, path = onnx.helper.make_node, tmp_path / "x.onnx"
+    boards, constants = {"x": (INT8, ("N", 26))}, dict[str, np.ndarray]()
+    cast = [node("Cast", ["x"], ["y"], to=getattr(onnx.TensorProto, FLOAT))]
+    for nodes, outputs, shown in (
+        (cast, {"y": (FLOAT, ("N", 26))}, "-> float32[N, 26]"),
+        ([node("Identity", ["x"], ["y"])], {"y": (INT8, ("N", 26))}, "-> int8[N, 26]"),
+        (
+            [*cast, node("Abs", ["y"], ["z"])],
+            dict.fromkeys("yz", (FLOAT, ("N", 26))),
+            "float32[N, 26], float32[N, 26]",
+        ),
+    ):
+        write_model(path, nodes, boards, outputs, constants, {})
+        with pytest.raises(UsageError, match=re.escape(shown)):
+            OnnxEvaluator(path)
+    write_model(path, cast, boards, {"y": (FLOAT, None)}, constants, {})  # says nothing of its sizes, and gives 26
+    with pytest.raises(UsageError, match="expected an ONNX file int8"):
+        OnnxEvaluator(path)
+
+
+def test_more_answers_than_positions(tmp_path: Path) -> None:
+    node, path = onnx.helper.make_node, tmp_path / "x.onnx"
+    cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx.TensorProto, FLOAT))
+    nodes = [cast, node("Gather", ["numbers", "five"], ["found"], axis=1), node("Concat", ["found"] * 2, ["y"], axis=0)]
+    write_model(path, nodes, {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, {"five": np.arange(5)}, {})
+    with pytest.raises(ExternalProgramError, match=r"expected chances \[1, 5\] from .*, got \[2, 5\]"):
+        OnnxEvaluator(path).evaluate_many(np.array([START.board], np.int8))
+
+
+def test_a_file_that_fails_while_it_runs(tmp_path: Path) -> None:
+    node, path = onnx.helper.make_node, tmp_path / "x.onnx"
+    shape = {"shape": np.array([-1, 5])}
+    cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx.TensorProto, FLOAT))
+    nodes = [cast, node("Reshape", ["numbers", "shape"], ["y"])]
+    write_model(path, nodes, {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, shape, {})
+    with pytest.raises(ExternalProgramError, match=f"expected answers of {path}, got ") as error:
+        OnnxEvaluator(path).evaluate_many(np.array([START.board], np.int8))
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+def test_an_unknown_set_of_inputs(tmp_path: Path) -> None:
+    path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0], given=(FLOAT, ("N", 9)), inputs="mine")
+    with pytest.raises(UnknownInputSetError, match=r"expected inputs among tesauro-196, .*, got mine"):
+        OnnxEvaluator(path)
+
+
+def test_what_is_no_file_of_onnx(tmp_path: Path, ours: Path) -> None:
+    path = tmp_path / "x.onnx"
+    with pytest.raises(MissingFileError, match=f"expected an ONNX file, found nothing at {path}; try: "):
+        OnnxEvaluator(path)
+    path.mkdir()
+    with pytest.raises(UsageError, match=f"expected an ONNX file, got the folder {path}"):
+        OnnxEvaluator(path)
+    path.rmdir()
+    for content in (b"", b"text\n", bytes(1000), ours.read_bytes()[:1000]):
+        path.write_bytes(content)
+        with pytest.raises(
+            CorruptFileError, match=f"expected an ONNX file that onnxruntime can run, got {path}: "
+        ) as e:
+            OnnxEvaluator(path)
+        assert "\n" not in str(e.value)
+        assert len(str(e.value)) < 400
+
+
+def test_data_in_other_files_are_not_read(tmp_path: Path) -> None:
+    path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0])
+    model = onnx.load(path)
+    onnx.save_model(model, path, save_as_external_data=True, location="data.bin", size_threshold=0)
+    assert (tmp_path / "data.bin").exists()
+    with pytest.raises(CorruptFileError, match="expected an ONNX file that onnxruntime can run"):
+        OnnxEvaluator(path)
+
+
+def test_without_onnxruntime(ours: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match=r"expected onnxruntime to run .*; try: pip install 'bgdata\[onnx\]'"):
+        OnnxEvaluator(ours)

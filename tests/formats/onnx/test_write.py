@@ -1,0 +1,66 @@
+"""Files of our networks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.store.table import Table
+from tests.evaluation.sample_networks import random_networks
+from tests.formats.onnx.boards import all_boards
+from tests.formats.onnx.runs import onnx, opened
+
+write = pytest.importorskip("bgdata.formats.onnx.write", reason="the extra onnx is not installed")
+BOARDS = all_boards(1500, seed=19)
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    """The network that comes with bgdata."""
+    return find_network("network", bgdata.open_warehouse("nowhere"))
+
+
+@pytest.fixture(scope="module")
+def content(table: Table) -> bytes:
+    return write.onnx_bytes(open_networks(table), write.properties_of(table))
+
+
+def test_answers_are_ours(table: Table, content: bytes) -> None:
+    expected = NetworkPlayer(open_networks(table), BearoffEvaluator().arrays).evaluate_many(BOARDS).chances
+    np.testing.assert_array_equal(opened(content)(BOARDS), expected)
+
+
+def test_the_same_on_any_number_of_threads(content: bytes) -> None:
+    boards = BOARDS[::3]
+    np.testing.assert_array_equal(opened(content, 3)(boards), opened(content, 1)(boards))
+
+
+def test_the_same_bytes_every_time(table: Table, content: bytes) -> None:
+    assert write.onnx_bytes(open_networks(table), write.properties_of(table)) == content
+    assert write.onnx_bytes(random_networks(1), {}) != write.onnx_bytes(random_networks(1, seed=2), {})
+
+
+def test_what_a_file_says_of_itself(table: Table, content: bytes) -> None:
+    model = onnx.load_from_string(content)
+    onnx.checker.check_model(model, full_check=True)
+    said = {each.key: each.value for each in model.metadata_props}
+    assert said["name"] == table.manifest.variant
+    assert said["version"].endswith(f"/{table.manifest.variant}/{table.folder.name}")
+    assert said["digest"] == table.manifest.digest
+    assert said["licence"] == "CC0-1.0"
+    assert said["opset"] == f"ai.onnx {model.opset_import[0].version}"
+    assert said["boards"].startswith("int8[N, 26]")
+    assert said["chances"].startswith("float32[N, 5]")
+    assert "to the last bit" in said["bound"]
+    assert [each.domain for each in model.opset_import] == [""]
+
+
+def test_a_file_is_no_larger_than_its_weights(table: Table, content: bytes) -> None:
+    """Weights are kept in 16 bits, and the rest is small."""
+    networks = open_networks(table)
+    assert len(content) < networks.weights.nbytes + networks.biases.nbytes + 300_000
