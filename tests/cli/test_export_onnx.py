@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import bgdata
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
@@ -44,7 +45,7 @@ def said(path: Path) -> dict[str, str]:
 
 def test_export(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.onnx"
-    for arguments, name in ((["random"], "random"), ([], "taught-400")):
+    for arguments, name in ((["random"], "random"), ([], DEFAULT_NETWORK)):
         shown = succeeds(root, "export", "onnx", *arguments, "-o", path)  # the second writes over the first
         size, digest = path.stat().st_size, sha256(path.read_bytes()).hexdigest()
         assert shown == f"wrote {path}: {size:,} bytes, SHA-256 {digest}\n"
@@ -119,15 +120,16 @@ def test_a_file_evaluates_as_the_network(root: Path, file: Path) -> None:
         assert {row["accuracy"] for row in by_file} == {f"random-7.onnx, SHA-256 {OnnxEvaluator(file).version[:8]}"}
 
 
-def test_a_file_plays_games(tmp_path: Path, file: Path) -> None:
+def test_a_file_plays_games(root: Path, tmp_path: Path) -> None:
     """Against itself and what it was made from: each sequence of dice is played from both sides, so that nobody
     wins."""
-    root, name = tmp_path / "warehouse", str(file)
-    write_network(root, "random", random_networks(7))
-    for opponent in (name, "network/random"):
-        arguments = ("benchmark", name, "--games", "4", "--against", opponent, "--format", "json")
-        (row,) = json.loads(succeeds(root, *arguments))
-        assert (row["player"], row["opponent"], row["games"], row["points_per_game"]) == (name, opponent, 4, 0)
+    path, other = tmp_path / "x.onnx", tmp_path / "warehouse"
+    succeeds(root, "export", "onnx", "-o", path)
+    write_network(other, "random", random_networks(7))
+    for opponent, name in ((str(path), str(path)), ("network", f"network/{DEFAULT_NETWORK}")):
+        arguments = ("benchmark", path, "--games", "4", "--against", opponent, "--format", "json")
+        (row,) = json.loads(succeeds(other, *arguments))
+        assert (row["player"], row["opponent"], row["games"], row["points_per_game"]) == (str(path), name, 4, 0)
 
 
 @pytest.mark.slow
@@ -147,7 +149,7 @@ def test_a_file_plays(root: Path, file: Path) -> None:
     assert "random-7-0ply" in shown
 
 
-@pytest.mark.parametrize("command", [["eval", "start", "--network"], ["benchmark"], ["score"], ["referee"]], ids=str)
+@pytest.mark.parametrize("command", [["eval", "start", "--network"], ["benchmark"], ["score"]], ids=str)
 def test_what_is_no_file(root: Path, tmp_path: Path, command: list[str]) -> None:
     path = tmp_path / "x.onnx"
     versions = sorted(table.name for table in bgdata.open_warehouse(root).versions())
