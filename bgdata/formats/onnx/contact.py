@@ -56,7 +56,9 @@ def movers_of(side: Side) -> Movers:
     """A side ahead: see `shots`."""
     ahead = side.ours.take(SLOTS[::-1])
     blots = side.theirs.equals(1) & FIELD
-    return Movers((ahead > 0) & FIELD, ahead.equals(1) & FIELD, side.bar, blots, (side.theirs <= 1) & FIELD)
+    landings = (side.theirs <= 1) & FIELD
+    found = ((ahead > 0) & FIELD, ahead.equals(1) & FIELD, side.bar, blots, landings)
+    return Movers(*(each.turned() for each in found))
 
 
 def lead_of(side: Side) -> Value:
@@ -152,9 +154,9 @@ def shape(side: Side) -> list[Value]:
 
 def points_made(side: Side, movers: Movers) -> tuple[Value, Value]:
     """point_making_chance and blot_pointing_chance: of checkers that are not two on one of the points 1 to 7."""
-    ahead = side.ours.take(SLOTS[::-1])
-    sources = movers.all & (~ahead.equals(2) | (SLOTS < 18))
-    made = (ahead > 1) & FIELD
+    ahead = side.ours.take(SLOTS[::-1]).turned()
+    sources = movers.all & (~ahead.equals(2) | (SLOTS[:, None] < 18))
+    made = movers.all & ~movers.singles
     counts = point_counts(sources, sources & made, movers.singles, made, movers)
     making, on_blot = (chances(side.bar.equals(0).where(each, 0)) for each in counts)
     return making, on_blot
