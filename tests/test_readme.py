@@ -28,6 +28,7 @@ DOCS = ROOT / "docs"
 GENERATED = {DOCS / "_build", *(DOCS / "reference" / name for name in ("commands", "python", "tables"))}
 WRITTEN = [path for path in sorted(DOCS.rglob("*.md")) if not GENERATED & {*path.parents}]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "README.md", *WRITTEN)}
+NEEDS = {"docs/how_to/use_the_network_elsewhere.md": "onnxruntime"}  # what the examples of a page need of extras
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -88,6 +89,8 @@ def folders(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 @pytest.fixture
 def folder(folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the reader of a page works: the console steps first, then what the page does in Python."""
+    if page in NEEDS:
+        pytest.importorskip(NEEDS[page], reason="the page needs an extra that is not installed")
     monkeypatch.chdir(folders(page))
     return folders(page)
 

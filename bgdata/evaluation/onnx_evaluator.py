@@ -34,7 +34,7 @@ from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 from bgdata.store.storage import storage_errors
 
-BATCH = 1 << 12  # positions asked about at a time: bounds the memory
+BATCH = 1 << 10  # positions asked about at a time: bounds the memory, and fits caches
 ROUNDING = 1e-3  # how far chances may be out of 0 to 1, or out of their order
 INPUTS = "inputs"  # property of a file that takes other inputs than boards
 _FORM = "int8[N, 26] -> float32[N, 5], or float32[N, k] of a set of inputs that its metadata names"
