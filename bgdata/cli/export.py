@@ -100,7 +100,7 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
 @output_option(required=True)
 @click.pass_obj
 def export_onnx(warehouse: Warehouse, network: str, output: Path) -> None:
-    """Write a NETWORK as an ONNX file, for any program that runs those.
+    """Write a NETWORK as an ONNX file, which other programs run.
 
     NETWORK is a name of the warehouse, or NAME/VERSION; the default is the one that comes with bgdata. The file takes
     int8[N, 26] boards of the player on roll, before the roll, and gives float32[N, 5] chances: win, win_gammon,
