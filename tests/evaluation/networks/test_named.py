@@ -84,7 +84,9 @@ def test_wrong_names(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         MissingTableError, match=r"no network/x in .* \(have: tiny, tiny-supervised\); try: bgdata train td x"
     ):
         open_named_player("network/x", 0, warehouse)
-    with pytest.raises(UnknownPlayerError, match="expected a player among random, pubeval, gnubg, bgsage, got network"):
+    with pytest.raises(
+        UnknownPlayerError, match=r"expected a player among random, pubeval, gnubg, bgsage, NAME\.onnx, got network"
+    ):
         open_named_player("network")
     monkeypatch.setattr(named_network, "SHIPPED", small_root / "none")
     with pytest.raises(MissingTableError, match=f"no network/{DEFAULT_NETWORK} in .*; try: bgdata train td "):
