@@ -44,7 +44,11 @@ ONLY_IN = {
     "rich": {"bgdata.store.progress_bars"},
     "psutil": {"bgdata.process", "bgdata.store"},
     "onnx": {"bgdata.formats.onnx.write"},
-    "torch": {"bgdata.training.feed.torch", "bgdata.training.supervised.torch_trainer"},
+    "torch": {
+        "bgdata.formats.onnx.torch_program",
+        "bgdata.training.feed.torch",
+        "bgdata.training.supervised.torch_trainer",
+    },
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -25,6 +25,9 @@ from bgdata.store.reading import connect_tables
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.networks.inference import Networks
 
 TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollouts", "position-list", "mat"]
 
@@ -112,7 +115,25 @@ def export_onnx(warehouse: Warehouse, network: str, output: Path) -> None:
       bgdata export onnx -o network.onnx
       bgdata export onnx mine -o mine.onnx
     """
-    click.echo(write_network(warehouse, network, output))
+    click.echo(write_network(warehouse, network, output, "onnx"))
+
+
+@export.command(name="torch")
+@click.argument("network", default="", shell_complete=complete_networks)
+@output_option(required=True)
+@click.pass_obj
+def export_torch(warehouse: Warehouse, network: str, output: Path) -> None:
+    """Write a NETWORK as a program of PyTorch.
+
+    NETWORK is as for `bgdata export onnx`, and so is what the program takes, gives and holds. `torch.export.load` reads
+    it. On a processor its answers are those of bgdata without tables, to the last bit. Needs the extra `torch`,
+    and some seconds.
+
+    \b
+      bgdata export torch -o network.pt2
+      bgdata export torch mine -o mine.pt2
+    """
+    click.echo(write_network(warehouse, network, output, "torch"))
 
 
 @export.command(name="met")
@@ -149,20 +170,30 @@ def export_version(warehouse: Warehouse, reference: str, form: str, output: Path
                 raise QueryError(first_lines(error)) from error
 
 
-def write_network(warehouse: Warehouse, network: str, output: Path) -> str:
-    """Write a network as an ONNX file; returns a line that says what was written.
+def write_network(warehouse: Warehouse, network: str, output: Path, form: str) -> str:
+    """Write a network as an ONNX file, or a program of PyTorch (`torch`); returns a line that says what was written.
 
     Raises UnknownPlayerError, MissingTableError, CorruptFileError, MissingExtraError and StorageError.
     """
     from bgdata.evaluation.networks.mapped import open_networks
     from bgdata.evaluation.networks.named import KIND, find_network
-    from bgdata.formats.onnx.write import onnx_bytes, properties_of
+    from bgdata.formats.onnx.properties import properties_of
 
     table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
-    with written_aside(output, "onnx", is_needed=True) as path:
-        assert path is not None
-        path.write_bytes(onnx_bytes(open_networks(table), properties_of(table)))
+    content = network_bytes(form)(open_networks(table), properties_of(table))
+    write_bytes(output, [content])
     return f"wrote {output}: {output.stat().st_size:,} bytes, SHA-256 {sha256_file(output)}"
+
+
+def network_bytes(form: str) -> Callable[[Networks, dict[str, str]], bytes]:
+    """What makes the file of networks with these properties. Raises MissingExtraError."""
+    if form == "onnx":
+        from bgdata.formats.onnx.write import onnx_bytes
+
+        return onnx_bytes
+    from bgdata.formats.onnx.torch_program import torch_bytes
+
+    return torch_bytes
 
 
 def write_gnubg_bearoff(

@@ -88,19 +88,27 @@ def test_damaged_networks_are_not_exported(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written(root: Path, tmp_path: Path) -> None:
-    assert "cannot write" in error_of(run(root, "export", "onnx", "random", "-o", tmp_path / "no" / "x.onnx"), 1)
+    assert "expected to write" in error_of(run(root, "export", "onnx", "random", "-o", tmp_path / "no" / "x.onnx"), 1)
     result = run(root, "export", "onnx", "random", "-o", tmp_path)
     assert result.exit_code == 2
     assert "is a directory" in result.stderr
 
 
-def test_without_onnx(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    monkeypatch.delitem(sys.modules, "bgdata.formats.onnx.write", raising=False)
-    path = tmp_path / "x.onnx"
+@pytest.mark.parametrize(
+    ("form", "module", "message"),
+    [
+        ("onnx", "write", "expected onnx to write an ONNX file; try: pip install bgdata[onnx]"),
+        ("torch", "torch_program", "expected PyTorch to write a program of it; try: pip install bgdata[torch]"),
+    ],
+)
+def test_without_the_extra(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, module: str, message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, form, None)
+    monkeypatch.delitem(sys.modules, f"bgdata.formats.onnx.{module}", raising=False)
+    path = tmp_path / "x"
     path.write_text("kept")
-    error = error_of(run(root, "export", "onnx", "random", "-o", path), 1)
-    assert error == "expected onnx to write an ONNX file; try: pip install bgdata[onnx]"
+    assert error_of(run(root, "export", form, "random", "-o", path), 1) == message
     assert path.read_text() == "kept"
 
 

@@ -32,6 +32,7 @@ from bgdata.formats.onnx.rules import limited, network_class, outcome_chances
 from bgdata.formats.onnx.sides import Side, off_of, side_on_roll
 from bgdata.game.board import CHECKERS
 
+BOARDS, CHANCES = "boards", "chances"  # what goes in and comes out
 _LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # of `inference.half_tangent`
 
 
@@ -43,6 +44,17 @@ def chances_of(networks: Networks, boards: Value) -> Value:
         rows = rows_of(classes.equals(which))
         chances = network_chances(single_network(networks, which), boards.take(rows, axis=0))
         found = boards.graph.add("ScatterND", [found, rows.shaped(-1, 1), chances])
+    return found
+
+
+def chances_by_all(networks: Networks, boards: Value) -> Value:
+    """The same chances, for programs in which the number of rows may not depend on the boards: every network evaluates
+    all of them."""
+    side = side_on_roll(boards)
+    classes, found = network_class(side), outcome_chances(side)
+    for which in range(len(networks.shapes)):
+        chances = network_chances(single_network(networks, which), boards)
+        found = classes.equals(which).where(chances, found)
     return found
 
 

@@ -9,33 +9,15 @@ import numpy as np
 
 from bgdata.errors import MissingExtraError
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.networks.measured import recorded_name
 from bgdata.formats.onnx.graph import OPSET, Graph, Node
-from bgdata.formats.onnx.network import chances_of
-from bgdata.store.table import Table
+from bgdata.formats.onnx.network import BOARDS, CHANCES, chances_of
 
 try:
     from onnx import TensorProto, checker, helper, numpy_helper
 except ImportError as error:
     raise MissingExtraError("expected onnx to write an ONNX file; try: pip install bgdata[onnx]") from error
 
-BOARDS, CHANCES = "boards", "chances"
 IR_VERSION = 8  # the first that has this opset: older programs can read the file
-MEANINGS = {
-    "opset": f"ai.onnx {OPSET}",
-    BOARDS: "int8[N, 26], seen by the player on roll, before the roll: [0] checkers of the opponent on the bar, [1] to "
-    "[24] checkers on the points of the player on roll, those of the opponent negative, [25] own checkers on the bar",
-    CHANCES: "float32[N, 5] of the player on roll in cubeless money play: win, win_gammon, win_backgammon, "
-    "lose_gammon, lose_backgammon; a gammon includes backgammons, a win both",
-    "bound": "with onnxruntime on a processor, equal to the last bit to what bgdata answers without bearoff tables",
-}
-
-
-def properties_of(table: Table) -> dict[str, str]:
-    """What the file of a version of networks says about itself. Raises ManifestFormatError."""
-    found = table.manifest
-    named = {"name": found.variant, "version": recorded_name(table), "digest": found.digest, "licence": found.licence}
-    return named | MEANINGS
 
 
 def onnx_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
@@ -50,7 +32,7 @@ def onnx_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
         producer_name="bgdata",
         producer_version=version("bgdata"),
     )
-    helper.set_model_props(model, properties)
+    helper.set_model_props(model, properties | {"opset": f"ai.onnx {OPSET}"})
     checker.check_model(model, full_check=True)
     content: bytes = model.SerializeToString(deterministic=True)
     return content

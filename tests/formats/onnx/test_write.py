@@ -10,6 +10,7 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.formats.onnx.properties import properties_of
 from bgdata.store.table import Table
 from tests.evaluation.sample_networks import random_networks
 from tests.formats.onnx.boards import all_boards
@@ -27,7 +28,7 @@ def table() -> Table:
 
 @pytest.fixture(scope="module")
 def content(table: Table) -> bytes:
-    return write.onnx_bytes(open_networks(table), write.properties_of(table))
+    return write.onnx_bytes(open_networks(table), properties_of(table))
 
 
 def test_answers_are_ours(table: Table, content: bytes) -> None:
@@ -41,7 +42,7 @@ def test_the_same_on_any_number_of_threads(content: bytes) -> None:
 
 
 def test_the_same_bytes_every_time(table: Table, content: bytes) -> None:
-    assert write.onnx_bytes(open_networks(table), write.properties_of(table)) == content
+    assert write.onnx_bytes(open_networks(table), properties_of(table)) == content
     assert write.onnx_bytes(random_networks(1), {}) != write.onnx_bytes(random_networks(1, seed=2), {})
 
 

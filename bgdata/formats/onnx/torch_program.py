@@ -1,0 +1,105 @@
+"""The graph of a network as a program of PyTorch. Needs the extra `torch`."""
+
+from __future__ import annotations
+
+import io
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bgdata.errors import MissingExtraError
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.formats.onnx.graph import Graph, Node
+from bgdata.formats.onnx.network import BOARDS, chances_by_all
+
+try:
+    import torch
+except ImportError as error:
+    raise MissingExtraError("expected PyTorch to write a program of it; try: pip install bgdata[torch]") from error
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Operation = Callable[..., "Tensor"]
+_SIMPLE: dict[str, Operation] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mul": operator.mul,
+    "Neg": operator.neg,
+    "And": operator.and_,
+    "Or": operator.or_,
+    "Not": operator.invert,
+    "Greater": operator.gt,
+    "GreaterOrEqual": operator.ge,
+    "Less": operator.lt,
+    "LessOrEqual": operator.le,
+    "Equal": operator.eq,
+    "MatMul": operator.matmul,
+    "Min": torch.minimum,
+    "Max": torch.maximum,
+    "Floor": torch.floor,
+    "Where": torch.where,
+}
+
+
+def divided(first: Tensor, second: Tensor) -> Tensor:
+    """Whole numbers are divided towards 0."""
+    return torch.div(first, second, rounding_mode=None if first.is_floating_point() else "trunc")
+
+
+def gathered(values: Tensor, indices: Tensor, axis: int) -> Tensor:
+    """The numbers at these places of the first or second axis."""
+    return values[indices.long()] if axis == 0 else values[:, indices]
+
+
+_WITH_SETTINGS: dict[str, Operation] = {
+    "Div": divided,
+    "Gather": gathered,
+    "Cast": lambda values, to: values.to(getattr(torch, np.dtype(to).name)),
+    "GatherElements": lambda values, places, axis: torch.gather(values, axis, places.long()),
+    "Concat": lambda *values, axis: torch.cat(values, axis),
+    "Transpose": lambda values, perm: values.permute(perm),
+    "ReduceMax": lambda values, axes, keepdims: values.amax(axes, keepdim=bool(keepdims)),
+    "ReduceMin": lambda values, axes, keepdims: values.amin(axes, keepdim=bool(keepdims)),
+}
+
+
+class GraphModule(torch.nn.Module):  # type: ignore[misc]
+    """A graph as a module: int8[N, 26] boards to its last value."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.nodes = graph.nodes
+        self.fixed = {name: values.tolist() for name, values in graph.constants.items() if values.dtype == np.int64}
+        for name, values in graph.constants.items():
+            self.register_buffer(name, torch.from_numpy(values.copy()))
+
+    def forward(self, boards: Tensor) -> Tensor:
+        """What the last node computes."""
+        found = {**dict(self.named_buffers()), BOARDS: boards}
+        for node in self.nodes:
+            found[node.output] = self._computed(node, [found[name] for name in node.inputs])
+        return found[self.nodes[-1].output]
+
+    def _computed(self, node: Node, given: list[Tensor]) -> Tensor:
+        if node.operation in _SIMPLE:
+            return _SIMPLE[node.operation](*given)
+        if node.operation == "Reshape":
+            return given[0].reshape(self.fixed[node.inputs[1]])
+        if node.operation == "ReduceSum":
+            return given[0].sum(self.fixed[node.inputs[1]], keepdim=True, dtype=given[0].dtype)
+        return _WITH_SETTINGS[node.operation](*given, **node.settings)
+
+
+def torch_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
+    """The file of the networks of a player, as `torch.export.load` reads it, with these properties as extra files."""
+    graph = Graph()
+    chances_by_all(networks, graph.input(BOARDS, np.int8))
+    boards = torch.zeros((2, 26), dtype=torch.int8)
+    rows = {BOARDS: {0: torch.export.Dim("N")}}
+    program = torch.export.export(GraphModule(graph), (boards,), dynamic_shapes=rows)
+    file = io.BytesIO()
+    torch.export.save(program, file, extra_files=properties)
+    return file.getvalue()
