@@ -108,7 +108,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     "--doubts",
     type=VersionRef.parse,
     metavar="KIND/VARIANT",
-    help="Earlier training_games for `--begin doubtful`: at positions that 0-ply and 1-ply disagreed about.  [default: none]",
+    help="Earlier training_games for `--begin doubtful`: where 0-ply and 1-ply disagreed most.  [default: none]",
 )
 @click.option(
     "--likely",
