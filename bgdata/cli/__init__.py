@@ -47,6 +47,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
     },
     "studies": {
         "met": ("met", "Build, show, compare and draw match equity tables."),
+        "openings": ("openings", "Roll out the opening book, and show it."),
         "cube-life": ("studies", "Measure the cube life index in solved bearoffs."),
         "study": ("studies", "Run a STUDY of cube handling beside published figures."),
         "claims": ("claims", "Print published numbers, and whether they can be reproduced."),

@@ -339,7 +339,7 @@ def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
             type=float,
             metavar="ERROR",
             help="Play more rounds of --trials until the standard error is at most this, in points.  "
-            "[default: one round; for a benchmark 0.005, for reference positions 0.007]",
+            "[default: one round; for a benchmark 0.005, for reference positions 0.007, for first rolls 0.002]",
         ),
         click.option(
             "--trials", default=1296, show_default=True, metavar="N", help="Number of games, a multiple of 36."

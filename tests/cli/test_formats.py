@@ -24,6 +24,20 @@ from tests.formats.sessions import MAT
 
 START_ID = "4HPwATDgc/ABMA"
 TRIALS = ("--network", "tiny", "--trials", "72", "--truncate", "2")
+BOOK = (
+    "--network",
+    "tiny",
+    "--trials",
+    "72",
+    "--truncate",
+    "1",
+    "--until",
+    "9",
+    "--only",
+    "31",
+    "--sensible-plays",
+    "1",
+)
 TINY = ("--games", "40", "--round-games", "20", "--row-games", "20", "--test-games", "4", "--hidden", "4")
 # arguments of every command that prints data; {tmp} has files to read
 SAMPLES: dict[str, list[tuple[str, ...]]] = {
@@ -67,6 +81,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
         ),
     ],
     "study": [("index", "--games", "4", "--player", "network/tiny")],
+    "openings": [BOOK, (*BOOK, "31"), (*BOOK, "31", "64"), (*BOOK, "--beside", "published")],
     "met build": [("--row", "0.5 0.49 0.32", "--gammon-rate", "0.25", "--length", "3")],
     "met show": [("published-12",), ("published-12", "--away", "3-5"), ("published-12", "--away", "1-5", "--crawford")],
     "met compare": [("published-12", "published-12", "--length", "3")],

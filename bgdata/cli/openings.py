@@ -1,0 +1,315 @@
+"""`bgdata openings`: the opening book, rolled out and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
+from bgdata.cli.labels import roller_parameters
+from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
+from bgdata.cli.output import Row, write_rows
+from bgdata.datasets.openings import DATASET, OBJECTIVES, OpeningParameters, first_roll_of
+from bgdata.errors import InvalidParameterError, UsageError, shown
+from bgdata.game.dice import parse_roll
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+PUBLISHED = "published"  # of --beside: what others printed
+WIDTH = 18  # of a play
+DEFAULTS = OpeningParameters()
+
+
+@click.command()
+@click.argument("roll", required=False)
+@click.argument("reply", required=False)
+@click.option("--after", default="", metavar="PLAY", help="The play of ROLL that is answered.  [default: the best one]")
+@click.option(
+    "--objective",
+    type=click.Choice(OBJECTIVES),
+    default=OBJECTIVES[0],
+    show_default=True,
+    help="What is at stake: points without a cube, or the game alone, whatever its size.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ROLL",
+    help="Roll out only this first roll; can be given several times.  [default: all 15]",
+)
+@click.option(
+    "--sensible",
+    default=DEFAULTS.sensible,
+    show_default=True,
+    metavar="POINTS",
+    help="Roll out the replies to first plays that lose at most this much.",
+)
+@click.option(
+    "--sensible-plays",
+    default=DEFAULTS.sensible_plays,
+    show_default=True,
+    metavar="N",
+    help="Maximum number of plays of a first roll that are answered; 0: no replies.",
+)
+@click.option(
+    "--reply-until",
+    default=DEFAULTS.reply_until,
+    show_default=True,
+    metavar="ERROR",
+    help="Standard error, in points, that replies are rolled out to.",
+)
+@click.option(
+    "--beside",
+    multiple=True,
+    metavar="PLAYER[:PLY]",
+    help="List what PLAYER, such as gnubg:2, or published tables (published) say otherwise; "
+    "can be given several times.",
+)
+@plot_option
+@rollout_options
+@threads_option
+@format_option
+@click.pass_obj
+def openings(
+    warehouse: Warehouse,
+    /,
+    roll: str | None,
+    reply: str | None,
+    after: str,
+    plot: Path | None,
+    form: str,
+    **options: Any,
+) -> None:
+    """Roll out the opening book, and show it.
+
+    All candidates of the 15 first rolls are rolled out to a standard error of 0.002 points, or to --until, and those of
+    the 21 replies to each sensible play to 0.005: hours, but only once. A stopped command resumes from its last
+    checkpoint when it is run again. With a ROLL, such as 31, all candidates of it are shown; with a REPLY, such as 64,
+    those of the reply. For double-match-point, the network plays for wins, and an equity is the chance to win less that
+    to lose.
+
+    \b
+      bgdata openings
+      bgdata openings 31 64 --after "8/5 6/5"
+      bgdata openings --only 31 --until 0.01 --sensible-plays 0 --plot openings.svg
+      bgdata openings --beside published --beside gnubg:2
+    """
+    asked = Asked(first_roll_of(roll) if roll else "", str(parse_roll(reply)) if reply else "", after)
+    if asked.play and not asked.reply:
+        raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {shown(after)}")
+    if plot and options["beside"]:
+        raise UsageError("expected either --plot or --beside, got both")
+    table = built_book(warehouse, options)
+    if options["beside"]:
+        print_differences(warehouse, table, options["beside"], form)
+    else:
+        print_book(table, asked, plot, form)
+
+
+class Asked(NamedTuple):
+    """What is shown: all first rolls, the candidates of one, or those of a reply; empty texts for what is not asked."""
+
+    roll: str
+    reply: str
+    play: str
+
+
+def built_book(warehouse: Warehouse, options: dict[str, Any]) -> Table:
+    """The book of these options, built if it is missing. Raises InvalidParameterError, and MissingTableError for a
+    network that is not there."""
+    until = DEFAULTS.until if options["until"] is None else options["until"]
+    if not until or not until > 0:
+        raise InvalidParameterError(f"expected a standard error above 0, got {until}")
+    parameters = OpeningParameters(
+        **roller_parameters(warehouse, options["network"], {**options, "until": until}),
+        objective=options["objective"],
+        first_rolls=tuple(map(first_roll_of, options["only"])) or DEFAULTS.first_rolls,
+        sensible=options["sensible"],
+        sensible_plays=options["sensible_plays"],
+        reply_until=options["reply_until"],
+        seed=options["seed"],
+    )
+    DATASET.check_parameters(parameters)
+    with progress_bars() as progress:
+        return warehouse.build(DATASET.name, parameters, progress=progress)
+
+
+def print_book(table: Table, asked: Asked, plot: Path | None, form: str) -> None:
+    """Print the part of a book that is asked for, and draw it. Raises UsageError for what it does not have, and
+    StorageError."""
+    from bgdata.steps.openings import decisions_of, find_first_roll, find_reply, first_rolls
+
+    decisions = decisions_of(table)
+    if asked.reply:
+        shown_decisions = [find_reply(decisions, asked.roll, asked.play, asked.reply)]
+    else:
+        shown_decisions = [find_first_roll(decisions, asked.roll)] if asked.roll else first_rolls(decisions)
+    title = title_of(table, shown_decisions[0][0], asked)
+    if form != "table":
+        write_rows(
+            [row for each in shown_decisions for row in each] if asked.roll else map(best_row, shown_decisions), form
+        )
+    elif asked.roll:
+        click.echo("\n".join([title, *candidate_lines(shown_decisions[0])]))
+    else:
+        click.echo("\n".join([title, *book_lines(shown_decisions), *missed_lines(table)]))
+    if plot:
+        draw_decisions(title, shown_decisions, plot)
+        click.echo(f"wrote {plot}", err=True)
+
+
+def title_of(table: Table, row: Row, asked: Asked) -> str:
+    """What is shown, and of which version."""
+    what = "first rolls"
+    if asked.roll:
+        what = (
+            f"reply {asked.reply} to {row['first_roll']} {row['first_play']}"
+            if asked.reply
+            else f"first roll {asked.roll}"
+        )
+    return f"{what}, {row['objective']}, {table.name}"
+
+
+def best_row(decision: Sequence[Row]) -> Row:
+    """The best and the second best play of a decision, named as in the view `opening_book`."""
+    best, second = decision[0], decision[1] if len(decision) > 1 else {}
+    return {
+        **{name: best[name] for name in ("first_roll", "play", "equity", "standard_error")},
+        "second_play": second.get("play"),
+        "second_loss": second.get("loss"),
+        "second_loss_standard_error": second.get("loss_standard_error"),
+        "n_candidates": len(decision),
+        "games": sum(row["trials"] for row in decision),
+    }
+
+
+def book_lines(decisions: Sequence[Sequence[Row]]) -> Iterator[str]:
+    """A line for each first roll: the best play, and what the second best loses."""
+    best, second = f"{'best play':<{WIDTH}}{'equity':>8}{'+/-':>8}", f"{'second best':<{WIDTH}}{'loss':>7}{'+/-':>8}"
+    yield f"roll  {best}  {second}{'games':>11}"
+    for row in map(best_row, decisions):
+        second = " " * (WIDTH + 15)
+        if row["second_play"]:
+            second = f"{row['second_play']:<{WIDTH}}{row['second_loss']:7.4f}{row['second_loss_standard_error']:8.4f}"
+        yield (
+            f"{row['first_roll']:<4}  {row['play']:<{WIDTH}}{row['equity']:+8.4f}{row['standard_error']:8.4f}  "
+            f"{second}{row['games']:>11,}"
+        )
+
+
+def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
+    """A line for each candidate: equity and loss with standard errors, chances in percent, games."""
+    chances = "     win     g    bg  -  lose     g    bg"
+    yield f"{'':>3}  {'play':<{WIDTH}}{'equity':>8}{'+/-':>8}{'loss':>9}{'+/-':>8}{chances}{'games':>11}"
+    for row in decision:
+        loss = f"{row['loss']:9.4f}{row['loss_standard_error']:8.4f}" if row["rank"] else " " * 17
+        names = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (100 * row[name] for name in names)
+        yield (
+            f"{row['rank'] + 1:>3}  {row['play']:<{WIDTH}}{row['equity']:+8.4f}{row['standard_error']:8.4f}{loss}   "
+            f"{win:5.1f} {win_gammon:5.1f} {win_backgammon:5.1f}  - {100 - win:5.1f} {lose_gammon:5.1f} "
+            f"{lose_backgammon:5.1f}{row['trials']:>11,}"
+        )
+    more = decision[0]["n_legal_plays"] - len(decision)
+    if more:
+        yield f"     and {more} more that were not rolled out"
+
+
+def missed_lines(table: Table) -> Iterator[str]:
+    """A line if some candidates are not known as exactly as was wanted."""
+    manifest = table.manifest
+    missed = round(manifest.rows * (1 - manifest.statistics["known_share"]))
+    if missed:
+        most = manifest.parameters["most_trials"] or manifest.parameters["trials"]
+        yield (
+            f"expected all candidates as exact as was wanted, got larger standard errors for {missed:,} after {most:,} "
+            f"trials; try: --most-trials {4 * most}"
+        )
+
+
+def print_differences(warehouse: Warehouse, table: Table, names: Sequence[str], form: str) -> None:
+    """Print what players and published tables say otherwise than a book, by more than three standard errors. Raises
+    UsageError for a player that only chooses plays, and UnknownPlayerError."""
+    from bgdata.claims.openings import published_openings
+    from bgdata.evaluation.named import open_named_evaluator
+    from bgdata.steps.openings import decisions_of, evaluator_differences, published_differences
+    from bgdata.steps.scores import full_name, opponent_of
+
+    decisions = decisions_of(table)
+    rows: list[Row] = []
+    for name in names:
+        if name == PUBLISHED:
+            check_money(table)
+            rows += [row for source in published_openings() for row in published_differences(decisions, source)]
+            continue
+        player, ply = opponent_of(name)
+        rows += evaluator_differences(decisions, name, open_named_evaluator(full_name(player), ply, warehouse))
+    if form == "table":
+        click.echo("\n".join(difference_lines(table, len(decisions), rows)))
+    else:
+        write_rows(rows, form)
+
+
+def check_money(table: Table) -> None:
+    """Raise UsageError unless a book is of money play, which published tables are about."""
+    objective = table.manifest.parameters["objective"]
+    if objective != OBJECTIVES[0]:
+        raise UsageError(f"expected --objective {OBJECTIVES[0]} beside published tables, got {objective}")
+
+
+def difference_lines(table: Table, count: int, rows: Sequence[Row]) -> Iterator[str]:
+    """A line for each difference."""
+    yield f"{len(rows)} differences of more than 3 standard errors, or unknown, in {count} decisions of {table.name}"
+    if rows:
+        yield f"{'source':<18}{'decision':<30}{'best play':<{WIDTH}}{'their play':<{WIDTH}}{'difference':>18}"
+    for row in rows:
+        decision = " ".join(filter(None, (row["first_roll"], row["first_play"], row["reply_roll"])))
+        amount = "not rolled out"
+        if row["difference"] is not None:
+            sign = "+" if row["quantity"] == "equity" else ""
+            amount = f"{row['difference']:{sign}.4f} +/- {row['standard_error']:.4f}"
+        yield f"{row['source']:<18}{decision:<30}{row['best_play']:<{WIDTH}}{row['play']:<{WIDTH}}{amount:>18}"
+
+
+class Drawn(NamedTuple):
+    """What is drawn of candidates: a line for each label, from top to bottom, and the place of each row."""
+
+    labels: Sequence[str]
+    rows: Sequence[Row]
+    places: Sequence[int]
+    names: Sequence[tuple[int, Row]]  # rows whose play is written beside them, with their places
+
+
+def drawn(decisions: Sequence[Sequence[Row]]) -> Drawn:
+    """A line for each roll with all of its candidates; of a single roll, a line for each candidate."""
+    rows = [row for decision in decisions for row in decision]
+    if len(decisions) == 1:
+        return Drawn([row["play"] for row in rows], rows, range(len(rows)), ())
+    labels, places = [each[0]["first_roll"] for each in decisions], enumerate(decisions)
+    names = [(place, each[0]) for place, each in enumerate(decisions)]
+    return Drawn(labels, rows, [place for place, each in places for _ in each], names)
+
+
+def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -> None:
+    """Write a picture, PNG or SVG, of what candidates are worth, the best of each roll in red. Raises StorageError."""
+    labels, rows, places, names = drawn(decisions)
+    with new_figure(7.5, 0.34 * len(labels) + 1.4) as figure:
+        axes = figure.subplots()
+        for label, is_best, colour in (("other candidates", False, TEAL), ("best play", True, RED)):
+            points = [pair for pair in zip(rows, places, strict=True) if (pair[0]["rank"] == 0) is is_best]
+            equities, errors = ([row[name] for row, _ in points] for name in ("equity", "standard_error"))
+            heights = [place for _, place in points]
+            axes.errorbar(equities, heights, xerr=errors, fmt="o", color=colour, label=label)
+        for place, row in names:
+            place_of = (row["equity"], place)
+            axes.annotate(row["play"], place_of, (6, 0), textcoords="offset points", va="center", color=GREY)
+        axes.set_yticks(range(len(labels)), labels)
+        axes.invert_yaxis()
+        axes.set_xlabel("equity (points) ± 1 standard error")
+        figure.suptitle(title)
+        axes.legend()
+        write_figure(figure, path)
