@@ -62,6 +62,23 @@ def test_versions(small_root: Path) -> None:
             assert value == getattr(manifest, name), name
 
 
+def test_the_opening_book_is_best_and_second_best_plays(small_root: Path) -> None:
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        rows = connection.sql(
+            "select decision, play, equity, standard_error, loss, loss_standard_error, trials from openings"
+        ).fetchall()
+        found = connection.sql(
+            "select decision, play, equity, standard_error, second_play, second_loss, second_loss_standard_error, "
+            "n_candidates, games from opening_book order by decision"
+        ).fetchall()
+    ranked = {decision: [row[1:] for row in rows if row[0] == decision] for decision in range(22)}
+    for row in found:
+        plays = sorted(ranked[row[0]], key=lambda play: play[3])
+        assert row[1:4] == plays[0][:3]
+        assert row[4:7] == (plays[1][0], *plays[1][3:5])
+        assert row[7:] == (len(plays), sum(play[5] for play in plays))
+
+
 def test_versions_name_the_whole_manifest(small_root: Path) -> None:
     with bgdata.open_warehouse(small_root).connect() as connection:
         columns = connection.sql("from versions").columns
@@ -330,6 +347,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
                 assert shape != main or variant == str(manifest.rows)
     assert (found.pop("selfplay_summary"), found.pop("luck_by_game")) == ("1", "0")
     assert int(found.pop("opening_plays")) > 10
+    assert found.pop("opening_book") == "22"  # a first roll and its replies
     assert int(found.pop("cube_summary")) >= 1
     assert found.pop("selfplay_labels_summary") == "3"  # classes
     assert [found.pop(f"{name}_summary") for name in ("benchmark", "game", "referee")] == ["1"] * 3
