@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 
@@ -103,11 +103,15 @@ def openings(
         raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {shown(after)}")
     if plot and options["beside"]:
         raise UsageError("expected either --plot or --beside, got both")
+    judges = [judge_of(warehouse, name, options["objective"]) for name in options["beside"]]
     table = built_book(warehouse, options)
-    if options["beside"]:
-        print_differences(warehouse, table, options["beside"], form)
+    if judges:
+        print_differences(table, judges, form)
     else:
         print_book(table, asked, plot, form)
+
+
+Judge: TypeAlias = "Callable[[list[list[Row]]], Iterable[Row]]"  # of the decisions of a book
 
 
 class Asked(NamedTuple):
@@ -231,34 +235,35 @@ def missed_lines(table: Table) -> Iterator[str]:
         )
 
 
-def print_differences(warehouse: Warehouse, table: Table, names: Sequence[str], form: str) -> None:
-    """Print what players and published tables say otherwise than a book, by more than three standard errors. Raises
-    UsageError for a player that only chooses plays, and UnknownPlayerError."""
+def judge_of(warehouse: Warehouse, name: str, objective: str) -> Judge:
+    """What lists how a player, or published tables, differ from decisions. Raises UsageError for a player that only
+    chooses plays and for published tables where not money is at stake, which is what they are about, and
+    UnknownPlayerError."""
     from bgdata.claims.openings import published_openings
     from bgdata.evaluation.named import open_named_evaluator
-    from bgdata.steps.openings import decisions_of, evaluator_differences, published_differences
+    from bgdata.steps.openings import evaluator_differences, published_differences
     from bgdata.steps.scores import full_name, opponent_of
 
+    if name == PUBLISHED:
+        if objective != OBJECTIVES[0]:
+            raise UsageError(f"expected --objective {OBJECTIVES[0]} beside published tables, got {objective}")
+        sources = published_openings()
+        return lambda decisions: (row for source in sources for row in published_differences(decisions, source))
+    player, ply = opponent_of(name)
+    evaluator = open_named_evaluator(full_name(player), ply, warehouse)
+    return lambda decisions: evaluator_differences(decisions, name, evaluator)
+
+
+def print_differences(table: Table, judges: Sequence[Judge], form: str) -> None:
+    """Print what judges say otherwise than a book, by more than three standard errors."""
+    from bgdata.steps.openings import decisions_of
+
     decisions = decisions_of(table)
-    rows: list[Row] = []
-    for name in names:
-        if name == PUBLISHED:
-            check_money(table)
-            rows += [row for source in published_openings() for row in published_differences(decisions, source)]
-            continue
-        player, ply = opponent_of(name)
-        rows += evaluator_differences(decisions, name, open_named_evaluator(full_name(player), ply, warehouse))
+    rows = [row for judge in judges for row in judge(decisions)]
     if form == "table":
         click.echo("\n".join(difference_lines(table, len(decisions), rows)))
     else:
         write_rows(rows, form)
-
-
-def check_money(table: Table) -> None:
-    """Raise UsageError unless a book is of money play, which published tables are about."""
-    objective = table.manifest.parameters["objective"]
-    if objective != OBJECTIVES[0]:
-        raise UsageError(f"expected --objective {OBJECTIVES[0]} beside published tables, got {objective}")
 
 
 def difference_lines(table: Table, count: int, rows: Sequence[Row]) -> Iterator[str]:

@@ -178,12 +178,12 @@ def test_verify_knows_what_is_answered(small_root: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"objective": "points"}, "expected an objective of money, double-match-point, got points"),
+        ({"objective": "points"}, "expected an objective of money, double-match-point, got 'points'"),
         ({"first_rolls": ()}, "expected different first rolls, got "),
-        ({"first_rolls": ("31", "31")}, "expected different first rolls, got 31 31"),
+        ({"first_rolls": ("31", "31")}, "expected different first rolls, got '31 31'"),
         ({"first_rolls": ("33",)}, "expected a first roll of two different dice, got 33"),
         ({"first_rolls": ("13",)}, "expected the higher die first, got 13"),
-        ({"first_rolls": ("71",)}, "expected two dice such as '31', got 71"),
+        ({"first_rolls": ("71",)}, "expected two dice such as '31', got '71'"),
         ({"within": -0.1}, "expected within, margin, sensible and reply_within of 0 points or more"),
         ({"sensible": float("nan")}, "expected within, margin, sensible and reply_within of 0 points or more"),
         ({"most_plays": 0}, "expected 1 to 30 plays of a roll, of which 0 to 10 are answered, got 0 and 1"),

@@ -115,5 +115,5 @@ def test_finding_decisions() -> None:
         UsageError, match=r"expected a play of 51 that this book answers \(13/8 6/5\), got '24/23 13/8'"
     ):
         find_reply(book, "51", "", "31")
-    with pytest.raises(UsageError, match=r"expected a play of 31 that this book answers \(none\), got 13/9"):
+    with pytest.raises(UsageError, match=r"expected a play of 31 that this book answers \(none\), got '13/9'"):
         find_reply(book, "31", "13/9", "31")
