@@ -111,7 +111,7 @@ def openings(
         print_book(table, asked, plot, form)
 
 
-Judge: TypeAlias = "Callable[[list[list[Row]]], Iterable[Row]]"  # of the decisions of a book
+Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # of the decisions of a book
 
 
 class Asked(NamedTuple):
@@ -259,7 +259,7 @@ def print_differences(table: Table, judges: Sequence[Judge], form: str) -> None:
     from bgdata.steps.openings import decisions_of
 
     decisions = decisions_of(table)
-    rows = [row for judge in judges for row in judge(decisions)]
+    rows: list[Row] = [row for judge in judges for row in judge(decisions)]
     if form == "table":
         click.echo("\n".join(difference_lines(table, len(decisions), rows)))
     else:

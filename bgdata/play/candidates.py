@@ -95,16 +95,16 @@ def roll_out_candidates(
     numbers out of range."""
     wanted.limits.check()
     rolled = block_roller(np.ascontiguousarray(boards), chooser, settings, seed, item)
-    count, most = wanted.limits.trials // BLOCK, max(wanted.limits.trials, wanted.limits.most_trials) // BLOCK
+    count, most = wanted.limits.trials // BLOCK, max(wanted.limits.trials, wanted.limits.most_trials)
     blocks = [np.empty((0, 5))] * len(boards)
     rows = np.arange(len(boards))
-    for begin in range(0, most, count):
-        for row, more in zip(rows.tolist(), rolled(rows, begin, begin + count), strict=True):
+    while len(rows):
+        begins = np.array([len(blocks[row]) for row in rows.tolist()], np.int64)  # one that was out may come back
+        for row, more in zip(rows.tolist(), rolled(rows, begins, count), strict=True):
             blocks[row] = np.concatenate([blocks[row], more])
         found = rolled_plays(boards, blocks, objective)
-        rows = np.flatnonzero(~is_known(found.standard_errors, found.losses, found.loss_standard_errors, wanted))
-        if not len(rows):
-            break
+        known = is_known(found.standard_errors, found.losses, found.loss_standard_errors, wanted)
+        rows = np.flatnonzero(~known & (found.trials < most))
     order = np.argsort(found.losses, kind="stable")
     columns: Iterator[Any] = (column[order] for column in found)
     return RolledPlays(*columns)
@@ -112,15 +112,15 @@ def roll_out_candidates(
 
 def block_roller(
     boards: Boards, chooser: Chooser, settings: RolloutSettings, seed: int, item: int
-) -> Callable[[NDArray[np.int64], int, int], Values]:
-    """A function that rolls out blocks begin to end - 1 of some rows: float64[rows, blocks, 5], chances of the player
-    who moved, less luck."""
+) -> Callable[[NDArray[np.int64], NDArray[np.int64], int], Values]:
+    """A function that rolls out `count` blocks of some rows, each from a block of its own: float64[rows, count, 5],
+    chances of the player who moved, less luck."""
     kernel_settings = settings.for_kernels(seed)
 
-    def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
-        found = np.empty((len(rows), end - begin, 2, 5))
-        numbers = np.full(len(rows), item, np.int64), np.full(len(rows), begin, np.int64)
-        in_threads(fill_blocks, len(rows) * (end - begin), chooser, kernel_settings, boards[rows], *numbers, found)
+    def rolled(rows: NDArray[np.int64], begins: NDArray[np.int64], count: int) -> Values:
+        found = np.empty((len(rows), count, 2, 5))
+        items = np.full(len(rows), item, np.int64)
+        in_threads(fill_blocks, len(rows) * count, chooser, kernel_settings, boards[rows], items, begins, found)
         own = own_blocks(found)
         return np.asarray(own[:, :, 0] - own[:, :, 1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.errors import InvalidRollError, UsageError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
@@ -13,6 +14,7 @@ from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
+from bgdata.play import candidates
 from bgdata.play.candidates import (
     Objective,
     RolledPlays,
@@ -22,7 +24,7 @@ from bgdata.play.candidates import (
     is_known,
     roll_out_candidates,
 )
-from bgdata.play.rollout import Limits, RolloutSettings
+from bgdata.play.rollout import Limits, RolloutSettings, Values
 from bgdata.play.rollout_decisions import Window, roll_out_decision
 from tests.evaluation.sample_networks import random_networks
 
@@ -110,6 +112,26 @@ def test_clear_losers_get_no_more_games() -> None:
     out = {board.tobytes() for board in first.boards[sure > within]}
     assert {board.tobytes() for board in found.boards[found.trials == 72]} == out
     assert found.trials[0] == 288
+
+
+def test_one_that_was_out_comes_back_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best of the first round falls behind in the second: then the other one is not surely out any more."""
+    wins = np.array([[0.9, 0.1, 0.5, 0.5], [0.6, 0.6, 0.6, 0.6]])  # of two candidates, in rounds of two blocks
+    asked: list[tuple[list[int], list[int]]] = []
+
+    def rolled(rows: NDArray[np.int64], begins: NDArray[np.int64], count: int) -> Values:
+        asked.append((rows.tolist(), begins.tolist()))
+        found = np.zeros((len(rows), count, 5))
+        for place, (row, begin) in enumerate(zip(rows.tolist(), begins.tolist(), strict=True)):
+            found[place, :, 0] = wins[row, begin // count] + np.array([-0.001, 0.001]) * (1 + row)
+        return found
+
+    monkeypatch.setattr(candidates, "block_roller", lambda *_: rolled)
+    boards = np.stack([BOARD, BOARD])
+    found = roll_out_candidates(boards, PLAYER.chooser, Objective.GAME, Wanted(Limits(72, 1e-9, 288), 0.1), SHORT, 0, 0)
+    assert asked == [([0, 1], [0, 0]), ([0], [2]), ([0, 1], [4, 2]), ([0, 1], [6, 4]), ([1], [6])]
+    assert found.trials.tolist() == [288, 288]
+    assert found.equities == pytest.approx([0.2, 0.0])
 
 
 def test_known() -> None:
