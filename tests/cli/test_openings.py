@@ -39,6 +39,7 @@ def test_the_book(warehouse: Warehouse, tmp_path: Path) -> None:
     assert {title, "31", "21", "best play", expected[0]["play"]} <= texts(picture)
 
 
+@pytest.mark.slow
 def test_a_roll_and_a_reply(warehouse: Warehouse, tmp_path: Path) -> None:
     rows = json.loads(succeeds(warehouse.root, *REPLIES, "13", "--format", "json"))
     assert {row["first_roll"] for row in rows} == {"31"}

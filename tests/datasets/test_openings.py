@@ -35,6 +35,7 @@ from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 FAST = replace(SMALL, sensible_plays=0)  # the first roll alone
+QUICK = replace(SMALL, turns=1, until=9.0, most_plays=3, reply_until=9.0)
 
 
 def small_table(warehouse: Warehouse) -> Table:
@@ -92,11 +93,11 @@ def test_dice_of_a_decision_are_those_of_every_book() -> None:
 
 
 def test_sensible_plays_are_answered(warehouse: Warehouse) -> None:
-    first = warehouse.build(DATASET.name, FAST)
+    first = warehouse.build(DATASET.name, replace(QUICK, sensible_plays=0))
     losses = np.asarray(first.array("plays_losses"))
     assert losses[1] > 0
     for sensible, most, count in ((float(losses[1]), 3, 2), (float(losses[1]) * 0.99, 3, 1), (1.0, 2, 2)):
-        table = warehouse.build(DATASET.name, replace(SMALL, sensible=sensible, sensible_plays=most))
+        table = warehouse.build(DATASET.name, replace(QUICK, sensible=sensible, sensible_plays=most))
         assert table.array("decisions_answered").tolist() == [-1] + [rank for rank in range(count) for _ in range(21)]
         assert np.array_equal(table.array("plays_losses")[: len(losses)], losses)
         assert table.manifest.statistics["replies"] == 21 * count
@@ -124,6 +125,7 @@ def test_statistics(small_root: Path) -> None:
     assert 0 < found["known_share"] == (errors <= 0.00002).mean() < 1  # nobody is 0.05 points behind
 
 
+@pytest.mark.slow
 def test_books_do_not_depend_on_threads(warehouse: Warehouse) -> None:
     first = small_table(warehouse).manifest.digest
     for count in (1, 2):
