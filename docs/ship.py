@@ -9,8 +9,8 @@ this code would compute it.
 
 `python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies) and opening
 books (openings) of the package again by the network that plays as `network` now, some of them for hours, and takes them
-in; a stopped one goes on where it was. `make generation NETWORK=KIND/VARIANT` does both, and then all that follows: `make build`, the lock,
-the pictures, and what pages show.
+in; a stopped one goes on where it was. `make generation NETWORK=KIND/VARIANT` does both, and then all that follows:
+`make build`, the lock, the pictures, and what pages show.
 
 `python -m docs.ship --tables` writes the Parquet files of all versions in the package anew from their arrays, with what
 the kinds declare of their columns now; names, recipe keys and digests of values stay.
@@ -97,7 +97,7 @@ def name_network(root: Path, before: str, name: str) -> list[Path]:
 
 
 def followers() -> list[tuple[Dataset[Any], Parameters]]:
-    """Recipes of the benchmarks, studies and opening books of the package, by the network that plays as `network` now."""
+    """Recipes of the benchmarks, studies and books of the package, by the network that plays as `network` now."""
     published: list[tuple[Dataset[Any], Iterable[NetworkChoice]]] = [
         (rollout_decisions.DATASET, rollout_decisions.published_decisions()),
         (cube_studies.DATASET, cube_studies.published_studies()),
@@ -197,7 +197,7 @@ def change_lock(path: Path, kinds: Sequence[str], versions: list[Table]) -> None
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m docs.ship")
     parser.add_argument("names", nargs="*", metavar="KIND/VARIANT")
-    parser.add_argument("--follow", action="store_true", help="build benchmarks, studies and books again, and take them in")
+    parser.add_argument("--follow", action="store_true", help="build what hangs on the network again, and take it in")
     parser.add_argument("--tables", action="store_true", help="write the Parquet files in the package anew")
     parser.add_argument("--warehouse", default="warehouse")
     arguments = parser.parse_args()
