@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bgdata.datasets import cube_studies, rollout_decisions
+from bgdata.datasets import cube_studies, openings, rollout_decisions
 from bgdata.datasets.network import DATASET
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
@@ -155,7 +155,12 @@ def test_pages_and_code_name_the_network_that_plays(tmp_path: Path) -> None:
 def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     """The recipes of the package themselves while the network is the same, and those of another one after it."""
     recipes = [recipe for _, recipe in shipping.followers()]
-    assert recipes == [*rollout_decisions.published_decisions(), *cube_studies.published_studies()]
+    published = (
+        *rollout_decisions.published_decisions(),
+        *cube_studies.published_studies(),
+        *openings.published_openings(),
+    )
+    assert recipes == list(published)
     assert len(recipes) > 3
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "another")
     found = [vars(recipe) for _, recipe in shipping.followers()]
@@ -165,7 +170,7 @@ def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
 def test_kinds_that_do_not_come_with_the_package(warehouse: Warehouse, tmp_path: Path, lock: Path, name: str) -> None:
     known = " or ".join(
-        f"{kind}/VARIANT" for kind in ("network", "supervised_network", "rollout_decisions", "cube_studies")
+        f"{kind}/VARIANT" for kind in ("network", "supervised_network", "rollout_decisions", "cube_studies", "openings")
     )  # fmt: skip
     message = f"expected {known}, got {name}"
     with pytest.raises(UsageError, match=message):
