@@ -310,8 +310,8 @@ def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -
             heights = [place for _, place in points]
             axes.errorbar(equities, heights, xerr=errors, fmt="o", color=colour, label=label)
         for place, row in names:
-            place_of = (row["equity"], place)
-            axes.annotate(row["play"], place_of, (6, 0), textcoords="offset points", va="center", color=GREY)
+            offset = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+            axes.annotate(row["play"], (row["equity"], place), color=GREY, fontsize=8, **offset)
         axes.set_yticks(range(len(labels)), labels)
         axes.invert_yaxis()
         axes.set_xlabel("equity (points) ± 1 standard error")
