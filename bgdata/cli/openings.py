@@ -310,7 +310,7 @@ def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -
             heights = [place for _, place in points]
             axes.errorbar(equities, heights, xerr=errors, fmt="o", color=colour, label=label)
         for place, row in names:
-            offset = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+            offset: Any = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "va": "bottom"}
             axes.annotate(row["play"], (row["equity"], place), color=GREY, fontsize=8, **offset)
         axes.set_yticks(range(len(labels)), labels)
         axes.invert_yaxis()
