@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import click
 
 from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
+from bgdata.cli.completion import complete_players
 from bgdata.cli.labels import roller_parameters
 from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
 from bgdata.cli.output import Row, write_rows
@@ -66,6 +67,7 @@ DEFAULTS = OpeningParameters()
     "--beside",
     multiple=True,
     metavar="PLAYER[:PLY]",
+    shell_complete=complete_players,
     help="List what PLAYER, such as gnubg:2, or published tables (published) say otherwise; "
     "can be given several times.",
 )
