@@ -156,7 +156,7 @@ UNLESS_ASKED = {  # options without which nothing is done or told
 # commands that compute or ask for long where nothing is wrong with what they are given
 LENGTHY = {
     *(("train", "td"), ("train", "sl"), ("build",), ("rebuild",), ("selfplay",), ("score",), ("play",), ("study",)),
-    ("reference",),
+    *(("reference",), ("openings",)),
 }
 
 
