@@ -6,7 +6,7 @@ plays both sides for wins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -20,10 +20,10 @@ from bgdata.evaluation.roll_values import likely_plays
 from bgdata.evaluation.win_only import win_only_chooser
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.kernel import in_threads
 from bgdata.play.rollout import Limits, RolloutSettings, Values, equities_of
 from bgdata.play.rollout_decisions import own_blocks
-from bgdata.play.rollout_kernels import BLOCK, fill_blocks, fill_statistics
+from bgdata.play.rollout_kernels import BLOCK
+from bgdata.play.rounds import blocks_while_open, difference_error, mean_and_error
 
 LEAST_PLAYS = 2  # candidates, where there are as many plays
 SURE = 3.0  # standard errors of a difference, beyond which it is taken to be one
@@ -93,45 +93,25 @@ def roll_out_candidates(
     """Roll out int8[k, 26] boards of the opponent, those after the candidates of one decision, all with the dice of
     `item` of the seed. `chooser` plays for the objective. The result depends on nothing else. Raises UsageError for
     numbers out of range."""
-    wanted.limits.check()
-    rolled = block_roller(np.ascontiguousarray(boards), chooser, settings, seed, item)
-    count, most = wanted.limits.trials // BLOCK, max(wanted.limits.trials, wanted.limits.most_trials)
-    blocks = [np.empty((0, 5))] * len(boards)
-    rows = np.arange(len(boards))
-    while len(rows):
-        begins = np.array([len(blocks[row]) for row in rows.tolist()], np.int64)  # one that was out may come back
-        for row, more in zip(rows.tolist(), rolled(rows, begins, count), strict=True):
-            blocks[row] = np.concatenate([blocks[row], more])
+    boards = np.ascontiguousarray(boards)
+
+    def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         found = rolled_plays(boards, blocks, objective)
-        known = is_known(found.standard_errors, found.losses, found.loss_standard_errors, wanted)
-        rows = np.flatnonzero(~known & (found.trials < most))
+        return ~is_known(found.standard_errors, found.losses, found.loss_standard_errors, wanted)
+
+    blocks = blocks_while_open(boards, chooser, settings, wanted.limits, seed, item, still_open)
+    found = rolled_plays(boards, blocks, objective)
     order = np.argsort(found.losses, kind="stable")
     columns: Iterator[Any] = (column[order] for column in found)
     return RolledPlays(*columns)
 
 
-def block_roller(
-    boards: Boards, chooser: Chooser, settings: RolloutSettings, seed: int, item: int
-) -> Callable[[NDArray[np.int64], NDArray[np.int64], int], Values]:
-    """A function that rolls out `count` blocks of some rows, each from a block of its own: float64[rows, count, 5],
-    chances of the player who moved, less luck."""
-    kernel_settings = settings.for_kernels(seed)
-
-    def rolled(rows: NDArray[np.int64], begins: NDArray[np.int64], count: int) -> Values:
-        found = np.empty((len(rows), count, 2, 5))
-        items = np.full(len(rows), item, np.int64)
-        in_threads(fill_blocks, len(rows) * count, chooser, kernel_settings, boards[rows], items, begins, found)
-        own = own_blocks(found)
-        return np.asarray(own[:, :, 0] - own[:, :, 1])
-
-    return rolled
-
-
 def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> RolledPlays:
-    """What float64[blocks, 5] chances of each candidate say, in the given order. Candidates may have different numbers
-    of blocks, at least two."""
-    worth = [objective.equities(chances) for chances in blocks]
-    columns = [np.concatenate([chances, each[:, None]], axis=1) for chances, each in zip(blocks, worth, strict=True)]
+    """What the opponent's float64[blocks, 2, 5] of each candidate say, in the given order. Candidates may have
+    different numbers of blocks, at least two."""
+    found = [each[:, 0] - each[:, 1] for each in map(own_blocks, blocks)]
+    worth = [objective.equities(chances) for chances in found]
+    columns = [np.concatenate([chances, each[:, None]], axis=1) for chances, each in zip(found, worth, strict=True)]
     means, errors = (np.stack(each) for each in zip(*map(mean_and_error, columns), strict=True))
     equities, best = means[:, 5], int(np.argmax(means[:, 5]))
     return RolledPlays(
@@ -144,25 +124,6 @@ def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> 
         np.array([0.0 if row == best else difference_error(worth[best], each) for row, each in enumerate(worth)]),
         np.array([len(each) * BLOCK for each in worth], np.int64),
     )
-
-
-def mean_and_error(values: Values) -> tuple[Values, Values]:
-    """(float64[columns] means of float64[n, columns], their standard errors), summed in order."""
-    means, errors = np.empty((2, 1, values.shape[1]))
-    fill_statistics(np.ascontiguousarray(values[None]), means, errors)
-    return means[0], errors[0]
-
-
-def difference_error(first: Values, second: Values) -> float:
-    """Standard error of the mean of float64[n] less that of float64[m], whose values up to the smaller of n and m are
-    pairs with the same dice."""
-    if len(first) < len(second):
-        first, second = second, first
-    n, m = len(first), len(second)
-    (_, paired), (_, alone) = (
-        mean_and_error(values[:, None]) for values in (first[:m] * (m / n) - second, first)
-    )  # the mean of the first is m/n times that of its pairs, and the rest, which depends on nothing else
-    return float(np.sqrt(paired[0] ** 2 + (n - m) / n * alone[0] ** 2))
 
 
 def is_known(errors: Values, losses: Values, loss_errors: Values, wanted: Wanted) -> NDArray[np.bool_]:

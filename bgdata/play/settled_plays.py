@@ -16,20 +16,9 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.choices import NETWORK, Chooser
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.play.rollout import (
-    Limits,
-    Rolled,
-    RolloutResult,
-    RolloutSettings,
-    Through,
-    Values,
-    equities_of,
-    numbers_of,
-    result_of,
-    rolled_blocks,
-)
+from bgdata.play.rollout import Limits, RolloutResult, RolloutSettings, Values, equities_of, numbers_of, result_of
 from bgdata.play.rollout_decisions import Decision, Window, own_blocks, static_losses, within_window
-from bgdata.play.rollout_kernels import BLOCK, fill_statistics
+from bgdata.play.rounds import blocks_while_open, difference_error, mean_and_error
 
 
 def roll_out_unsettled(
@@ -45,9 +34,8 @@ def roll_out_unsettled(
     """Roll out the better plays of one int8[26] board and roll, those no further that are more than `settled_at`
     standard errors behind.
 
-    Each play comes out as by `roll_out_decision` with as many games of the same seed. The standard error of a loss is
-    that of the difference over the games that both plays have. Raises what `roll_out_decision` raises, and UsageError
-    for a number of standard errors that is not above 0.
+    Each play comes out as by `roll_out_decision` with as many games of the same seed. Raises what `roll_out_decision`
+    raises, and UsageError for a number of standard errors that is not above 0.
     """
     window.check()
     if chooser.kind != NETWORK:
@@ -61,34 +49,12 @@ def roll_out_unsettled(
     after = flip_boards(after_play)
     losses = static_losses(chooser, after, offsets)
     chosen = within_window(losses, offsets, window)
-    blocks = unsettled_blocks(after[chosen], chooser, seed, settings, limits, settled_at)
+
+    def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
+        return open_plays([equities_less_luck(each) for each in blocks], limits.until, settled_at)
+
+    blocks = blocks_while_open(after[chosen], chooser, settings, limits, seed, 0, still_open)
     return ranked_unequal_plays(after[chosen], blocks, losses[chosen], len(after))
-
-
-def unsettled_blocks(
-    after: Boards, chooser: Chooser, seed: int, settings: RolloutSettings, limits: Limits, settled_at: float
-) -> list[Values]:
-    """float64[blocks, 2, 5] of `rolled_blocks` for each int8[k, 26] board of the opponent, more for those that stay
-    open."""
-    blocks, rows = [np.empty((0, 2, 5))] * len(after), np.arange(len(after))
-    for number in range(max(1, limits.most_trials // limits.trials)):
-        zeros, later = np.zeros(len(rows), np.int64), begun_at(number * limits.trials // BLOCK)
-        found = rolled_blocks(after[rows], chooser, seed, settings, Limits(limits.trials), zeros, zeros, later)
-        for row, more in zip(rows.tolist(), found, strict=True):
-            blocks[row] = np.concatenate([blocks[row], more])
-        rows = rows[open_plays(np.stack([equities_less_luck(blocks[row]) for row in rows]), limits.until, settled_at)]
-        if not len(rows):
-            break
-    return blocks
-
-
-def begun_at(block: int) -> Through:
-    """Rolls out later blocks: the first one that is asked for is `block`."""
-
-    def through(rolled: Rolled) -> Rolled:
-        return lambda rows, begin, end: rolled(rows, begin + block, end + block)
-
-    return through
 
 
 def equities_less_luck(blocks: Values) -> Values:
@@ -96,20 +62,16 @@ def equities_less_luck(blocks: Values) -> Values:
     return equities_of(blocks[:, 0] - blocks[:, 1])
 
 
-def open_plays(equities: Values, until: float, settled_at: float) -> NDArray[np.int64]:
-    """int64[m]: which plays need more games, from the opponent's float64[k, blocks] equities after them: none if the
-    error of each is at most `until`, or if all but one are settled."""
-    means, errors = statistics_of(equities)
-    lost, lost_errors = statistics_of(equities - equities[np.argmin(means)])
-    rows = np.flatnonzero(lost <= settled_at * lost_errors)
-    return rows[:0] if len(rows) == 1 or (errors[rows] <= until).all() else rows
-
-
-def statistics_of(values: Values) -> tuple[Values, Values]:
-    """(float64[k], float64[k]): means of float64[k, blocks] values and their standard errors."""
-    means, errors = np.empty((2, len(values), 1))
-    fill_statistics(np.ascontiguousarray(values)[:, :, None], means, errors)
-    return means[:, 0], errors[:, 0]
+def open_plays(equities: list[Values], until: float, settled_at: float) -> NDArray[np.bool_]:
+    """bool[k]: which plays need more games, from the opponent's float64[blocks] equities after each: none if the errors
+    of those that are not settled are at most `until`, or if all but one are settled."""
+    means, errors = np.array([mean_and_error(each[:, None]) for each in equities])[:, :, 0].T
+    best = int(np.argmin(means))
+    lost_errors = np.array([difference_error(each, equities[best]) for each in equities])
+    lost_errors[best] = 0.0
+    found = means - means[best] <= settled_at * lost_errors
+    is_unknown = found.sum() > 1 and bool((errors[found] > until).any())
+    return np.asarray(found & is_unknown)
 
 
 def ranked_unequal_plays(
@@ -119,12 +81,6 @@ def ranked_unequal_plays(
     result = RolloutResult.joined([result_of(own_blocks(each)[None]) for each in blocks])
     order = np.argsort(-result.equities, kind="stable")
     equities = [equities_less_luck(blocks[row]) for row in order]
-    errors = np.array([error_of_difference(each, equities[0]) for each in equities])
+    errors = np.array([0.0, *(difference_error(each, equities[0]) for each in equities[1:])])
     ranked = result.rows(order)
     return Decision(after[order], ranked, ranked.equities[0] - ranked.equities, errors, losses[order], n_plays)
-
-
-def error_of_difference(equities: Values, others: Values) -> float:
-    """Standard error of the difference of two plays over the blocks that both have."""
-    count = min(len(equities), len(others))
-    return float(statistics_of((equities[:count] - others[:count])[None])[1][0])

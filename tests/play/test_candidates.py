@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from bgdata.errors import InvalidRollError, UsageError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
@@ -14,17 +13,15 @@ from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.play import candidates
 from bgdata.play.candidates import (
     Objective,
     RolledPlays,
     Wanted,
     candidates_of,
-    difference_error,
     is_known,
     roll_out_candidates,
 )
-from bgdata.play.rollout import Limits, RolloutSettings, Values
+from bgdata.play.rollout import Limits, RolloutSettings
 from bgdata.play.rollout_decisions import Window, roll_out_decision
 from tests.evaluation.sample_networks import random_networks
 
@@ -114,44 +111,9 @@ def test_clear_losers_get_no_more_games() -> None:
     assert found.trials[0] == 288
 
 
-def test_one_that_was_out_comes_back_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The best of the first round falls behind in the second: then the other one is not surely out any more."""
-    wins = np.array([[0.9, 0.1, 0.5, 0.5], [0.6, 0.6, 0.6, 0.6]])  # of two candidates, in rounds of two blocks
-    asked: list[tuple[list[int], list[int]]] = []
-
-    def rolled(rows: NDArray[np.int64], begins: NDArray[np.int64], count: int) -> Values:
-        asked.append((rows.tolist(), begins.tolist()))
-        found = np.zeros((len(rows), count, 5))
-        for place, (row, begin) in enumerate(zip(rows.tolist(), begins.tolist(), strict=True)):
-            found[place, :, 0] = wins[row, begin // count] + np.array([-0.001, 0.001]) * (1 + row)
-        return found
-
-    monkeypatch.setattr(candidates, "block_roller", lambda *_: rolled)
-    boards = np.stack([BOARD, BOARD])
-    found = roll_out_candidates(boards, PLAYER.chooser, Objective.GAME, Wanted(Limits(72, 1e-9, 288), 0.1), SHORT, 0, 0)
-    assert asked == [([0, 1], [0, 0]), ([0], [2]), ([0, 1], [4, 2]), ([0, 1], [6, 4]), ([1], [6])]
-    assert found.trials.tolist() == [288, 288]
-    assert found.equities == pytest.approx([0.2, 0.0])
-
-
 def test_known() -> None:
     errors, losses, loss_errors = (np.array(values) for values in ((0.1, 0.3, 0.3), (0.0, 0.5, 0.5), (0.0, 0.1, 0.2)))
     assert is_known(errors, losses, loss_errors, Wanted(Limits(72, 0.1), 0.15)).tolist() == [True, True, False]
-
-
-def test_error_of_a_difference() -> None:
-    """Against many draws of pairs that share much, where one side has more than the other."""
-    generator = np.random.default_rng(1)
-    n, m, draws = 30, 12, 4000
-    shared = generator.normal(size=(draws, n))
-    first, second = shared + 0.5 * generator.normal(size=(draws, n)), shared + 0.5 * generator.normal(size=(draws, n))
-    second = second[:, :m]
-    spread = (first.mean(axis=1) - second.mean(axis=1)).std()
-    stated = [difference_error(*pair) for pair in zip(first[:300], second[:300], strict=True)]
-    assert np.sqrt(np.mean(np.square(stated))) == pytest.approx(spread, rel=0.05)
-    assert difference_error(second[0], first[0]) == pytest.approx(difference_error(first[0], second[0]))
-    same = first[0] - first[1]
-    assert difference_error(first[0], first[1]) == pytest.approx(same.std(ddof=1) / np.sqrt(n))
 
 
 def test_results_depend_on_seed_and_item_and_not_on_threads() -> None:
