@@ -1,8 +1,8 @@
 """Rolled-out decisions on which a play that is clearly behind gets no more games: close plays get most of them.
 
-After every round the open plays, which have the same dice and as many games, are compared with the best of them. A play
-that is behind by several standard errors of the difference is settled, and keeps what it has. The others go on until
-their standard errors are small enough, or only one is open. So a loss is known the better the smaller it is.
+After every round the plays, which have the same dice, are compared with the best of them. One that is behind by several
+standard errors of the difference is settled, and gets no more games unless the others fall. Those that are open go on
+until their standard errors are small enough, or only one is open. So a loss is known the better the smaller it is.
 """
 
 from __future__ import annotations
