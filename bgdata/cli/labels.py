@@ -327,6 +327,7 @@ def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, 
         "stop": options["stop"],
         "turns": options["truncate"],
         "with_luck": not options["no_luck"],
+        "play_ply": options["play_ply"],
     }
 
 

@@ -312,13 +312,21 @@ within_option = click.option(
 
 
 def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the settings of rollouts: --trials, --until, --most-trials, --seed, --truncate, --stop, --no-luck,
-    --network."""
+    """Add the settings of rollouts: --trials, --until, --most-trials, --seed, --truncate, --stop, --play-ply,
+    --no-luck, --network."""
     stops = click.Choice(["end", "exact", "tables"])
     stop_help = "Where games end early: not at all, at exact bearoff tables, or at any bearoff table."
     for add in (
         network_option,
         click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less accurate."),
+        click.option(
+            "--play-ply",
+            type=click.IntRange(0, 1),
+            default=0,
+            show_default=True,
+            metavar="N",
+            help="Choose the plays of both sides so many rolls ahead: 0, or 1, which takes many times as long.",
+        ),
         click.option("--stop", type=stops, default="exact", show_default=True, help=stop_help),
         click.option(
             "--truncate",

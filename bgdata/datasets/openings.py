@@ -124,7 +124,7 @@ class Openings(Dataset[OpeningParameters]):
     def slug(self, parameters: OpeningParameters) -> str:
         rolls = parameters.first_rolls
         some = "" if rolls == FIRST_ROLLS else f"-{'-'.join(rolls)}"
-        return f"{parameters.objective}-by-{parameters.network}-seed-{parameters.seed}{some}"
+        return f"{parameters.objective}-by-{parameters.network}{parameters.how_text}-seed-{parameters.seed}{some}"
 
     def check_parameters(self, parameters: OpeningParameters) -> None:
         parameters.check_roller(parameters.seed)

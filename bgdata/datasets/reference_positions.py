@@ -98,7 +98,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
     smallest = ReferenceParameters("tiny", "", 3, 3, 72, 0.0001, 144, turns=2, positions=2, seed=1, most_games=880)
 
     def slug(self, parameters: ReferenceParameters) -> str:
-        return f"{parameters.positions}-by-{parameters.network}-seed-{parameters.seed}"
+        return f"{parameters.positions}-by-{parameters.network}{parameters.how_text}-seed-{parameters.seed}"
 
     def check_parameters(self, parameters: ReferenceParameters) -> None:
         parameters.check_roller(parameters.seed)

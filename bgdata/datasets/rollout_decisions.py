@@ -35,7 +35,7 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
     it. With `settled_at` a play gets no more games once it is that many standard errors behind the best.
     """
 
-    later = ("one_per_game", "settled_at")
+    later = (*RollerParameters.later, "one_per_game", "settled_at")
 
     until: float | None = 0.005
     most_trials: int = 46_656
@@ -105,7 +105,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
     def slug(self, parameters: DecisionParameters) -> str:
         again = f"-sample-{parameters.sample_seed}" if parameters.sample_seed else ""
         corpus = SELFPLAY.slug(corpus_of(parameters))
-        return f"{parameters.position_class}-{parameters.decisions}-of-{corpus}{again}"
+        return f"{parameters.position_class}-{parameters.decisions}-of-{corpus}{again}{parameters.how_text}"
 
     def check_parameters(self, parameters: DecisionParameters) -> None:
         SELFPLAY.check_parameters(corpus_of(parameters))

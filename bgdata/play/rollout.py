@@ -22,7 +22,7 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.chances import ordered_chances
 from bgdata.evaluation.choices import NETWORK, Chooser
-from bgdata.evaluation.roll_values import likely_plays
+from bgdata.evaluation.roll_values import LIKELY, likely_plays
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import in_threads
 from bgdata.play.rollout_kernels import (
@@ -87,6 +87,7 @@ class RolloutSettings(NamedTuple):
     turns: int = 0  # rolls after which the static evaluation stands for the rest; 0: any number
     with_luck: bool = True  # whether to subtract luck; the games are the same
     likely: int = 6  # plays of each roll that luck in contact is seen by, by PubEval's choice; 0: all
+    play_ply: int = 0  # 0 or 1: how far the plays of both sides are chosen ahead
 
     def for_kernels(self, seed: int) -> KernelSettings:
         """The settings as numbers for kernels. Raises UsageError for values out of range or unknown words."""
@@ -96,8 +97,11 @@ class RolloutSettings(NamedTuple):
             raise UsageError(f"expected a seed from 0 to 2^63 - 1, got {seed}")
         if not 0 <= self.turns < LAST_TURN:
             raise UsageError(f"expected 0 turns (to the end) or more, up to {LAST_TURN - 1}, got {self.turns}")
+        if self.play_ply not in (0, 1):
+            raise UsageError(f"expected plays chosen at 0-ply or 1-ply, got {self.play_ply}-ply")
         turns, likely = self.turns or LAST_TURN, likely_plays(self.likely)
-        return KernelSettings(seed, turns, int(STOPS[self.stop]), self.with_luck, likely)
+        ahead = likely_plays(LIKELY if self.likely else 0)
+        return KernelSettings(seed, turns, int(STOPS[self.stop]), self.with_luck, likely, ahead, self.play_ply)
 
 
 PLAIN = RolloutSettings()

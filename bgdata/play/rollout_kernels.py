@@ -11,16 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.answers import choose_by_chances, fill_chances
+from bgdata.evaluation.answers import choose_by_chances, fill_chances, fill_play_chances, start_plays
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
-from bgdata.evaluation.chances import Chances, fill_turned
+from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
+from bgdata.evaluation.evaluator import LAST_FINAL
+from bgdata.evaluation.lookahead import FILTERS
+from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_ahead, new_tree_scratch
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch, roll_place
+from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_values, roll_place
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import fill_plays
+from bgdata.game.play_kernels import MOST_PLAYS, fill_plays
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import kernel, prange
 
@@ -28,6 +31,8 @@ BLOCK = 36  # trials
 SUPERBLOCK = BLOCK * BLOCK
 MOST_TRIALS = 1 << 40
 LAST_TURN = 1 << 30
+KEPT, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)  # of plays that are looked into at 1-ply
+_NOTHING: Any = np.float32(np.inf)  # higher than any equity
 _OVER, _RACE = int(PositionClass.OVER), int(PositionClass.RACE)
 Values = NDArray[np.float64]
 
@@ -40,12 +45,17 @@ class KernelSettings(NamedTuple):
     stop: int  # greatest `BearoffSource` that ends a game; 0: none does
     with_luck: bool  # whether to subtract luck
     likely: LikelyPlays  # plays of each roll that luck in contact is seen by
+    ahead: LikelyPlays  # those of the next roll, where plays are chosen one roll ahead
+    play_ply: int  # 0 or 1: how far the plays are chosen ahead
 
 
 class RolloutScratch(NamedTuple):
     """Scratch of one thread."""
 
     roll: RollScratch
+    tree: TreeScratch  # has the same one
+    static: NDArray[np.float32]  # [MOST_PLAYS] equities of the OPPONENT after the plays of a roll
+    kept: Boards  # [KEPT, 26] after those that are looked into, the OPPONENT on roll
     board: Boards  # [26]
     turned: Chances  # [5]
     end: Values  # [5] chances at the end of a trial
@@ -76,8 +86,12 @@ def fill_blocks(
 @kernel()
 def new_rollout_scratch(networks: Networks) -> RolloutScratch:
     """Scratch for one thread."""
+    tree = new_tree_scratch(networks, 1)
     return RolloutScratch(
-        new_roll_scratch(networks),
+        tree.rolls,
+        tree,
+        np.empty(MOST_PLAYS, np.float32),
+        np.empty((KEPT, 26), np.int8),
         np.empty(26, np.int8),
         np.empty(5, np.float32),
         np.empty(5, np.float64),
@@ -140,7 +154,9 @@ def fill_trial(
         if settings.with_luck:
             fill_roll_values(networks, tables, settings.likely, scratch.board, scratch.roll)
             add_luck(scratch.roll, roll, turn % 2 == 0, scratch.luck)
-        if settings.with_luck and (settings.likely.most == 0 or class_of(scratch.board) <= _RACE):
+        if settings.play_ply > 0:
+            play_ahead(networks, tables, settings.ahead, max(die, other_die), min(die, other_die), scratch)
+        elif settings.with_luck and (settings.likely.most == 0 or class_of(scratch.board) <= _RACE):
             flip_into(scratch.roll.best[roll], scratch.board)
         else:
             play(networks, tables, max(die, other_die), min(die, other_die), scratch)
@@ -176,6 +192,52 @@ def play(networks: Networks, tables: BearoffArrays, die: int, other_die: int, sc
     n = fill_plays(scratch.board, die, other_die, after, scratch.roll.notes)
     best, _ = choose_by_chances(networks, tables, scratch.board, after, n, scratch.roll.evaluation)
     flip_into(after[best], scratch.board)
+
+
+@kernel(borrows=True)
+def play_ahead(
+    networks: Networks, tables: BearoffArrays, likely: LikelyPlays, die: int, other_die: int, scratch: RolloutScratch
+) -> None:
+    """Fills scratch.board[slot] with the position after the play of a roll that is best at 1-ply, seen by the opponent,
+    as `lookahead.rank_all` chooses it."""
+    after, static, chances = scratch.roll.after, scratch.static, scratch.roll.evaluation.chances[0]
+    n = fill_plays(scratch.board, die, other_die, after, scratch.roll.notes)
+    start_plays(scratch.board, scratch.roll.evaluation)
+    for play in range(n):
+        fill_play_chances(networks, tables, after[play], scratch.roll.evaluation, chances)
+        static[play] = equity_of(chances)
+    count = fill_kept(after, n, scratch)
+    best, lowest = 0, _NOTHING
+    for place in range(count):
+        if count > 1:
+            source = fill_chances(networks, tables, scratch.kept[place], scratch.roll.evaluation, scratch.turned)
+            if source > LAST_FINAL:
+                fill_ahead(networks, tables, likely, 1, scratch.kept[place], scratch.tree, scratch.turned)
+            equity = equity_of(scratch.turned)
+            if equity < lowest:
+                best, lowest = place, equity
+    for slot in range(26):
+        scratch.board[slot] = scratch.kept[best, slot]
+
+
+@kernel(borrows=True)
+def fill_kept(after: Boards, n: int, scratch: RolloutScratch) -> int:
+    """Fills scratch.kept[place, slot] with the plays of after[0:n, slot] that the filter of 1-ply lets through, the
+    best first; returns how many. Static equities of these are lost."""
+    static, lowest, count = scratch.static, _NOTHING, 0
+    for place in range(min(n, KEPT)):
+        best = 0
+        for play in range(1, n):
+            if static[play] < static[best]:
+                best = play
+        if place == 0:
+            lowest = static[best]
+        elif static[best] - lowest > _WINDOW:
+            break
+        flip_into(after[best], scratch.kept[place])
+        static[best] = _NOTHING
+        count += 1
+    return count
 
 
 @kernel(borrows=True)

@@ -18,6 +18,7 @@ from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
 from bgdata.evaluation.chances import turned_chances
 from bgdata.evaluation.choices import Chooser, chosen_boards
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, flip_boards
@@ -348,6 +349,8 @@ def test_wrong_numbers() -> None:
         roll_out(board, chooser, 72, -1)
     with pytest.raises(UsageError, match="expected 0 turns"):
         roll_out(board, chooser, 72, 0, RolloutSettings(turns=-1))
+    with pytest.raises(UsageError, match="expected plays chosen at 0-ply or 1-ply, got 2-ply"):
+        roll_out(board, chooser, 72, 0, RolloutSettings(play_ply=2))
     for likely in (-1, 22):
         with pytest.raises(UsageError, match="expected 1 to 21 likely plays of a roll, or 0 for all"):
             roll_out(board, chooser, 72, 0, RolloutSettings(likely=likely))
@@ -372,3 +375,33 @@ def test_wrong_boards_and_players() -> None:
         roll_out(np.zeros((1, 26), np.int64), chooser_of(0), 72)
     with pytest.raises(UsageError, match="expected a player with networks"):
         roll_out(np.array([START.board], np.int8), Chooser(0), 72)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_plays_one_roll_ahead_are_those_of_the_player(number: int, exact: BearoffArrays) -> None:
+    """After one roll: a block has each of the 36 first rolls once, and static answers after the chosen plays."""
+    player = NetworkPlayer(random_networks(number, 10.0), exact).seeing_all()
+    boards = np.concatenate([random_game_positions(1, seed=4).boards[::9], bearoff_boards(4, 4, 3)])
+    rolls = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
+    weights = np.array([roll.weight for roll in ROLLS]) / 36
+    found = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0, play_ply=1))
+    plain = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0))
+    chosen = LookaheadPlayer(player, 1).choose_plays(np.repeat(boards, len(rolls), 0), np.tile(rolls, (len(boards), 1)))
+    own = turned_chances(evaluations(player.networks, exact, chosen).chances).reshape(len(boards), len(rolls), 5)
+    assert found.chances == pytest.approx((own * weights[:, None]).sum(axis=1), abs=1e-6)
+    assert (np.abs(found.equities - plain.equities) > 1e-4).any()
+
+
+def test_plays_one_roll_ahead_to_the_end_with_luck() -> None:
+    """Luck averages to zero whoever plays, and results are the same on any number of threads."""
+    chooser, boards = chooser_of(0), random_game_positions(1, seed=4).boards[[9, 20]]
+    results = []
+    for count in (1, 2):
+        with threads(count):
+            results.append(roll_out(boards, chooser, 4 * BLOCK, 1, RolloutSettings("end", 4, play_ply=1)))
+    for one, two in zip(*results, strict=True):
+        assert np.array_equal(one, two)
+    plain = roll_out(boards, chooser, 4 * BLOCK, 1, RolloutSettings("end", 4, False, play_ply=1))
+    errors = np.hypot(results[0].equity_standard_errors, plain.equity_standard_errors)
+    assert (np.abs(results[0].equities - plain.equities) < 4 * errors).all()
+    assert plain.equity_standard_errors == pytest.approx(results[0].plain_standard_errors)

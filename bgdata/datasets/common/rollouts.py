@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.networks import known_network
@@ -68,8 +68,11 @@ class NetworkChoice(Parameters):
 class RollerParameters(NetworkChoice):
     """The network that plays both sides, and the settings of rollouts: see `play.rollout`.
 
-    `until` is the wanted standard error in points; with `turns` 0 games are played to the end.
+    `until` is the wanted standard error in points; with `turns` 0 games are played to the end. `play_ply` is how far
+    both sides choose their plays ahead, 0 or 1.
     """
+
+    later: ClassVar[tuple[str, ...]] = ("play_ply",)
 
     trials: int = 1296
     until: float | None = None
@@ -77,12 +80,18 @@ class RollerParameters(NetworkChoice):
     stop: str = "exact"
     turns: int = 0
     with_luck: bool = True
+    play_ply: int = 0
+
+    @property
+    def how_text(self) -> str:
+        """What names of variants add for plays that are chosen ahead."""
+        return f"-{self.play_ply}ply" if self.play_ply else ""
 
     def how(self) -> RolloutSettings:
         """The settings of the rollouts."""
         from bgdata.play.rollout import RolloutSettings
 
-        return RolloutSettings(self.stop, self.turns, self.with_luck)
+        return RolloutSettings(self.stop, self.turns, self.with_luck, play_ply=self.play_ply)
 
     def limits(self) -> Limits:
         """The limits on the number of trials."""
@@ -127,7 +136,7 @@ class RolloutParameters(RollerParameters):
     def slug(self) -> str:
         """The name of the variant."""
         source = re.sub(r"[^a-z0-9]+", "-", str(self.source))
-        return f"{source}-by-{self.network}-{self.trials}-seed-{self.seed}"
+        return f"{source}-by-{self.network}{self.how_text}-{self.trials}-seed-{self.seed}"
 
     def check(self) -> None:
         """Raise InvalidParameterError if no rollout is possible."""
