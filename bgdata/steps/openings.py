@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import hypot
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from bgdata.claims.openings import PublishedOpenings
+from bgdata.datasets.openings import DATASET
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.chances import turned_chances
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.game.position import Position
 from bgdata.play.candidates import SURE, Objective
+from bgdata.steps.queries import Row
+from bgdata.store.parquet import RowReader
 from bgdata.store.table import Table
 
-Row: TypeAlias = dict[str, Any]
 Decision: TypeAlias = list[Row]  # the candidates, the best first
 NAMES = ("first_roll", "first_play", "reply_roll")
 
 
 def decisions_of(table: Table) -> list[Decision]:
     """All decisions of a book, as rows of the table `openings`."""
-    rows = pq.read_table(table.parquet).to_pylist()
+    names = [column.name for column in DATASET.columns]
+    rows = RowReader(table.parquet).read(names, 0, table.manifest.rows).to_pylist()
     return [list(group) for _, group in groupby(rows, key=lambda row: row["decision"])]
 
 

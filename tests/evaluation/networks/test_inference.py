@@ -177,8 +177,8 @@ def test_input_sets_are_all_tested() -> None:
 
 
 def test_rectified_units() -> None:
-    """To the nearest, a half upward; 0 below 0, and 16 at most."""
-    sums = np.array([-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**22 - 257, 2**22 - 256, 2**31 - 257], np.int32)
+    """To the nearest, a half upward; 0 below 0, and 8 at most."""
+    sums = np.array([-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257], np.int32)
     hidden = np.empty(len(sums), np.int16)
     fill_rectified(sums, np.int32(9), hidden)
-    assert hidden.tolist() == [0, 0, 0, 0, 0, 0, 1, 1, 2, 8191, 8191, 8191]
+    assert hidden.tolist() == [0, 0, 0, 0, 0, 0, 1, 1, 2, 4095, 4095, 4095]
