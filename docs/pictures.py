@@ -12,7 +12,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
+from bgdata.equity.diffusion import CENTERED, OPPONENT_OWNED, OWNED, drifting_money
 from bgdata.equity.janowski import janowski_equities, live_points
+from bgdata.equity.jump_numeric import solve_jumps
+from bgdata.game.match import CubeOwner
 
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
@@ -111,6 +114,29 @@ def draw_cube_models() -> None:
     figure.savefig(IMAGES / "cube_models.png", dpi=120)
 
 
+def draw_live_cube() -> None:
+    """The live cube by its formulas and as a diffusion on a grid (W = L = 1.25), and jumps that become smaller."""
+    win, points = np.linspace(0, 1, 401), 40
+    figure, axes = plt.subplots(figsize=(6.6, 4.2), layout="constrained")
+    drifting = drifting_money(1.25, 1.25, points)
+    for row, owner, colour in (
+        (OWNED, CubeOwner.ON_ROLL, "#298c99"),
+        (CENTERED, CubeOwner.CENTERED, "#c0402f"),
+        (OPPONENT_OWNED, CubeOwner.OPPONENT, "#506070"),
+    ):
+        name = {OWNED: "own cube", CENTERED: "centered", OPPONENT_OWNED: "opponent's cube"}[row]
+        axes.plot(win, janowski_equities(win, 1.25, 1.25, owner=owner, cube_life_index=1.0), color=colour, label=name)
+        axes.plot(np.linspace(0, 1, points + 1), drifting[row], ".", ms=5, color=colour)
+    for volatility, style in ((0.16, ":"), (0.08, "--"), (0.04, "-")):
+        found = solve_jumps(1.25, 1.25, volatility, points=200)
+        label = f"centered, jumps of {volatility:g}"
+        axes.plot(found.chances, found.centered, style, color="#e0a090", lw=1, label=label, zorder=0)
+    axes.set(xlabel="winning chance of the player on roll", ylabel="equity (points per unit cube)", xlim=(0, 1))
+    axes.set_title("A live cube: formulas (lines), diffusion (dots), and jumps that become smaller", fontsize=11)
+    axes.legend(frameon=False, loc="upper left", fontsize=9)
+    figure.savefig(IMAGES / "live_cube.png", dpi=120)
+
+
 def draw_error(connection: duckdb.DuckDBPyConnection) -> None:
     """How far two one-sided tables are from the truth, and on which side of it, by the pips of both sides."""
     rows = connection.sql(ERROR_BY_PIPS).fetchnumpy()
@@ -146,6 +172,7 @@ def draw_actions(connection: duckdb.DuckDBPyConnection) -> None:
 if __name__ == "__main__":
     draw_rooms()
     draw_cube_models()
+    draw_live_cube()
     with duckdb.connect(str(CATALOG), read_only=True) as catalog:
         draw_error(catalog)
         draw_actions(catalog)

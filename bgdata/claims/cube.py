@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import pi, sqrt
 
+import numpy as np
+
 from bgdata.equity.curves import Points
+from bgdata.equity.diffusion import CENTERED, drifting_match
 from bgdata.equity.doubling import janowski, jump, money_points
 from bgdata.equity.jump import implied_index
 from bgdata.equity.jump_numeric import SolvedJumps, solve_jumps
-from bgdata.equity.met_induction import crawford_row
+from bgdata.equity.match_cube import MatchGame
+from bgdata.equity.met_induction import crawford_row, induced_table
 from bgdata.game.match import CubeOwner
 
 POINTS = {  # name in the published table: (cube, field of Points)
@@ -106,10 +110,25 @@ def mwc_formula(equities: Sequence[float], chances: Sequence[float]) -> str:
     return " or ".join(found) or "none"
 
 
+def diffusion_gap(post_crawford: Sequence[float], gammon_rate: float, points: int) -> float:
+    """The largest difference in equity between a table by Keith's algorithm, from post-Crawford equities of the leader,
+    and one in which the winning chance drifts on a grid of so many intervals, an even number; of scores at which both
+    sides need two points or more. Each score goes by the table's own values after the game."""
+    cells = induced_table("", [(1 - equity) / 2 for equity in post_crawford], gammon_rate).cells
+    chances = np.array([0.5, gammon_rate / 2, 0.0, gammon_rate / 2, 0.0])
+    gaps = (
+        abs(2 * (drifting_match(cells, MatchGame(away, other), chances, points=points)[CENTERED, points // 2] - cell))
+        for away, row in enumerate(cells[0])
+        for other, cell in enumerate(row.tolist())
+        if 2 <= away < other
+    )
+    return float(max(gaps))
+
+
 FORMULAS = {
     function.__name__: function
     for function in (
         *(janowski_point, jump_point, normal_jump_point, implied_index),
-        *(crawford_equity, crawford_lags, mwc_formula),
+        *(crawford_equity, crawford_lags, mwc_formula, diffusion_gap),
     )
 }

@@ -77,15 +77,18 @@ class TorchTrainer(NetworkTrainer):
             weights.fill_(float(LATER_LIMIT if place else FIRST_LIMIT))
             biases.fill_(float(BIAS_LIMIT))
 
-    @staticmethod
     @contextmanager
-    def settings() -> Iterator[None]:
-        """Deterministic sums: each product on one thread, deterministic algorithms, full float precision."""
+    def settings(self) -> Iterator[None]:
+        """Deterministic sums: each product on one thread, deterministic algorithms, full float precision.
+
+        On a processor, PyTorch multiplies by MKL, or, allowed less precision, by oneDNN. Both are as exact, but MKL
+        does without half of what processors of AMD can do. Only one with AMX rounds factors to bfloat16 then.
+        """
         threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
         is_deterministic = torch.are_deterministic_algorithms_enabled()
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else cuBLAS may choose by what is free
         torch.set_num_threads(1)
-        torch.set_float32_matmul_precision("highest")
+        torch.set_float32_matmul_precision("highest" if self._device.type == "cuda" else "medium")
         torch.use_deterministic_algorithms(True)
         try:
             yield
@@ -146,13 +149,15 @@ class TorchTrainer(NetworkTrainer):
             torch.sum(delta, 0, out=slopes.biases)
             if place:
                 torch.mm(delta.T, below, out=slopes.weights.T)
-                delta = torch.mm(delta, self._layers[place].weights.T).mul_(self._slope(below))
+                delta = self._delta_below(torch.mm(delta, self._layers[place].weights.T), below)
             else:
                 torch.mm(below.T, delta, out=slopes.weights)
 
-    def _slope(self, values: Tensor) -> Tensor:
-        """The derivative of hidden units where they give these values."""
-        return (values > 0) & (values < RECTIFIED_MOST) if self._is_rectified else steepness(values)
+    def _delta_below(self, delta: Tensor, values: Tensor) -> Tensor:
+        """The gradient of the sums of hidden units that give these values, from that of the values."""
+        if self._is_rectified:  # in one pass; by comparisons it takes as long as a product
+            return torch.ops.aten.hardtanh_backward(delta, values, 0.0, RECTIFIED_MOST)
+        return delta.mul_(steepness(values))
 
     def _change(self, size: int, rate: float) -> None:
         """Change the weights by the gradient of `size` positions by the optimizer, within the limits."""
@@ -184,13 +189,15 @@ def layers_within(numbers: Tensor, shape: np.ndarray) -> list[Layer]:
 
 
 def platform_name(device: str) -> str:
-    """What the order of sums depends on: the version of PyTorch and the kind of processor, such as "2.6.0+cpu AVX2".
+    """What sums depend on: the version of PyTorch, the kind of processor, and what multiplies, such as "2.6.0+cpu AVX2
+    oneDNN".
 
     Raises UsageError for a missing device.
     """
     version = str(torch.__version__)
     if device == "cpu":
-        return f"{version} {torch.backends.cpu.get_cpu_capability()}"
+        multiplies = "oneDNN AMX" if torch.cpu._is_amx_tile_supported() else "oneDNN"
+        return f"{version} {torch.backends.cpu.get_cpu_capability()} {multiplies}"
     if not torch.cuda.is_available():
         raise UsageError(f"expected a GPU for the device {device}, PyTorch {version} finds none; try: --device cpu")
     return f"{version} {torch.cuda.get_device_name()}"

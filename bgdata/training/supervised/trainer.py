@@ -50,8 +50,7 @@ class NetworkTrainer(ABC):
         self._decays = np.ones(2)  # of Adam, to the power of the number of steps
         self._steps = np.zeros(1)  # that were averaged
 
-    @staticmethod
-    def settings() -> AbstractContextManager[None]:
+    def settings(self) -> AbstractContextManager[None]:
         """A context that must be active while trainers of this kind learn."""
         return nullcontext()
 
