@@ -98,6 +98,23 @@ def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> No
     click.echo(write_text(warehouse.open_reference(table), form, output))
 
 
+@export.command(name="letters")
+@click.argument("table", shell_complete=complete_tables)
+@output_option(required=True)
+@click.pass_obj
+def export_letters(warehouse: Warehouse, table: str, output: Path) -> None:
+    """Write a two-sided bearoff table as text.
+
+    TABLE is bearoff_two_sided/VARIANT, or bearoff_two_sided/VARIANT/VERSION. A row has a letter for each point of the
+    player on roll, ace point first, and of the opponent (A: no checker, B: one checker), a comma, and the cubeless
+    equity. An output file that ends in .gz or .bz2 is compressed.
+
+    \b
+      bgdata export letters bearoff_two_sided/6x6 -o bearoff.csv
+    """
+    click.echo(write_letters(warehouse.open_reference(table), output))
+
+
 @export.command(name="onnx")
 @click.argument("network", default="", shell_complete=complete_networks)
 @output_option(required=True)
@@ -254,6 +271,18 @@ def write_two_sided_file(points: int, checkers: int, output: Path, *, cubeless: 
 
 
 Arrays = Mapping[str, Array]
+
+
+def write_letters(table: Table, output: Path) -> str:
+    """Write a two-sided table as letters; returns a line that says what was written. Raises UsageError for a table of
+    another kind, and StorageError."""
+    from bgdata.bearoff.tables import TwoSidedTable
+    from bgdata.formats.layout_letters import write_layout_letters
+
+    if table.manifest.dataset != "bearoff_two_sided":
+        raise UsageError(f"expected a version of bearoff_two_sided, got {table.name}")
+    write_layout_letters(output, TwoSidedTable(table))
+    return f"wrote {output}: {output.stat().st_size:,} bytes"
 
 
 def write_text(table: Table, form: str, output: Path) -> str:

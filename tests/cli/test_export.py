@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bgdata
-from tests.cli.command_line import succeeds
+from tests.cli.command_line import error_of, run, succeeds
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,37 @@ def test_export_of_a_table(small_root: Path, tmp_path: Path, form: str) -> None:
         assert (len(lines), lines[0]) == (362, ",".join(names))
     else:
         assert [list(row) for row in json.loads(path.read_text())] == [names] * 361
+
+
+def test_export_of_letters(small_root: Path, tmp_path: Path) -> None:
+    """The pairs of a table by its SQL columns, which spell layouts out as numbers of checkers."""
+    path = tmp_path / "x.csv.gz"
+    shown = succeeds(small_root, "export", "letters", "bearoff_two_sided/3x3", "-o", path)
+    assert shown == f"wrote {path}: {path.stat().st_size:,} bytes\n"
+    rows = gzip.decompress(path.read_bytes()).decode().splitlines()
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        pairs = connection.sql(
+            "select list_concat(o.points[1:3], p.points[1:3]), t.cubeless from bearoff_two_sided t "
+            "join bearoff_one_sided o on o.position_index = t.on_roll_index and o.variant = '3x15' "
+            "join bearoff_one_sided p on p.position_index = t.opponent_index and p.variant = '3x15' "
+            "where t.variant = '3x3' order by t.on_roll_index, t.opponent_index"
+        ).fetchall()
+    assert len(rows) == len(pairs) == 400
+    for row, (counts, equity) in zip(rows, pairs, strict=True):
+        letters, number = row.split(",")
+        assert [ord(letter) - ord("A") for letter in letters] == counts
+        assert float(number) == pytest.approx(equity, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("code", "table", "message"),
+    [
+        (2, "3x3", "expected KIND/VARIANT"),
+        (2, "bearoff_error/3x3", "expected a version of bearoff_two_sided, got bearoff_error/3x3/r"),
+        (1, "bearoff_two_sided/4x4", "no bearoff_two_sided/4x4 in "),
+    ],
+)
+def test_letters_of_what_is_not_there(small_root: Path, tmp_path: Path, code: int, table: str, message: str) -> None:
+    path = tmp_path / "x.csv"
+    assert error_of(run(small_root, "export", "letters", table, "-o", path), code).startswith(message)
+    assert not path.exists()
