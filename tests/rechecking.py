@@ -11,6 +11,7 @@ import bgdata
 from bgdata.store.context import Recheck
 from bgdata.store.dataset import Dataset
 from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
 
 
 def check_sample(
@@ -21,3 +22,10 @@ def check_sample(
     return kind.computation.check_sample(
         Recheck(kind.recorded(table.manifest), inputs, warehouse, table, rows, generator)
     )
+
+
+def inputs_of(warehouse: Warehouse, kind: Dataset[Any], recipe: Any) -> dict[str, Table]:
+    """The tables that a recipe is computed from, by role; all have to be there."""
+    found = warehouse.find_inputs(kind, recipe)
+    assert found is not None
+    return found

@@ -41,6 +41,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "rescore": ("selfplay", "Label a CORPUS with outcomes, rescored by exact tables."),
         "decisions": ("labels", "Make a benchmark: decisions of a CORPUS, rolled out."),
         "reference": ("reference", "Make reference positions of every theme, rolled out."),
+        "check-reference": ("reference", "Roll out a sample of the reference positions again."),
     },
     "training": {
         "train": ("train", "Train networks, and draw how they learned."),

@@ -155,7 +155,7 @@ def score_player(
     open_named_player(name, ply, warehouse)
     chosen = chosen_sets(warehouse, sets, imported)
     with progress_bars() as progress:
-        scores = [build_benchmark_scores(warehouse, table, name, ply, progress) for table in chosen]
+        scores = build_benchmark_scores(warehouse, chosen, name, ply, progress)
     listed = ", ".join(quoted(table.name.partition("/")[2]) for table in scores)
     run_query(warehouse, DECISIONS.format(scores=listed), form, None)
 

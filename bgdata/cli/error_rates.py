@@ -37,9 +37,8 @@ def compare_on_benchmarks(
     wanted = list(dict.fromkeys((full_name(name), ply) for name, ply in map(opponent_of, players)))
     sets = current_sets(warehouse, names)
     with progress_bars() as progress:
-        for player in wanted:
-            for table in sets:
-                build_benchmark_scores(warehouse, table, *player, progress)
+        for name, ply in wanted:
+            build_benchmark_scores(warehouse, sets, name, ply, progress)
     rows = compared_rows(warehouse, sets, wanted)
     if not rows:
         found = ", ".join(table.name for table in sets)

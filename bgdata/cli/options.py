@@ -178,6 +178,16 @@ def on_option(note: str = "") -> Callable[[Decorated], Decorated]:
     )
 
 
+def reference_option(function: Decorated) -> Decorated:
+    """Add --reference: the reference positions."""
+    return click.option(
+        "--reference",
+        default="",
+        metavar="NAME",
+        help="Set of reference positions, its current version.  [default: the one with the most positions]",
+    )(function)
+
+
 def table_option(function: Decorated) -> Decorated:
     """Add --table: the exact table to use, by size."""
     return click.option(

@@ -1,4 +1,5 @@
-"""`bgdata reference`: positions of every theme, rolled out, by which players are measured."""
+"""`bgdata reference`: positions of every theme, rolled out, by which players are measured; `bgdata check-reference`: a
+sample of them, rolled out again by another player."""
 
 from __future__ import annotations
 
@@ -7,9 +8,12 @@ from typing import Any
 
 import click
 
+from bgdata.cli.completion import complete_players
 from bgdata.cli.labels import describe_missed, roller_parameters
-from bgdata.cli.options import format_option, rollout_options, threads_option
+from bgdata.cli.options import format_option, reference_option, rollout_options, threads_option
 from bgdata.cli.output import Row, write_rows
+from bgdata.datasets.reference_checks import DATASET as CHECKS
+from bgdata.datasets.reference_checks import ReferenceCheckParameters
 from bgdata.datasets.reference_positions import DATASET, THEMES, ReferenceParameters
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
@@ -120,4 +124,92 @@ def theme_lines(rows: Sequence[Row]) -> Iterator[str]:
         yield (
             f"{row['theme']:<26}  {row['positions']:>9,}  {row['mean_standard_error']:>19.4f}  {row['games']:>12,}  "
             f"{row['source_games']:>14,}"
+        )
+
+
+@click.command()
+@click.argument("player", metavar="PLAYER[:PLY]", shell_complete=complete_players)
+@reference_option
+@click.option(
+    "--checked",
+    default=ReferenceCheckParameters.positions,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of positions to roll out, of each theme as many.",
+)
+@rollout_options
+@threads_option
+@format_option
+@click.pass_obj
+def check_reference(
+    warehouse: Warehouse,
+    /,
+    player: str,
+    reference: str,
+    checked: int,
+    network: str,
+    form: str,
+    **options: Any,
+) -> None:
+    """Roll out a sample of the reference positions again.
+
+    PLAYER plays both sides, with other dice. It is what `bgdata benchmark` takes: network (the one that comes with
+    bgdata), network/NAME, gnubg, bgsage, pubeval; network:1 looks one roll ahead. Who plays makes a difference, and
+    this says how large it is: for each theme the mean difference of the equity, the root mean square difference beside
+    the one that the dice alone would make, and z-scores, differences by their standard errors. Luck is seen by
+    --network, whoever plays. gnubg and bgsage are asked for every play: give them fewer --trials. A stopped command
+    resumes from its last checkpoint.
+
+    \b
+      bgdata check-reference network:1 --trials 360
+      bgdata check-reference gnubg --trials 72
+      bgdata query "select row, equity_difference, z_score from reference_checks order by abs(z_score) desc limit 5"
+    """
+    check_positions(warehouse, player, reference, network, options, form, positions=checked)
+
+
+def check_positions(
+    warehouse: Warehouse,
+    player: str,
+    reference: str,
+    network: str,
+    options: Mapping[str, Any],
+    form: str,
+    *,
+    positions: int,
+) -> None:
+    """Roll out the sample, and print a row for each theme and one for all.
+
+    Raises UnknownPlayerError, UsageError, InvalidParameterError, and MissingTableError for reference positions or a
+    network that are not there.
+    """
+    from bgdata.steps.references import check_parameters, check_rows, find_references
+    from bgdata.steps.scores import full_name, opponent_of
+
+    name, ply = opponent_of(player)
+    references = find_references(warehouse, reference)
+    how = {**roller_parameters(warehouse, network, options), "seed": options["seed"], "positions": positions}
+    parameters = check_parameters(warehouse, references, full_name(name), ply, how)
+    with progress_bars() as progress:
+        table = warehouse.build(CHECKS.name, parameters, progress=progress)
+    rows = check_rows(warehouse, table)
+    if form == "table":
+        click.echo("\n".join([str(table.folder), *check_lines(rows)]))
+    else:
+        write_rows(rows, form)
+
+
+def check_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """The rows for people."""
+    yield (
+        f"{'theme':<24}  {'positions':>9}  {'mean difference':>19}  {'RMS difference':>14}  {'by dice alone':>13}  "
+        f"{'RMS z-score':>11}  {'beyond 3':>8}"
+    )
+    for row in rows:
+        mean, error, score = row["mean_difference"], row["mean_standard_error"], row["rms_z_score"]
+        yield (
+            f"{row['theme']:<24}  {row['positions']:>9,}  {f'{mean:+.4f} +/- {error:.4f}':>19}  "
+            f"{row['rms_difference']:>14.4f}  {row['rms_standard_error']:>13.4f}  "
+            f"{'' if score is None else f'{score:.2f}':>11}  {row['beyond_3']:>8,}"
         )

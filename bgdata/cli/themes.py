@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from bgdata.cli.charts import GREY, LOOKS, new_figure, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.error_rates import compare_on_benchmarks
-from bgdata.cli.options import format_option, on_option, plot_option, threads_option
+from bgdata.cli.options import format_option, on_option, plot_option, reference_option, threads_option
 from bgdata.cli.output import Row, write_rows
 from bgdata.datasets.common.columns import CHANCE_COLUMNS
 from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES
@@ -43,12 +43,7 @@ WIDTH = 19  # of a figure and its error
     show_default=True,
     help="Value that is compared.",
 )
-@click.option(
-    "--reference",
-    default="",
-    metavar="NAME",
-    help="Set of reference positions, its current version.  [default: the one with the most positions]",
-)
+@reference_option
 @click.option("--benchmarks", is_flag=True, help="Compare error rates on benchmarks instead.")
 @on_option("all, with --benchmarks")
 @plot_option

@@ -22,7 +22,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.game.board_kernels import position_classes
 from bgdata.play.splits import SPLITS, game_hashes, splits_of_games
-from bgdata.play.training_games import training_games
+from bgdata.play.training_games import NO_POSITIONS, training_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
@@ -132,18 +132,17 @@ def played(
     player: NetworkPlayer, parameters: TrainingGameParameters, games: range, doubts: Array | None = None
 ) -> dict[str, Array]:
     """The rows of some games, by array; `doubts` are the positions to begin at where a game begins as doubtful."""
-    starts = starts_of(parameters, games)
-    given = {}
+    starts, positions = starts_of(parameters, games), NO_POSITIONS
     if doubts is not None:
         hashes = game_hashes(parameters.seed, np.arange(games.start, games.stop))
-        given["positions"] = doubts[(hashes % np.uint64(len(doubts))).astype(np.int64)]
+        positions = doubts[(hashes % np.uint64(len(doubts))).astype(np.int64)]
     found = training_games(
         player.networks,
         player.tables,
         starts,
         parameters.seed,
         games.start,
-        **given,
+        positions=positions,
         likely=parameters.likely,
         overlooked=parameters.overlooked,
         td_lambda=parameters.td_lambda,

@@ -85,18 +85,26 @@ class ReferenceScores(Dataset[ReferenceScoreParameters]):
 
     def check_parameters(self, parameters: ReferenceScoreParameters) -> None:
         check_player_name(parameters.player)
-        reference = parameters.reference
-        if reference.kind != REFERENCE.name:
-            raise InvalidParameterError(f"expected a version of {REFERENCE.name}, got {reference}")
-        if not reference.version and reference != SMALLEST:
-            raise InvalidParameterError(f"expected a version, such as {reference}/r1-0123abcd, got {reference}")
+        check_reference(parameters.reference)
 
     def inputs(self, parameters: ReferenceScoreParameters) -> Mapping[str, Input]:
-        named = parameters.reference
-        return {"reference": named if named.version else (REFERENCE.name, REFERENCE.smallest)}
+        return {"reference": reference_input(parameters.reference)}
 
     def estimate(self, _parameters: ReferenceScoreParameters) -> Estimate:
         return Estimate(0, 0, 1 << 28)  # as many rows as there are reference positions
+
+
+def check_reference(reference: VersionRef) -> None:
+    """Raise InvalidParameterError unless this is a version of reference positions, or the smallest variant."""
+    if reference.kind != REFERENCE.name:
+        raise InvalidParameterError(f"expected a version of {REFERENCE.name}, got {reference}")
+    if not reference.version and reference != SMALLEST:
+        raise InvalidParameterError(f"expected a version, such as {reference}/r1-0123abcd, got {reference}")
+
+
+def reference_input(reference: VersionRef) -> Input:
+    """The version, or the recipe of the smallest variant."""
+    return reference if reference.version else (REFERENCE.name, REFERENCE.smallest)
 
 
 def statistic_name(split: str, group: str, figure: str) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from bgdata.evaluation.choices import Chooser
-from bgdata.evaluation.networks.inference import ACTIVATION, LAYERS, OUTPUTS, SIZES, Activation, Networks
+from bgdata.evaluation.networks.inference import ACTIVATION, OUTPUTS, Activation, Networks
+from bgdata.evaluation.networks.mapped import layer_sizes
 from bgdata.kernel import read_only
 
 _NEVER = -16  # the sum of an output that says never
@@ -20,7 +21,7 @@ def win_only(networks: Networks) -> Networks:
     """The same networks without gammons: their chances to win are the same, to the last bit."""
     weights, biases = networks.weights.copy(), networks.biases.copy()
     for row in networks.shapes.tolist():
-        sizes = row[SIZES : SIZES + row[LAYERS]]
+        sizes = layer_sizes(row)
         place = row[2] + sum(below * units for below, units in pairwise([row[1], *sizes]))  # behind the last weight
         bias, below = row[3] + sum(sizes), sizes[-2]
         weights[place - (OUTPUTS - 1) * below : place] = 0

@@ -216,15 +216,18 @@ def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArra
         for side, player in enumerate(players):
             asked = np.flatnonzero((games + turn) % 2 == side)
             if len(asked):
-                chosen[asked] = _choices(player, boards[asked], rolls[asked], games[asked], turn)
+                chosen[asked] = checked_choices(player, boards[asked], rolls[asked], games[asked], turn)
         found = game_outcomes(chosen)  # for the opponent of whoever has played
         yield LockstepTurn(rows, boards, rolls, np.where((games + turn) % 2 == 0, -found, found).astype(np.int8))
         goes_on = found == 0
         rows, boards = rows[goes_on], chosen[goes_on]
 
 
-def _choices(player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDArray[np.int64], turn: int) -> Boards:
-    """A kernel player chooses by game and turn, as in `fill_games`, if only its opponent is none."""
+def checked_choices(
+    player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDArray[np.int64], turn: int
+) -> Boards:
+    """int8[n, 26]: what `Player.choose_plays` gives for the turn of these games, checked. A kernel player chooses by
+    game and turn, as in `fill_games`. Raises InvalidPositionError for answers that are no positions."""
     if isinstance(player, KernelPlayer):
         return chosen_boards(player.chooser, boards, rolls, games, turn)
     chosen = player.choose_plays(boards, rolls)

@@ -98,21 +98,38 @@ def roll_out_decisions(
     All plays of decision i have the dice of items[i] (by default i), and as many trials as the slowest needs for its
     standard error; `through` is that of `rolled_blocks`. Raises UsageError, InvalidPositionError and InvalidRollError.
     """
-    window.check()
     numbers = numbers_of(boards, items)
+    after, losses, decision, counts = plays_within(boards, rolls, chooser, window)
+    blocks = rolled_blocks(after, chooser, seed, settings, limits, numbers[decision], decision, through)
+    ends = np.searchsorted(decision, np.arange(len(boards) + 1))
+    return [
+        ranked_plays(after[begin:end], blocks[begin:end], losses[begin:end], int(count))
+        for (begin, end), count in zip(pairwise(ends.tolist()), counts, strict=True)
+    ]
+
+
+class Candidates(NamedTuple):
+    """The plays of decisions that are rolled out."""
+
+    after: Boards  # [k, 26] after the play, the OPPONENT on roll
+    losses: NDArray[np.float32]  # [k] points behind the best by static evaluation
+    decision: NDArray[np.int64]  # [k] ascending
+    counts: NDArray[np.int64]  # [decisions] legal plays, rolled out or not
+
+
+def plays_within(boards: Boards, rolls: NDArray[np.integer], chooser: Chooser, window: Window) -> Candidates:
+    """The plays of int8[n, 26] boards and integers[n, 2] rolls that a window lets through.
+
+    Raises UsageError for a wrong window and for a player without networks, and what `batch_plays` raises.
+    """
+    window.check()
     if chooser.kind != NETWORK:
         raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
     offsets, after_play = batch_plays(np.ascontiguousarray(boards), rolls)
-    after = flip_boards(after_play)
+    after, counts = flip_boards(after_play), np.diff(offsets)
     losses = static_losses(chooser, after, offsets)
     chosen = within_window(losses, offsets, window)
-    decision = np.repeat(np.arange(len(boards)), np.diff(offsets))[chosen]
-    blocks = rolled_blocks(after[chosen], chooser, seed, settings, limits, numbers[decision], decision, through)
-    ends = np.searchsorted(decision, np.arange(len(boards) + 1))
-    return [
-        ranked_plays(after[chosen[begin:end]], blocks[begin:end], losses[chosen[begin:end]], int(count))
-        for (begin, end), count in zip(pairwise(ends.tolist()), np.diff(offsets), strict=True)
-    ]
+    return Candidates(after[chosen], losses[chosen], np.repeat(np.arange(len(boards)), counts)[chosen], counts)
 
 
 def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:

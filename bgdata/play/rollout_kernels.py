@@ -52,8 +52,7 @@ class KernelSettings(NamedTuple):
 class RolloutScratch(NamedTuple):
     """Scratch of one thread."""
 
-    roll: RollScratch
-    tree: TreeScratch  # has the same one
+    tree: TreeScratch  # its `rolls` serve the position of the game too
     static: NDArray[np.float32]  # [MOST_PLAYS] equities of the OPPONENT after the plays of a roll
     kept: Boards  # [KEPT, 26] after those that are looked into, the OPPONENT on roll
     board: Boards  # [26]
@@ -86,10 +85,8 @@ def fill_blocks(
 @kernel()
 def new_rollout_scratch(networks: Networks) -> RolloutScratch:
     """Scratch for one thread."""
-    tree = new_tree_scratch(networks, 1)
     return RolloutScratch(
-        tree.rolls,
-        tree,
+        new_tree_scratch(networks, 1),
         np.empty(MOST_PLAYS, np.float32),
         np.empty((KEPT, 26), np.int8),
         np.empty(26, np.int8),
@@ -109,15 +106,21 @@ def fill_block(chooser: Chooser, settings: KernelSettings, board: Boards, item: 
     fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), scratch.order)
     means[:] = 0.0
     for number in range(BLOCK):
-        rolls = number, scratch.order[(number + block) % BLOCK]
-        trial_stream = random_stream(stream, block * BLOCK + number)
-        fill_trial(networks, tables, settings, board, trial_stream, rolls, scratch)
+        trial = block * BLOCK + number
+        rolls = first_rolls(trial, scratch.order)
+        fill_trial(networks, tables, settings, board, random_stream(stream, trial), rolls, scratch)
         for chance in range(5):
             means[0, chance] += scratch.end[chance]
             means[1, chance] += scratch.luck[chance]
     for chance in range(5):
         means[0, chance] /= BLOCK
         means[1, chance] /= BLOCK
+
+
+@kernel(borrows=True)
+def first_rolls(trial: int, order: NDArray[np.int64]) -> tuple[int, int]:
+    """Places of the first two rolls of a trial among all 36, in the order of its superblock (`fill_order`)."""
+    return trial % BLOCK, order[(trial + trial // BLOCK) % BLOCK]
 
 
 @kernel(borrows=True)
@@ -152,17 +155,23 @@ def fill_trial(
         die, other_die = place // 6 + 1, place % 6 + 1
         roll = roll_place(die, other_die)
         if settings.with_luck:
-            fill_roll_values(networks, tables, settings.likely, scratch.board, scratch.roll)
-            add_luck(scratch.roll, roll, turn % 2 == 0, scratch.luck)
+            fill_roll_values(networks, tables, settings.likely, scratch.board, scratch.tree.rolls)
+            add_luck(scratch.tree.rolls, roll, turn % 2 == 0, scratch.luck)
         if settings.play_ply > 0:
             play_ahead(networks, tables, settings.ahead, max(die, other_die), min(die, other_die), scratch)
         elif settings.with_luck and (settings.likely.most == 0 or class_of(scratch.board) <= _RACE):
-            flip_into(scratch.roll.best[roll], scratch.board)
+            flip_into(scratch.tree.rolls.best[roll], scratch.board)
         else:
             play(networks, tables, max(die, other_die), min(die, other_die), scratch)
         turn += 1
-    chances = scratch.roll.values[0]
-    fill_chances(networks, tables, scratch.board, scratch.roll.evaluation, chances)
+    fill_end(networks, tables, scratch.board, turn, scratch)
+
+
+@kernel(borrows=True)
+def fill_end(networks: Networks, tables: BearoffArrays, board: Boards, turn: int, scratch: RolloutScratch) -> None:
+    """Fills scratch.end[0:5] with the chances of board[slot] after so many rolls, seen by the player first on roll."""
+    chances = scratch.tree.rolls.values[0]
+    fill_chances(networks, tables, board, scratch.tree.rolls.evaluation, chances)
     if turn % 2:
         fill_turned(chances, scratch.turned)
         chances = scratch.turned
@@ -188,9 +197,9 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 @kernel(borrows=True)
 def play(networks: Networks, tables: BearoffArrays, die: int, other_die: int, scratch: RolloutScratch) -> None:
     """Fills scratch.board[slot] with the position after the best play of a roll, seen by the opponent."""
-    after = scratch.roll.after
-    n = fill_plays(scratch.board, die, other_die, after, scratch.roll.notes)
-    best, _ = choose_by_chances(networks, tables, scratch.board, after, n, scratch.roll.evaluation)
+    after = scratch.tree.rolls.after
+    n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
+    best, _ = choose_by_chances(networks, tables, scratch.board, after, n, scratch.tree.rolls.evaluation)
     flip_into(after[best], scratch.board)
 
 
@@ -200,17 +209,17 @@ def play_ahead(
 ) -> None:
     """Fills scratch.board[slot] with the position after the play of a roll that is best at 1-ply, seen by the opponent,
     as `lookahead.rank_all` chooses it."""
-    after, static, chances = scratch.roll.after, scratch.static, scratch.roll.evaluation.chances[0]
-    n = fill_plays(scratch.board, die, other_die, after, scratch.roll.notes)
-    start_plays(scratch.board, scratch.roll.evaluation)
+    after, static, chances = scratch.tree.rolls.after, scratch.static, scratch.tree.rolls.evaluation.chances[0]
+    n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
+    start_plays(scratch.board, scratch.tree.rolls.evaluation)
     for play in range(n):
-        fill_play_chances(networks, tables, after[play], scratch.roll.evaluation, chances)
+        fill_play_chances(networks, tables, after[play], scratch.tree.rolls.evaluation, chances)
         static[play] = equity_of(chances)
     count = fill_kept(after, n, scratch)
     best, lowest = 0, _NOTHING
     for place in range(count):
         if count > 1:
-            source = fill_chances(networks, tables, scratch.kept[place], scratch.roll.evaluation, scratch.turned)
+            source = fill_chances(networks, tables, scratch.kept[place], scratch.tree.rolls.evaluation, scratch.turned)
             if source > LAST_FINAL:
                 fill_ahead(networks, tables, likely, 1, scratch.kept[place], scratch.tree, scratch.turned)
             equity = equity_of(scratch.turned)
@@ -253,6 +262,60 @@ def add_luck(found: RollScratch, roll: int, is_own: bool, luck: Values) -> None:
         for item in range(2):
             luck[1 + item] += values[3 + item] - mean[3 + item]
             luck[3 + item] += values[1 + item] - mean[1 + item]
+
+
+@kernel()
+def fill_ends(
+    begin: int,
+    end: int,
+    chooser: Chooser,
+    settings: KernelSettings,
+    turn: int,
+    boards: Boards,
+    is_end: NDArray[np.bool_],
+    chances: Values,
+) -> None:
+    """Fills is_end[row], whether trials end at boards[row, slot] after so many rolls, and where they do chances[row,
+    0:5] of the player first on roll; for the rows begin:end."""
+    networks, tables = networks_of(chooser), tables_of(chooser)
+    scratch = new_rollout_scratch(networks)
+    for row in range(begin, end):
+        is_end[row] = turn >= settings.last_turn or is_final(tables, settings.stop, boards[row])
+        if is_end[row]:
+            fill_end(networks, tables, boards[row], turn, scratch)
+            for item in range(5):
+                chances[row, item] = scratch.end[item]
+
+
+@kernel()
+def fill_rolls(
+    begin: int,
+    end: int,
+    chooser: Chooser,
+    settings: KernelSettings,
+    turn: int,
+    boards: Boards,
+    items: NDArray[np.int64],
+    trials: NDArray[np.int64],
+    rolls: NDArray[np.int8],
+    lucks: Values,
+) -> None:
+    """Fills rolls[row, 0:2] of a turn of trials[row] of items[row], and lucks[row, 0:5] with itself plus its luck, for
+    the rows begin:end."""
+    networks, tables = networks_of(chooser), tables_of(chooser)
+    scratch = new_rollout_scratch(networks)
+    for row in range(begin, end):
+        stream: Any = random_stream(settings.seed, items[row])
+        if turn < 2:
+            fill_order(random_stream(stream, MOST_TRIALS + trials[row] // SUPERBLOCK), scratch.order)
+            first, second = first_rolls(trials[row], scratch.order)
+            place = second if turn else first
+        else:
+            place = roll_at(random_stream(stream, trials[row]), turn)
+        rolls[row, 0], rolls[row, 1] = place // 6 + 1, place % 6 + 1
+        if settings.with_luck:
+            fill_roll_values(networks, tables, settings.likely, boards[row], scratch.tree.rolls)
+            add_luck(scratch.tree.rolls, roll_place(rolls[row, 0], rolls[row, 1]), turn % 2 == 0, lucks[row])
 
 
 @kernel(parallel=True)

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.choices import NETWORK, Chooser
-from bgdata.game.codec import Boards, flip_boards
-from bgdata.game.play_kernels import batch_plays
+from bgdata.evaluation.choices import Chooser
+from bgdata.game.codec import Boards
 from bgdata.play.rollout import Limits, RolloutResult, RolloutSettings, Values, equities_of, numbers_of, result_of
-from bgdata.play.rollout_decisions import Decision, Window, own_blocks, static_losses, within_window
+from bgdata.play.rollout_decisions import Decision, Window, own_blocks, plays_within
 from bgdata.play.rounds import blocks_while_open, difference_error, mean_and_error
 
 
@@ -37,24 +36,17 @@ def roll_out_unsettled(
     Each play comes out as by `roll_out_decision` with as many games of the same seed. Raises what `roll_out_decision`
     raises, and UsageError for a number of standard errors that is not above 0.
     """
-    window.check()
-    if chooser.kind != NETWORK:
-        raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
     limits.check()
     if not settled_at > 0:
         raise UsageError(f"expected plays settled at more than 0 standard errors, got {settled_at}")
-    boards = np.ascontiguousarray(board)[None]
-    numbers_of(boards, None)  # refuses what is no position
-    offsets, after_play = batch_plays(boards, np.array([roll], np.int8))
-    after = flip_boards(after_play)
-    losses = static_losses(chooser, after, offsets)
-    chosen = within_window(losses, offsets, window)
+    numbers_of(board[None], None)  # refuses what is no position
+    after, losses, _, counts = plays_within(board[None], np.array([roll], np.int8), chooser, window)
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         return open_plays([equities_less_luck(each) for each in blocks], limits.until, settled_at)
 
-    blocks = blocks_while_open(after[chosen], chooser, settings, limits, seed, 0, still_open)
-    return ranked_unequal_plays(after[chosen], blocks, losses[chosen], len(after))
+    blocks = blocks_while_open(after, chooser, settings, limits, seed, 0, still_open)
+    return ranked_unequal_plays(after, blocks, losses, int(counts[0]))
 
 
 def equities_less_luck(blocks: Values) -> Values:

@@ -41,7 +41,7 @@ from bgdata.play.starts import Start, fill_start
 GIVEN = len(Start)  # where a game begins: by no rule of `Start`, but at a position that is given
 MOST_TURNS = 200  # of a game; the few that go on are cut, and the last return is that of 1-ply
 _RACE, _NONE, _ONE = int(PositionClass.RACE), np.float32(0), np.float32(1)
-_NO_POSITIONS = np.empty((0, 26), np.int8)
+NO_POSITIONS = np.empty((0, 26), np.int8)
 _OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # counters of a stream: whether plays are overlooked, and which
 
 
@@ -71,7 +71,7 @@ def training_games(
     seed: int,
     first: int = 0,
     *,
-    positions: Boards = _NO_POSITIONS,
+    positions: Boards = NO_POSITIONS,
     likely: int = 0,
     overlooked: float = 0.0,
     td_lambda: float = 0.0,

@@ -70,11 +70,14 @@ def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
     return list(found.values())
 
 
-def build_benchmark_scores(warehouse: Warehouse, benchmark: Table, name: str, ply: int, progress: Progress) -> Table:
-    """What a player chooses on a benchmark, unless that is there. Raises what `open_named_player` and building
+def build_benchmark_scores(
+    warehouse: Warehouse, sets: Sequence[Table], name: str, ply: int, progress: Progress
+) -> list[Table]:
+    """What a player chooses on each benchmark, unless that is there. Raises what `open_named_player` and building
     raise."""
     version = open_named_player(name, ply, warehouse).version
-    return warehouse.build(SCORES.name, ScoreParameters.on(benchmark, name, ply, version), progress=progress)
+    recipes = [ScoreParameters.on(benchmark, name, ply, version) for benchmark in sets]
+    return [warehouse.build(SCORES.name, recipe, progress=progress) for recipe in recipes]
 
 
 def compared_rows(warehouse: Warehouse, sets: Sequence[Table], wanted: Sequence[Player]) -> list[Row]:

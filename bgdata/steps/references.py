@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from bgdata.datasets.reference_checks import DATASET as CHECKS
+from bgdata.datasets.reference_checks import ReferenceCheckParameters
 from bgdata.datasets.reference_positions import DATASET as REFERENCE
 from bgdata.datasets.reference_scores import DATASET as SCORES
 from bgdata.datasets.reference_scores import ReferenceScoreParameters
@@ -17,9 +21,11 @@ from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.named import open_named_evaluator
 from bgdata.evaluation.networks.named import KIND as NETWORK
+from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import Boards
 from bgdata.kernel import thread_count
 from bgdata.steps.queries import Row, rows_of
+from bgdata.store.parameters import VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -30,6 +36,12 @@ select player, ply, player_version, has_tables, reference, reference_version, sp
 from reference_errors
 where reference = $reference and reference_version = $version and split = $split and quantity = $quantity
 order by all
+"""
+CHECKED = """
+select theme, positions, mean_difference, mean_standard_error, rms_difference, rms_standard_error, rms_z_score, beyond_3
+from reference_check_summary
+where variant = $variant
+order by theme = 'all', theme
 """
 RUNS = 3
 LEAST_SECONDS = 0.2  # of a run
@@ -57,6 +69,23 @@ def build_reference_scores(warehouse: Warehouse, references: Table, name: str, p
     only chooses plays, and what `open_named_evaluator` and building raise."""
     version = open_named_evaluator(name, ply, warehouse).version
     return warehouse.build(SCORES.name, ReferenceScoreParameters.on(references, name, ply, version), progress=progress)
+
+
+def check_parameters(
+    warehouse: Warehouse, references: Table, name: str, ply: int, how: Mapping[str, Any]
+) -> ReferenceCheckParameters:
+    """The recipe by which a player rolls out a sample of reference positions again. Raises InvalidParameterError, and
+    what `open_named_player` raises."""
+    version = open_named_player(name, ply, warehouse).version
+    reference = VersionRef.parse(references.name)
+    found = ReferenceCheckParameters(**how, player=name, ply=ply, version=version, reference=reference)
+    CHECKS.check_parameters(found)
+    return found
+
+
+def check_rows(warehouse: Warehouse, table: Table) -> list[Row]:
+    """Rows of `reference_check_summary` of a version that is the current one, that of all themes last."""
+    return rows_of(warehouse, CHECKED, {"variant": table.manifest.variant})
 
 
 def error_rows(warehouse: Warehouse, references: Table, split: str, quantity: str) -> list[Row]:

@@ -1,36 +1,17 @@
 -- Players against each other on the same decisions of a benchmark, every two of them both ways. Scores of a set that is
 -- not the current one, or not here, have no rows.
 create view benchmark_differences as
-with series as (
-    select manifest->>'variant' as variant,
-           manifest->'parameters'->>'player' as player,
-           (manifest->'parameters'->>'ply')::integer as ply,
-           manifest->'parameters'->>'version' as player_version,
-           manifest->'inputs'->>'benchmark' as benchmark
-    from manifests
-    where manifest->>'dataset' = 'benchmark_scores' and is_current
-),
-benchmarks as (
-    select manifest->>'dataset' as dataset, manifest->>'variant' as variant, version,
-           (manifest->>'dataset') || '/' || (manifest->>'variant') || '@' || (manifest->>'digest') as benchmark
-    from manifests
-    where is_current
-),
-choices as (  -- an unlisted play loses as the last listed one, and is as surely known
-    select series.variant, series.benchmark, chosen.decision, chosen.next_position_id, chosen.loss,
-           listed.rank, listed.standard_error, listed.loss_standard_error
-    from series
-    join benchmarks using (benchmark)
-    join benchmark_scores as chosen on chosen.variant = series.variant
-    join benchmark_decisions as decisions
-      on decisions.dataset = benchmarks.dataset and decisions.variant = benchmarks.variant
-     and decisions.decision = chosen.decision
+with choices as (  -- an unlisted play loses as the last listed one, and is as surely known
+    select chosen.* exclude (rank), listed.rank, listed.standard_error, listed.loss_standard_error
+    from benchmark_choices as chosen
+    join benchmark_decisions as decisions using (dataset, variant, decision)
     join benchmark_plays as listed
-      on listed.dataset = benchmarks.dataset and listed.variant = benchmarks.variant
+      on listed.dataset = chosen.dataset and listed.variant = chosen.variant
      and listed.decision = chosen.decision and listed.rank = coalesce(chosen.rank, decisions.n_plays - 1)
 ),
 pairs as (
-    select own.variant, own.benchmark, other.variant as other_variant,
+    select own.*, other.player as other_player,
+           other.ply as other_ply, other.player_version as other_version,
            own.next_position_id = other.next_position_id as is_same,
            own.loss - other.loss as difference,
            case when own.loss_standard_error is null then null  -- imported
@@ -40,25 +21,16 @@ pairs as (
            end as rollout_error
     from choices as own
     join choices as other using (benchmark, decision)
-    where own.variant <> other.variant
-),
-found as (
-    select variant, benchmark, other_variant, count(*)::integer as decisions,
-           count(*) filter (where is_same)::integer as same_choices,
-           1000 * avg(difference) as difference,
-           1000 * stddev_samp(difference) / sqrt(count(*)) as standard_error,
-           1000 * sqrt(sum(rollout_error ** 2)) / count(*) as rollout_standard_error
-    from pairs
-    group by all
+    where own.scores <> other.scores
 )
-select own.player, own.ply, own.player_version, other.player as other_player, other.ply as other_ply,
-       other.player_version as other_version, benchmarks.dataset || '/' || benchmarks.variant as benchmark,
-       benchmarks.version as benchmark_version, found.decisions, found.same_choices, found.difference,
-       found.standard_error, found.rollout_standard_error
-from found
-join series as own using (variant)
-join series as other on other.variant = found.other_variant
-join benchmarks on benchmarks.benchmark = found.benchmark;
+select player, ply, player_version, other_player, other_ply, other_version, benchmark, benchmark_version,
+       count(*)::integer as decisions,
+       count(*) filter (where is_same)::integer as same_choices,
+       1000 * avg(difference) as difference,
+       1000 * stddev_samp(difference) / sqrt(count(*)) as standard_error,
+       1000 * sqrt(sum(rollout_error ** 2)) / count(*) as rollout_standard_error
+from pairs
+group by all;
 comment on view benchmark_differences is 'Players compared on the same decisions of a benchmark: the difference of their error rates, with its standard error';
 comment on column benchmark_differences.player is 'Player';
 comment on column benchmark_differences.ply is 'Plies looked ahead, 0 for the static evaluation';

@@ -1,39 +1,19 @@
 -- What players chose on benchmarks, decision by decision, beside the best play. Scores of a set that is not the current
 -- one, or not here, have no rows. `play_text` puts the plays into words; here it would make every query slow to plan.
 create view benchmark_losses as
-with series as (
-    select manifest->>'variant' as variant,
-           manifest->'parameters'->>'player' as player,
-           (manifest->'parameters'->>'ply')::integer as ply,
-           manifest->'parameters'->>'version' as player_version,
-           manifest->'inputs'->>'benchmark' as benchmark
-    from manifests
-    where manifest->>'dataset' = 'benchmark_scores' and is_current
-),
-benchmarks as (
-    select manifest->>'dataset' as dataset, manifest->>'variant' as variant,
-           (manifest->>'dataset') || '/' || (manifest->>'variant') || '@' || (manifest->>'digest') as benchmark
-    from manifests
-    where is_current
-)
-select series.player, series.ply, series.player_version,
-       benchmarks.dataset || '/' || benchmarks.variant as benchmark,
+select choices.player, choices.ply, choices.player_version, choices.benchmark,
        decisions.decision, decisions.class, decisions.position_id, decisions.board, decisions.die1, decisions.die2,
-       chosen.rank, chosen.loss, listed.loss_standard_error,
-       chosen.next_position_id, best.position_id as best_next_position_id,
+       choices.rank, choices.loss, listed.loss_standard_error,
+       choices.next_position_id, best.position_id as best_next_position_id,
        listed.equity, best.equity as best_equity
-from series
-join benchmarks using (benchmark)
-join benchmark_scores as chosen on chosen.variant = series.variant
-join benchmark_decisions as decisions
-  on decisions.dataset = benchmarks.dataset and decisions.variant = benchmarks.variant
- and decisions.decision = chosen.decision
+from benchmark_choices as choices
+join benchmark_decisions as decisions using (dataset, variant, decision)
 join benchmark_plays as best
-  on best.dataset = benchmarks.dataset and best.variant = benchmarks.variant
- and best.decision = chosen.decision and best.rank = 0
+  on best.dataset = choices.dataset and best.variant = choices.variant
+ and best.decision = choices.decision and best.rank = 0
 left join benchmark_plays as listed
-  on listed.dataset = benchmarks.dataset and listed.variant = benchmarks.variant
- and listed.decision = chosen.decision and listed.rank = chosen.rank;
+  on listed.dataset = choices.dataset and listed.variant = choices.variant
+ and listed.decision = choices.decision and listed.rank = choices.rank;
 comment on view benchmark_losses is 'One row for each player and decision of a benchmark: the positions after the play chosen and after the best one, and what that loses';
 comment on column benchmark_losses.player is 'Player, as `bgdata benchmark` names it';
 comment on column benchmark_losses.ply is 'Plies that it looks ahead, 0: static';

@@ -74,6 +74,12 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "label": [("positions/{positions}", "--engine", "lookahead", "--network", "tiny")],
     "rescore": [("selfplay/{corpus}", "--table", "3x3")],
     "decisions": [("selfplay/{corpus}", *TRIALS, "--decisions", "1", "--class", "race", "--plays", "2")],
+    "check-reference": [
+        (
+            *("pubeval", "--network", "tiny", "--trials", "72", "--truncate", "2", "--checked", "3", "--seed", "1"),
+            *("--reference", "2-by-tiny-seed-1"),
+        )
+    ],
     "reference": [
         (
             *("--network", "tiny", "--trials", "72", "--truncate", "2", "--positions", "2", "--until", "0.5"),
@@ -96,8 +102,8 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
 }
 # what other commands print is for people: what they did, a game, or a script
 NO_DATA = {
-    "build", "fetch", "play", "export gnubg-bd", "export table", "export text", "export met", "export onnx",
-    "export torch", "met plot", "train plot", "use", "rm", "lock", "catalog", "completion",
+    "build", "fetch", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
+    "export onnx", "export torch", "met plot", "train plot", "use", "rm", "lock", "catalog", "completion",
 }  # fmt: skip
 PRINTING = {" ".join(names) for names in EVERY if "form" in {each.name for each in EVERY[names].params}} - NO_DATA
 CASES = [(name, form) for name in SAMPLES for form in ("csv", "json")]

@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bgdata.datasets.reference_positions import THEMES
@@ -78,3 +79,40 @@ def test_a_theme_without_enough_positions(warehouse: Warehouse) -> None:
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1].startswith("error: expected 20 positions of the theme opening in 40 games, ")
     assert warehouse.variants("reference_positions") == ["2-by-tiny-seed-1"]
+
+
+CHECK = (*ROLLER, "--reference", "2-by-tiny-seed-1", "--checked", "14", "--seed", "3")
+
+
+def test_a_check_by_another_player(warehouse: Warehouse) -> None:
+    """One position of each theme rolled out again by PubEval; the rows of the view are those of the table."""
+    shown = succeeds(warehouse.root, "check-reference", "pubeval", *CHECK).splitlines()
+    table = warehouse.open("reference_checks", "14-of-2-by-tiny-seed-1-by-pubeval-0ply-seed-3")
+    assert shown[0] == str(table.folder)
+    assert shown[1].split()[:4] == ["theme", "positions", "mean", "difference"]
+    assert [line.split()[0] for line in shown[2:]] == [*sorted(THEMES), "all"]
+    assert [line.split()[1] for line in shown[2:]] == ["1"] * 14 + ["14"]
+    rows = json.loads(succeeds(warehouse.root, "check-reference", "pubeval", *CHECK, "--format", "json"))
+    differences = np.asarray(table.array("differences"))
+    assert rows[-1]["mean_difference"] == pytest.approx(differences.mean())
+    assert rows[-1]["rms_difference"] == pytest.approx(table.manifest.statistics["rms_difference"])
+    assert rows[-1]["rms_z_score"] == pytest.approx(table.manifest.statistics["rms_z_score"])
+    errors = np.asarray(table.array("difference_errors"))
+    assert rows[-1]["mean_standard_error"] == pytest.approx(np.sqrt((errors**2).sum()) / len(errors))
+    by_theme = dict(zip(np.asarray(table.array("themes")).tolist(), differences.tolist(), strict=True))
+    found = {THEMES.index(row["theme"]): row["mean_difference"] for row in rows[:-1]}
+    assert found == pytest.approx(by_theme)
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "message"),
+    [
+        (2, ("nobody",), "expected a player among "),
+        (2, ("pubeval:x",), "expected a player such as gnubg or gnubg:2, got 'pubeval:x'"),
+        (1, ("pubeval", "--reference", "other"), "no reference_positions/other in"),
+        (2, ("pubeval", *ROLLER, "--trials", "100"), "expected a multiple of 36 trials"),
+        (2, ("pubeval", *ROLLER, "--play-ply", "1"), "expected the ply of the player, as in network:1, got --play-ply"),
+    ],
+)
+def test_what_is_wrong_with_a_check(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
+    assert error_of(run(small_root, "check-reference", *arguments), code).startswith(message)

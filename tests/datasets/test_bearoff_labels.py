@@ -20,7 +20,7 @@ from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS, splits_of_hashes
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff_chances import Rolls, combined_chances
 
 SMALL = DATASET.smallest
@@ -31,18 +31,12 @@ def small_table(root: Path) -> Table:
     return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
 
 
-def inputs_of(warehouse: Warehouse, parameters: BearoffParameters = SMALL) -> dict[str, Table]:
-    found = warehouse.find_inputs(DATASET, parameters)
-    assert found is not None
-    return found
-
-
 def rolls_of(table: RaceTable, layout: list[int]) -> Rolls:
     return {rolls: chance for rolls, chance in enumerate(table.probe_chances(layout).tolist()) if chance}
 
 
 def test_chances_are_those_of_the_tables(small_root: Path) -> None:
-    inputs = inputs_of(bgdata.open_warehouse(small_root))
+    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)
     one_sided, gammon = RaceTable(inputs["one_sided"]), RaceTable(inputs["gammon"])
     exact, table = TwoSidedTable(inputs["two_sided"]), small_table(small_root)
     seen = []
@@ -97,26 +91,26 @@ def test_labels_do_not_depend_on_threads(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize("name", [array.name for array in DATASET.arrays])
 def test_verify_asks_again(warehouse: Warehouse, name: str) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    check_sample(DATASET, table, inputs_of(warehouse), 200, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 200, np.random.default_rng(0))
     values = np.load(table.folder / f"{name}.npy")
     values[5] += 1
     np.save(table.folder / f"{name}.npy", values)
     with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of bearoff_labels/"):
-        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 2000, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 2000, np.random.default_rng(0))
 
 
 def test_verify_sums_in_another_way(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bgdata.computations.bearoff_labels.win_chance", lambda *_: 0.5)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     with pytest.raises(CheckFailedError, match=r"expected a win chance of 0\.500000 in row \d+ of bearoff_labels/"):
-        check_sample(DATASET, table, inputs_of(warehouse), 200, np.random.default_rng(0))
+        check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 200, np.random.default_rng(0))
 
 
 def test_verify_counts(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     np.save(table.folder / "boards.npy", np.load(table.folder / "boards.npy")[:-1])
     with pytest.raises(CheckFailedError, match=r"expected \d+ pairs in bearoff_labels/.*, found \d+"):
-        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 2, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.oracles import needs_gnubg_tool
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
 SAMPLED = VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest))
@@ -64,12 +64,6 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Program:
     """In the place of every program that is installed."""
     found = Program()
     monkeypatch.setattr("bgdata.computations.engine_labels.open_named_player", lambda *_: found)
-    return found
-
-
-def inputs_of(warehouse: Warehouse, parameters: EngineParameters) -> dict[str, Table]:
-    found = warehouse.find_inputs(DATASET, parameters)
-    assert found is not None
     return found
 
 
@@ -115,7 +109,7 @@ def test_a_killed_run_goes_on(warehouse: Warehouse, program: Program, monkeypatc
 
 
 def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    table, inputs = warehouse.build(DATASET.name, PROGRAM), inputs_of(warehouse, PROGRAM)
+    table, inputs = warehouse.build(DATASET.name, PROGRAM), inputs_of(warehouse, DATASET, PROGRAM)
     table.folder.chmod(0o755)
     check_sample(DATASET, table, inputs, 500, np.random.default_rng(0))
     wrong = np.array(table.array("chances"))
@@ -151,7 +145,7 @@ def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
     small = warehouse.open(DATASET.name, DATASET.slug(SMALL)).manifest.digest
     with threads(1):
         assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == small
-    check_sample(DATASET, table, inputs_of(warehouse, parameters), 500, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse, DATASET, parameters), 500, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from bgdata.store import job
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
 CORPUS = f"{SELFPLAY.name}/{SELFPLAY.slug(SELFPLAY.smallest)}"
@@ -40,15 +40,9 @@ def small_table(root: Path) -> Table:
     return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
 
 
-def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
-    found = warehouse.find_inputs(DATASET, SMALL)
-    assert found is not None
-    return found
-
-
 def test_rows_are_positions_of_the_source(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table, source = small_table(small_root), inputs_of(warehouse)["source"]
+    table, source = small_table(small_root), inputs_of(warehouse, DATASET, SMALL)["source"]
     with warehouse.connect() as connection:
         rows = connection.sql("select * exclude (variant, network) from lookahead_labels order by row").fetchall()
         shown = connection.sql("select distinct network from lookahead_labels").fetchall()
@@ -208,12 +202,12 @@ def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", ["chances", "static_chances", "changes", "sources", "games", "boards", "splits"])
 def test_verify_looks_again(warehouse: Warehouse, name: str) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    check_sample(DATASET, table, inputs_of(warehouse), 1000, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
     values = np.load(table.folder / f"{name}.npy")
     values[5] += 1
     np.save(table.folder / f"{name}.npy", values)
     with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of lookahead_labels/"):
-        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
 
 
 def test_verify_misses_rows(warehouse: Warehouse) -> None:
@@ -222,7 +216,7 @@ def test_verify_misses_rows(warehouse: Warehouse) -> None:
     rows[5] = rows[4]
     np.save(table.folder / "rows.npy", rows)
     with pytest.raises(CheckFailedError, match=r"expected rows of 5 in row 5 of|expected \d+ of \d+ positions in"):
-        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 1000, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
 
 
 def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:

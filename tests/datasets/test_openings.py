@@ -31,7 +31,7 @@ from bgdata.store.context import Context
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
 FAST = replace(SMALL, sensible_plays=0)  # the first roll alone
@@ -42,12 +42,6 @@ def small_table(warehouse: Warehouse) -> Table:
     return warehouse.open(DATASET.name, DATASET.slug(SMALL))
 
 
-def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
-    found = warehouse.find_inputs(DATASET, SMALL)
-    assert found is not None
-    return found
-
-
 def test_objectives_are_those_of_candidates() -> None:
     assert tuple(Objective) == OBJECTIVES
 
@@ -55,7 +49,7 @@ def test_objectives_are_those_of_candidates() -> None:
 def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
     """Of the first roll, and of each reply to the best play, with dice that depend on the decision."""
     warehouse = bgdata.open_warehouse(small_root)
-    chooser = open_chooser(Context(SMALL, inputs_of(warehouse), warehouse))
+    chooser = open_chooser(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse))
     with warehouse.connect() as connection:
         relation = connection.sql("from openings order by decision, rank")
         rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
@@ -157,12 +151,14 @@ def test_a_killed_build_goes_on(warehouse: Warehouse, monkeypatch: pytest.Monkey
 )
 def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> None:
     table = warehouse.build(DATASET.name, FAST)
-    good = check_sample(DATASET, table, inputs_of(warehouse), 5, np.random.default_rng(0))
+    good = check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 5, np.random.default_rng(0))
     assert good == "1 of 1 decisions rolled out again"
     values = np.array(table.array(name))
     values[place] += 1
     with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in decision 0 of openings/"):
-        check_sample(DATASET, Corrupted(table, name, values), inputs_of(warehouse), 5, np.random.default_rng(0))
+        check_sample(
+            DATASET, Corrupted(table, name, values), inputs_of(warehouse, DATASET, SMALL), 5, np.random.default_rng(0)
+        )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +170,9 @@ def test_verify_knows_what_is_answered(small_root: Path, name: str) -> None:
     values = np.array(table.array(name))
     values[-1] += 1
     with pytest.raises(CheckFailedError, match="expected "):
-        check_sample(DATASET, Corrupted(table, name, values), inputs_of(warehouse), 1, np.random.default_rng(0))
+        check_sample(
+            DATASET, Corrupted(table, name, values), inputs_of(warehouse, DATASET, SMALL), 1, np.random.default_rng(0)
+        )
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
 ROWS = len(THEMES) * SMALL.positions
@@ -35,16 +35,10 @@ def small_table(warehouse: Warehouse) -> Table:
     return warehouse.open(DATASET.name, DATASET.slug(SMALL))
 
 
-def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
-    found = warehouse.find_inputs(DATASET, SMALL)
-    assert found is not None
-    return found
-
-
 def test_rows_are_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = small_table(warehouse)
-    chooser = open_roller(Context(SMALL, inputs_of(warehouse), warehouse)).chooser
+    chooser = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
     boards = np.ascontiguousarray(table.array("boards"))
     result = roll_out(boards, chooser, 72, 1, RolloutSettings("exact", 2), until=0.0001, most_trials=144)
     with warehouse.connect() as connection:
@@ -139,7 +133,7 @@ def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
 )
 def test_verify_samples_and_rolls_out_again(small_root: Path, name: str, message: str) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table, inputs, generator = small_table(warehouse), inputs_of(warehouse), np.random.default_rng(0)
+    table, inputs, generator = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL), np.random.default_rng(0)
     said = check_sample(DATASET, table, inputs, ROWS, generator)
     assert said == f"{ROWS} of {ROWS} positions drawn from their games again, {ROWS} rolled out again"
     values = np.array(table.array(name))
@@ -151,7 +145,9 @@ def test_verify_samples_and_rolls_out_again(small_root: Path, name: str, message
 def test_verify_rolls_out_one_position_at_least(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     monkeypatch.setattr(reference_positions, "REPLAYED_TRIALS", 0)
-    said = check_sample(DATASET, small_table(warehouse), inputs_of(warehouse), 5, np.random.default_rng(0))
+    said = check_sample(
+        DATASET, small_table(warehouse), inputs_of(warehouse, DATASET, SMALL), 5, np.random.default_rng(0)
+    )
     assert said == f"5 of {ROWS} positions drawn from their games again, 1 rolled out again"
 
 

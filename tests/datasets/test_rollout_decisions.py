@@ -35,7 +35,7 @@ from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
 SLUG = DATASET.slug(SMALL)
@@ -45,14 +45,8 @@ def small_table(root: Path) -> Table:
     return bgdata.open_warehouse(root).open(DATASET.name, SLUG)
 
 
-def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
-    found = warehouse.find_inputs(DATASET, SMALL)
-    assert found is not None
-    return found
-
-
 def brain_of(warehouse: Warehouse) -> Chooser:
-    return open_roller(Context(SMALL, inputs_of(warehouse), warehouse)).chooser
+    return open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
 
 
 def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
@@ -178,7 +172,7 @@ def test_a_standard_error_that_is_not_reached_is_kept(warehouse: Warehouse) -> N
 
 def test_too_few_decisions(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    corpus = inputs_of(warehouse)["games"]
+    corpus = inputs_of(warehouse, DATASET, SMALL)["games"]
     brain = brain_of(warehouse)
     parameters = replace(SMALL, decisions=5000)
     with pytest.raises(InvalidParameterError) as caught:
@@ -195,7 +189,7 @@ def test_too_few_decisions(small_root: Path) -> None:
 
 def test_one_decision_of_each_game(warehouse: Warehouse) -> None:
     """The first of each, in the same order; and no more than there are games."""
-    corpus, brain = inputs_of(warehouse)["games"], brain_of(warehouse)
+    corpus, brain = inputs_of(warehouse, DATASET, SMALL)["games"], brain_of(warehouse)
     every = sampled_turns(corpus, PositionClass.CONTACT, 5000, 0, brain, SMALL.window())
     games = list(dict.fromkeys(every.games.tolist()))
     assert 2 <= len(games) < len(every.games)
@@ -235,7 +229,7 @@ def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
     losses, errors = (np.asarray(found.array(f"plays_{name}")) for name in ("losses", "loss_standard_errors"))
     assert ((losses > 10 * errors) | (losses == 0))[trials < 288].all()
     assert found.manifest.statistics["reached_share"] == (trials < 288).mean()
-    check_sample(DATASET, found, inputs_of(warehouse), 2, np.random.default_rng(0))
+    check_sample(DATASET, found, inputs_of(warehouse, DATASET, SMALL), 2, np.random.default_rng(0))
     unsettled = warehouse.build(DATASET.name, replace(parameters, settled_at=1e9))
     assert unsettled.manifest.digest == equal.manifest.digest
 
@@ -253,11 +247,11 @@ def test_sets_that_come_with_the_package_keep_their_recipe() -> None:
 )
 def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> None:
     table = warehouse.build(DATASET.name, replace(SMALL, decisions=1))
-    check_sample(DATASET, table, inputs_of(warehouse), 1, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 1, np.random.default_rng(0))
     corrupt(table, name, place)
     field = name.removeprefix("plays_")
     with pytest.raises(CheckFailedError, match=rf"expected {field} of .* in decision 0 of rollout_decisions/"):
-        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 1, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 1, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -268,7 +262,7 @@ def test_verify_asks_the_corpus(warehouse: Warehouse, name: str, place: Any) -> 
     corrupt(table, name, place)
     field = name.removeprefix("decisions_")
     with pytest.raises(CheckFailedError, match=rf"expected {field} of .* in decision 1 of .*, as in its game and turn"):
-        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 3, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 3, np.random.default_rng(0))
 
 
 def corrupt(table: Table, name: str, place: Any) -> None:

@@ -23,7 +23,7 @@ from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
 
@@ -32,15 +32,9 @@ def small_table(root: Path) -> Table:
     return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
 
 
-def inputs_of(warehouse: Warehouse) -> dict[str, Table]:
-    found = warehouse.find_inputs(DATASET, SMALL)
-    assert found is not None
-    return found
-
-
 def test_rows_are_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    brain = open_roller(Context(SMALL, inputs_of(warehouse), warehouse)).chooser
+    brain = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
     result = roll_out(boards, brain, 72, 0, RolloutSettings("exact", 2), until=0.02, most_trials=144)
     with warehouse.connect() as connection:
@@ -97,12 +91,12 @@ def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
 
 def test_verify_rolls_out_again(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    check_sample(DATASET, table, inputs_of(warehouse), 2, np.random.default_rng(0))
+    check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 2, np.random.default_rng(0))
     chances = np.load(table.folder / "chances.npy")
     chances[1, 0] += 0.01
     np.save(table.folder / "chances.npy", chances)
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row 1 of rollout_labels/"):
-        check_sample(DATASET, Table(table.folder), inputs_of(warehouse), 2, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 2, np.random.default_rng(0))
 
 
 def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
 from tests.conftest import LUCKY
 from tests.datasets.test_selfplay import Changed
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 from tests.reference.luck import Board, luck_adjusted, rescored
 from tests.reference.networks import Chances
 
@@ -35,12 +35,6 @@ EXACT = replace(SMALL, one_sided_points=0)
 
 def small(root: Path) -> Table:
     return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
-
-
-def inputs_of(root: Path, parameters: SelfPlayLabelParameters = SMALL) -> dict[str, Table]:
-    found = bgdata.open_warehouse(root).find_inputs(DATASET, parameters)
-    assert found
-    return found
 
 
 def games_of(corpus: Table) -> list[tuple[slice, list[Board], float]]:
@@ -64,7 +58,11 @@ def test_rows_are_turns_of_the_corpus(small_root: Path) -> None:
             "from selfplay_labels l join turns t using (game, turn) join games g using (game) "
             "where t.dataset = 'selfplay' and g.dataset = 'selfplay' order by l.game, l.turn"
         ).fetchall()
-    assert len(found) == table.manifest.rows == len(inputs_of(small_root)["games"].array("turn_boards"))
+    assert (
+        len(found)
+        == table.manifest.rows
+        == len(inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"].array("turn_boards"))
+    )
     assert all(all(row[:3]) for row in found)
     assert [Position(row[4]).id for row in found] == [row[3] for row in found]
     assert [row[6] for row in found] == [SPLITS[split] for split in splits_of_games(3, np.array([r[5] for r in found]))]
@@ -73,7 +71,7 @@ def test_rows_are_turns_of_the_corpus(small_root: Path) -> None:
 @pytest.mark.parametrize("parameters", [SMALL, EXACT])
 def test_labels_of_the_twin(small_root: Path, memory_path: Path, parameters: SelfPlayLabelParameters) -> None:
     table = bgdata.open_warehouse(memory_path).build(DATASET.name, parameters)
-    inputs = inputs_of(memory_path, parameters)
+    inputs = inputs_of(bgdata.open_warehouse(memory_path), DATASET, parameters)
     bearoff = BearoffEvaluator(**{role: found for role, found in inputs.items() if role != "games"})
     assert (table.folder.name == small(small_root).folder.name) == (parameters == SMALL)
 
@@ -104,7 +102,7 @@ def test_labels_less_luck(network_root: Path) -> None:
     warehouse = bgdata.open_warehouse(network_root)
     parameters = SelfPlayLabelParameters(**vars(LUCKY), points=6, checkers=6)
     table = warehouse.build(DATASET.name, parameters)
-    corpus = inputs_of(network_root, parameters)["games"]
+    corpus = inputs_of(bgdata.open_warehouse(network_root), DATASET, parameters)["games"]
     equities, later = cubeless_equities(table.array("chances")).tolist(), table.array("turns_later")
     for rows, _, points in games_of(corpus):
         known = [equities[row] if later[row] == 0 else None for row in range(rows.start, rows.stop)]
@@ -118,7 +116,9 @@ def test_labels_less_luck(network_root: Path) -> None:
         assert connection.sql(query).fetchall() == []
         query = f"from selfplay_labels_summary where variant = '{DATASET.slug(parameters)}' and hedged_variance is null"
         assert connection.sql(query).fetchall() == []
-    check_sample(DATASET, table, inputs_of(network_root, parameters), 3, np.random.default_rng(2))
+    check_sample(
+        DATASET, table, inputs_of(bgdata.open_warehouse(network_root), DATASET, parameters), 3, np.random.default_rng(2)
+    )
 
 
 def test_summary_is_what_the_manifest_states(small_root: Path) -> None:
@@ -152,7 +152,7 @@ def test_summary_is_what_the_manifest_states(small_root: Path) -> None:
 
 @pytest.mark.parametrize("name", [array.name for array in DATASET.arrays])
 def test_changed_rows_are_found(small_root: Path, name: str) -> None:
-    table, inputs = Changed(small(small_root).folder), inputs_of(small_root)
+    table, inputs = Changed(small(small_root).folder), inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)
     check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[5] = values[5] + 1 if values.dtype != np.float32 else 0.123
@@ -176,7 +176,7 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     ],
 )
 def test_corpora_that_do_not_fit(small_root: Path, name: str, change: Any) -> None:
-    corpus = Changed(inputs_of(small_root)["games"].folder)
+    corpus = Changed(inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"].folder)
     check_corpus(corpus)
     corpus.change(name, change(np.array(corpus.array(name))))
     with pytest.raises(CorruptFileError, match=f"expected whole games in {corpus.name}, found .*; try: bgdata verify"):

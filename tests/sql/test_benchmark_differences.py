@@ -93,10 +93,11 @@ def add_scores(
 
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """An empty catalog with the view."""
+    """An empty catalog with the view, and the one that it reads."""
     with duckdb.connect() as found:
         found.execute(TABLES)
-        found.execute((SQL / "views" / "benchmark_differences.sql").read_text())
+        for name in ("benchmark_choices", "benchmark_differences"):
+            found.execute((SQL / "views" / f"{name}.sql").read_text())
         yield found
 
 

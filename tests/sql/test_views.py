@@ -370,10 +370,11 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     assert "match_equity_differences" in found
     assert found.pop("bearoff_error_positions") == str(rows["bearoff_error"])
     assert found.pop("benchmark_differences") == "0"  # nobody to compare with
-    assert found.pop("benchmark_losses") == str(rows["benchmark_scores"])
+    assert found.pop("benchmark_choices") == found.pop("benchmark_losses") == str(rows["benchmark_scores"])
     assert found.pop("reference_errors") == str(
         6 * 2 * (1 + len(THEMES))
     )  # quantities, splits, and all themes together
+    assert int(found.pop("reference_check_summary")) > 1  # themes, and all together
     assert int(found.pop("lineage")) >= sum(len(manifest.inputs) for manifest in manifests)
     macros = (*(SQL / "macros").glob("position*.sql"), *(SQL / "lookups").glob("*.sql"))
     helpers = "".join(path.read_text() for path in macros)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.sql.corruptions.corruption import Corruption, changed
 
-TABLE, SCORES = "reference_positions", "reference_scores"
+TABLE, SCORES, CHECKS = "reference_positions", "reference_scores", "reference_checks"
 CORRUPTIONS: dict[str, list[Corruption]] = {
     "reference_positions__chances_follow_each_other": [
         changed(TABLE, change, row=5)
@@ -84,6 +84,17 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
         changed(SCORES, change, row=5)
         for change in (
             *("theme = 'blots'", "theme = null", "split = 'train'", "split = null", "game = -1", "game = null"),
+        )
+    ],
+    "reference_checks__scores_follow_from_differences": [
+        changed(CHECKS, change, row=4)
+        for change in (
+            *(
+                "z_score = z_score + 0.1",
+                "equity_difference = equity_difference + 0.1",
+                "difference_standard_error = 0",
+            ),
+            *("standard_error = 3.1", "equity_difference = null", "equity_difference = 6.1"),
         )
     ],
 }

@@ -1,0 +1,7 @@
+-- a difference has no smaller error than the rollout itself
+select variant, row, equity_difference, difference_standard_error, z_score
+from reference_checks
+where not coalesce(
+    equity_difference between -6 and 6 and standard_error between 0 and 3 and difference_standard_error >= standard_error
+    and (case when difference_standard_error = 0 then z_score is null
+         else abs(z_score * difference_standard_error - equity_difference) <= 1e-9 end), false);

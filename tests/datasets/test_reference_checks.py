@@ -1,0 +1,79 @@
+"""Reference positions rolled out again by others; the contract tests build them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgdata.computations.reference_checks import sampled_rows
+from bgdata.datasets.reference_checks import DATASET
+from bgdata.datasets.reference_positions import THEMES
+from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.named import open_network_player
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.play.player_rollouts import rolled_by
+from bgdata.play.rollout import RolloutSettings, roll_out
+from bgdata.store.parameters import VersionRef
+from bgdata.warehouse import Warehouse
+
+
+def test_positions_of_all_themes_are_taken() -> None:
+    themes = np.repeat(np.arange(14), 20).astype(np.uint8)
+    for count, least, most in ((200, 14, 15), (14, 1, 1), (5, 0, 1), (280, 20, 20), (1000, 20, 20)):
+        rows = sampled_rows(themes, count)
+        counts = np.bincount(themes[rows], minlength=14)
+        assert (counts.min(), counts.max(), len(rows)) == (least, most, min(count, 280))
+        assert (np.diff(rows) > 0).all()
+    few = np.concatenate([np.zeros(3), np.repeat(np.arange(1, 14), 20)]).astype(np.uint8)
+    assert np.bincount(few[sampled_rows(few, 133)], minlength=14).tolist() == [3] + [10] * 13
+
+
+def test_differences_are_from_the_reference(warehouse: Warehouse) -> None:
+    table = warehouse.open(DATASET.name, DATASET.slug(DATASET.smallest))
+    reference = warehouse.open("reference_positions", DATASET.smallest.reference.variant)
+    rows = np.asarray(table.array("rows"))
+    assert len(rows) == 5
+    boards = np.ascontiguousarray(reference.array("boards")[rows])
+    player, items = open_network_player("network/tiny", 0, warehouse), rows.astype(np.int64)
+    assert isinstance(player, NetworkPlayer)
+    settings = RolloutSettings("exact", 2)
+    by = rolled_by(PubEval(), boards, player.chooser, 1, settings, items)
+    found = roll_out(boards, player.chooser, 72, 1, settings, items=items, through=lambda _: by)
+    expected = found.equities - cubeless_equities(np.asarray(reference.array("chances"))[rows])
+    assert np.asarray(table.array("differences")) == pytest.approx(expected, abs=1e-6)
+    with warehouse.connect() as connection:
+        shown = connection.execute(
+            "select theme, z_score * difference_standard_error - equity_difference from reference_checks"
+        )
+        found_rows = shown.fetchall()
+    assert {theme for theme, _ in found_rows} <= set(THEMES)
+    assert all(abs(rest or 0) < 1e-9 for _, rest in found_rows)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"positions": 0}, "expected at least 1 position, got 0"),
+        ({"player": "no one"}, "expected the name of a player, got"),
+        ({"play_ply": 1}, "expected the ply of the player, as in network:1, got --play-ply 1"),
+        ({"reference": VersionRef("selfplay", "x")}, "expected a version of reference_positions, got selfplay/x"),
+        (
+            {"reference": VersionRef("reference_positions", "x")},
+            "expected a version, such as reference_positions/x/r1-",
+        ),
+        ({"trials": 50}, "expected a multiple of 36 trials"),
+    ],
+)
+def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=f"^{message}"):
+        DATASET.check_parameters(replace(DATASET.smallest, **changes))
+
+
+def test_another_version_of_the_player(warehouse: Warehouse) -> None:
+    with pytest.raises(InvalidParameterError, match="expected version 2 of pubeval, as it is here, got 1"):
+        warehouse.build(DATASET.name, replace(DATASET.smallest, version="1"))
