@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.combine import one_sided_equities, win_chance
+from bgdata.bearoff.combine import PIPS_PER_ROLL, one_sided_equities, win_chance
 from bgdata.bearoff.gnubg_counts import one_sided_counts, two_sided_codes
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
@@ -28,7 +28,6 @@ from bgdata.store.table import Table
 Tables = Mapping[str, Table]
 GNUBG_SCALE = 65535  # of gnubg's one-sided chances
 GNUBG_STEPS = 32767.5  # of its equities
-PIPS_A_ROLL = 49 / 6  # on average
 
 
 def open_table(tables: Tables, pattern: str) -> Table:
@@ -163,7 +162,7 @@ def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # n
     chances = gnubg_counts(len(layout), False)[position_index(layout)] / GNUBG_SCALE
     rolls = np.arange(len(chances))
     mean = float(chances @ rolls)
-    return {"mean": mean, "sd": sqrt(float(chances @ rolls**2) - mean**2), "epc": mean * PIPS_A_ROLL}[what]
+    return {"mean": mean, "sd": sqrt(float(chances @ rolls**2) - mean**2), "epc": mean * PIPS_PER_ROLL}[what]
 
 
 def truncated_difference(tables: Tables, points: int, checkers: int, terms: int, what: str) -> float:

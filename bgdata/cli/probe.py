@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
+from bgdata.bearoff.combine import PIPS_PER_ROLL
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
@@ -57,7 +58,6 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
     print_match_probe(warehouse, position, stakes, options["met"], form)
 
 
-PIPS_PER_ROLL = 49 / 6
 COLUMNS = (  # of a probe as data
     *("position_id", "source", "method", "error_bound", "win", "win_gammon", "lose_gammon"),
     *("cubeless", "owned", "centered", "opponent_owned", "cube_action"),

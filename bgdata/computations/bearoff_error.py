@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from bgdata.bearoff.combine import one_sided_equities, win_chance
-from bgdata.bearoff.index import layout_count
+from bgdata.bearoff.combine import (
+    PIPS_PER_ROLL,
+    correct_equities,
+    excess,
+    one_roll_ahead,
+    one_sided_equities,
+    win_chance,
+)
+from bgdata.bearoff.index import layout_at, layout_count
+from bgdata.bearoff.layouts import all_layouts, pip_counts
+from bgdata.bearoff.plays import all_plays, roll_results
+from bgdata.bearoff.race import NON_DOUBLES
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.computations.bearoff_two_sided import ROUNDED_GROUP_ROWS, error_bound
 from bgdata.computations.common.columns import decoded
 from bgdata.datasets.bearoff_error import ErrorParameters
 from bgdata.errors import CheckFailedError
+from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
 
@@ -27,7 +39,7 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
         parameters, job = build.parameters, build.job
         count = layout_count(parameters.points, parameters.checkers)
         job.progress.start(job.title, count**2, "pairs")
-        one_sided = one_sided_equities(RaceTable(build.inputs["one_sided"]).chances_matrix(count)[1:])
+        one_sided = combined_equities(parameters, RaceTable(build.inputs["one_sided"]))
         exact = TwoSidedTable(build.inputs["two_sided"])
         equities = exact.decode(exact.stored[1:, 1:, 0])
         job.save("exact", (equities * STEPS + (STEPS + 0.5)).astype(np.uint16))
@@ -69,11 +81,11 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
         table = recheck.table
         one_sided, exact = RaceTable(recheck.inputs["one_sided"]), TwoSidedTable(recheck.inputs["two_sided"])
         difference, codes = table.array("difference"), table.array("exact")
+        combined = Combined(ErrorParameters.from_manifest(table.manifest.parameters), one_sided)
         for on_roll, opponent in recheck.generator.integers(1, len(difference) + 1, (recheck.rows, 2)).tolist():
-            chance = win_chance(one_sided.probe_chances(on_roll), one_sided.probe_chances(opponent))
             found = float(difference[on_roll - 1, opponent - 1])
             equity = exact.probe(on_roll, opponent).cubeless
-            expected = 2 * chance - 1 - equity
+            expected = combined.equity(on_roll, opponent) - equity
             stored = float(codes[on_roll - 1, opponent - 1]) / STEPS - 1
             if abs(stored - equity) > 1 / STEPS:
                 raise CheckFailedError(
@@ -86,6 +98,47 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
                     f"found {found:.7f}"
                 )
         return sampled(recheck.rows, table.manifest.rows)
+
+
+def combined_equities(parameters: ErrorParameters, one_sided: RaceTable) -> Array:
+    """float64[N, N] for every ordered pair of layouts but the empty one."""
+    layouts = all_layouts(parameters.points, parameters.checkers)
+    equities: Array = one_sided_equities(one_sided.chances_matrix(len(layouts))[1:])
+    if parameters.is_corrected:
+        effective_pips = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
+        correct_equities(equities, (effective_pips - pip_counts(layouts))[1:])
+    if parameters.looks_ahead:
+        equities = one_roll_ahead(equities, all_plays(parameters.points, parameters.checkers))
+    return equities
+
+
+class Combined(NamedTuple):
+    """The combined equity of a pair at a time, by the distributions of the two layouts and of what they lead to."""
+
+    parameters: ErrorParameters
+    one_sided: RaceTable
+
+    def equity(self, on_roll: int, opponent: int) -> float:
+        """Of the player on roll, by indexes."""
+        if not self.parameters.looks_ahead:
+            return self.race_equity(on_roll, opponent)
+        layouts = all_layouts(self.parameters.points, self.parameters.checkers)
+        best = [max(1.0 if after == 0 else -self.race_equity(opponent, after) for after in results.tolist())
+                for results in roll_results(on_roll, layouts)]  # fmt: skip
+        return (2 * sum(best[:NON_DOUBLES]) + sum(best[NON_DOUBLES:])) / 36
+
+    def race_equity(self, on_roll: int, opponent: int) -> float:
+        """The same without looking ahead."""
+        chances, other = (self.one_sided.probe_chances(index) for index in (on_roll, opponent))
+        equity = 2 * win_chance(chances, other) - 1
+        if not self.parameters.is_corrected:
+            return equity
+        return equity - excess(equity, *(self.wastage(index) for index in (on_roll, opponent)))
+
+    def wastage(self, index: int) -> float:
+        """Effective less plain pip count."""
+        pips = sum(point * count for point, count in enumerate(layout_at(index, self.parameters.points), start=1))
+        return self.one_sided.probe_mean_rolls(index) * PIPS_PER_ROLL - pips
 
 
 COMPUTATION = BearoffErrorComputation

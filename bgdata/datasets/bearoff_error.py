@@ -4,24 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bgdata.bearoff.index import MAX_POINTS, layout_count
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import InvalidParameterError, shown
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 
+COMBINATIONS = ("plain", "corrected", "one-roll", "corrected-one-roll")
 MOST_CHECKERS = 14  # with 15 a gammon is possible, which one-sided chances of winning leave out
 
 
 @dataclass(frozen=True)
 class ErrorParameters(Parameters):
-    """Both sides have 1 to `checkers` on points 1 to `points`."""
+    """Both sides have 1 to `checkers` on points 1 to `points`. Their distributions are combined as if each side just
+    raced (plain), less the mean excess of that, looking one roll ahead, or both."""
+
+    later: ClassVar[tuple[str, ...]] = ("combination",)
 
     points: int = 6
     checkers: int = 9
+    combination: str = "plain"
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether the mean excess is taken off."""
+        return "corrected" in self.combination
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether the best plays of the next roll are looked for."""
+        return "one-roll" in self.combination
 
 
 class BearoffError(Dataset[ErrorParameters]):
@@ -37,7 +53,12 @@ class BearoffError(Dataset[ErrorParameters]):
     columns = (
         Column("on_roll_index", "INTEGER", "", "Position index of the player on roll"),
         Column("opponent_index", "INTEGER", "", "Position index of the opponent"),
-        Column("one_sided_equity", "FLOAT", "points", "Cubeless equity from the two one-sided distributions"),
+        Column(
+            "one_sided_equity",
+            "FLOAT",
+            "points",
+            "Cubeless equity from the two one-sided distributions, combined as the name of the variant says",
+        ),
         Column("exact_equity", "FLOAT", "points", "Cubeless equity of the two-sided table"),
         Column("difference", "FLOAT", "points", "one_sided_equity - exact_equity"),
     )
@@ -57,13 +78,18 @@ class BearoffError(Dataset[ErrorParameters]):
     smallest = ErrorParameters(3, 3)
 
     def slug(self, parameters: ErrorParameters) -> str:
-        return f"{parameters.points}x{parameters.checkers}"
+        size = f"{parameters.points}x{parameters.checkers}"
+        return size if parameters.combination == "plain" else f"{size}-{parameters.combination}"
 
     def check_parameters(self, parameters: ErrorParameters) -> None:
         if not (1 <= parameters.points <= MAX_POINTS and 1 <= parameters.checkers <= MOST_CHECKERS):
             raise InvalidParameterError(
                 f"expected 1 to {MAX_POINTS} points and 1 to {MOST_CHECKERS} checkers, "
                 f"got {parameters.points} points and {parameters.checkers} checkers"
+            )
+        if parameters.combination not in COMBINATIONS:
+            raise InvalidParameterError(
+                f"expected a combination among {', '.join(COMBINATIONS)}, got {shown(parameters.combination)}"
             )
 
     def inputs(self, parameters: ErrorParameters) -> Mapping[str, tuple[str, Parameters]]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bgdata
-from bgdata.bearoff.combine import one_sided_equities, win_chance
-from bgdata.datasets.bearoff_error import ErrorParameters
-from tests.reference.bearoff import layouts, one_sided_win_chance, race
+from bgdata.bearoff.combine import correct_equities, excess, one_roll_ahead, one_sided_equities, win_chance
+from bgdata.bearoff.plays import all_plays
+from bgdata.datasets.bearoff_error import COMBINATIONS, DATASET, ErrorParameters
+from bgdata.errors import InvalidParameterError
+from tests.rechecking import check_sample, inputs_of
+from tests.reference.bearoff import ROLLS, Layout, after_roll, layouts, one_sided_win_chance, race
 
 
 def as_array(chances: dict[int, Fraction]) -> np.ndarray:
@@ -29,6 +33,60 @@ def test_win_chance_is_the_sum_over_both_distributions() -> None:
             expected = float(one_sided_win_chance(on_roll, opponent))
             assert win_chance(as_array(on_roll), as_array(opponent)) == pytest.approx(expected, abs=1e-14)
             assert equities[index, other] == pytest.approx(2 * expected - 1, abs=1e-14)
+
+
+def combined_twin(on_roll: Layout, opponent: Layout) -> Fraction:
+    """As if each side just raced."""
+    return 2 * one_sided_win_chance(race(on_roll, 0), race(opponent, 0)) - 1
+
+
+def best_play(on_roll: Layout, opponent: Layout, roll: tuple[int, int]) -> Fraction:
+    """What the best play of a roll is worth by the combined equities of the opponent after it."""
+    return max(
+        Fraction(1) if not any(after) else -combined_twin(opponent, after) for after in after_roll(on_roll, roll)
+    )
+
+
+def test_one_roll_ahead_plays_every_roll() -> None:
+    """Of every pair of up to two checkers on six points."""
+    small = layouts(6, 2)[1:]
+    combined = np.array([[float(combined_twin(on_roll, opponent)) for opponent in small] for on_roll in small])
+    found = one_roll_ahead(combined, all_plays(6, 2))
+    for row, column in product(range(len(small)), repeat=2):
+        pair = small[row], small[column]
+        expected = sum(weight * best_play(*pair, roll) for roll, weight in ROLLS) / 36
+        assert found[row, column] == pytest.approx(float(expected), abs=1e-13)
+    assert (found >= combined - 1e-13).all()  # the best plays by it are at least as good as those for the fewest rolls
+
+
+def test_the_leader_is_overrated() -> None:
+    """The more so the less the trailer wastes; where the game is even, or over, by nothing."""
+    assert excess(0.5, 8.0, 6.0) == pytest.approx(0.375 * (0.019 + 0.0007 * 8 - 0.0021 * 6), abs=1e-15)
+    assert excess(-0.5, 6.0, 8.0) == -excess(0.5, 8.0, 6.0)
+    assert excess(0.5, 8.0, 5.0) > excess(0.5, 8.0, 6.0) > excess(0.5, 7.0, 6.0) > 0
+    assert excess(0.5, 8.0, 30.0) == 0
+    assert [excess(equity, 7.0, 7.0) for equity in (-1.0, 0.0, 1.0)] == [0, 0, 0]
+    equities = np.array([[0.5, -0.5], [0.2, 0.0]])
+    expected = [
+        [equity - excess(equity, 8.0 - row, 8.0 - column) for column, equity in enumerate(line)]
+        for row, line in enumerate(equities.tolist())
+    ]
+    correct_equities(equities, np.array([8.0, 7.0]))
+    assert equities.tolist() == expected
+
+
+@pytest.mark.parametrize("size", [(5, 8), (7, 5)], ids=str)
+def test_better_combinations_where_they_were_not_fitted(tmp_path: Path, size: tuple[int, int]) -> None:
+    """The sample is combined a pair at a time, and must agree."""
+    warehouse, errors = bgdata.open_warehouse(tmp_path), []
+    for combination in COMBINATIONS:
+        recipe = ErrorParameters(*size, combination)
+        table = warehouse.build("bearoff_error", recipe)
+        inputs = inputs_of(warehouse, DATASET, recipe)
+        assert check_sample(DATASET, table, inputs, 40, np.random.default_rng(1)).startswith("40 of")
+        errors.append(float(np.sqrt(np.square(table.array("difference"), dtype=np.float64).mean())))
+    plain, corrected, one_roll, both = errors
+    assert both < corrected < one_roll < plain
 
 
 # slow: solves the 25 million pairs of 6x9
@@ -55,3 +113,13 @@ def test_the_published_study_of_the_error(tmp_path: Path) -> None:
     assert summary == (25_040_016, 0.000197, 0.00249, 0.0236, -0.0279, 0.001687)
     assert extremes[2:4] == extremes[0:2]
     assert extremes[4:] == pytest.approx((0.7445, 0.7681, -0.5275, -0.5554), abs=1.01e-4)
+
+
+def test_a_combination_that_cannot_be() -> None:
+    with pytest.raises(InvalidParameterError, match=r"expected a combination among plain, .*, got 'exact'"):
+        DATASET.check_parameters(ErrorParameters(3, 3, "exact"))
+
+
+def test_the_plain_combination_keeps_its_name_and_key() -> None:
+    assert [DATASET.slug(ErrorParameters(6, 9, name)) for name in ("plain", "one-roll")] == ["6x9", "6x9-one-roll"]
+    assert "combination" not in ErrorParameters(6, 9).to_json()
