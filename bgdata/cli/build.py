@@ -20,8 +20,15 @@ from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
-SIZED = [kind for kind in COMPUTED if all(isinstance(value, int) for value in vars(kind.smallest).values())]
-PARAMETER_NAMES = sorted({name for kind in SIZED for name in kind.parameters.names()})
+
+
+def sizes_of(kind: Dataset[Any]) -> list[str]:
+    """Names of the parameters of a kind that all of its recipes have."""
+    return [name for name in kind.parameters.names() if name not in kind.parameters.later]
+
+
+SIZED = [kind for kind in COMPUTED if all(isinstance(getattr(kind.smallest, name), int) for name in sizes_of(kind))]
+PARAMETER_NAMES = sorted({name for kind in SIZED for name in sizes_of(kind)})
 
 
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.cli.build import sizes_of
 from bgdata.errors import InvalidParameterError, MissingTableError
 from bgdata.evaluation.chances import CHANCES
 from bgdata.store.dataset import Dataset
@@ -113,8 +114,8 @@ def test_what_a_row_is() -> None:
 def test_slugs_are_unique_and_safe(kind: Dataset[Any]) -> None:
     slugs = set()
     several = [
-        kind.parameters(**dict(zip(kind.parameters.names(), values, strict=True)))
-        for values in product(range(1, 19), repeat=len(kind.parameters.names()))
+        kind.parameters(**dict(zip(sizes_of(kind), values, strict=True)))
+        for values in product(range(1, 19), repeat=len(sizes_of(kind)))
     ]
     for parameters in several:
         slug = kind.slug(parameters)
@@ -152,7 +153,7 @@ def test_values_of_other_types_are_refused(memory_path: Path, kind: Dataset[Any]
 @numbered_kind
 def test_sizes_out_of_range_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
     warehouse = Warehouse(memory_path / "warehouse", NUMBERED)
-    for name in kind.parameters.names():
+    for name in sizes_of(kind):
         for value in (0, -1, 1000):
             parameters = kind.smallest.with_changes({name: value})
             with pytest.raises(InvalidParameterError, match=f"expected 1 to .* got .*{value}"):
