@@ -15,7 +15,6 @@ from bgdata.bearoff.plays import Plays
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
 from bgdata.kernel import Array, kernel, prange
 
-PIPS_PER_ROLL = 49.0 / 6.0  # on average: what turns expected rolls into effective pips
 # of `excess`: fitted to all pairs of 6x9 and rounded; on 7x8 and 8x7 it halves the error as well
 _EXCESS, _BY_LEADER, _BY_TRAILER = 0.019, 0.0007, 0.0021
 

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.combine import PIPS_PER_ROLL, one_sided_equities, win_chance
+from bgdata.bearoff.combine import one_sided_equities, win_chance
 from bgdata.bearoff.gnubg_counts import one_sided_counts, two_sided_codes
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.claims.found import Found
 from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_two_sided
+from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 

@@ -10,7 +10,6 @@ from typing import Any
 import click
 import numpy as np
 
-from bgdata.bearoff.combine import PIPS_PER_ROLL
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
@@ -21,6 +20,7 @@ from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.stored_met import default_met
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError, UsageError
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
 from bgdata.game.outcome import check_in_progress

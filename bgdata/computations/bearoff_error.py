@@ -8,14 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from bgdata.bearoff.combine import (
-    PIPS_PER_ROLL,
-    correct_equities,
-    excess,
-    one_roll_ahead,
-    one_sided_equities,
-    win_chance,
-)
+from bgdata.bearoff.combine import correct_equities, excess, one_roll_ahead, one_sided_equities, win_chance
 from bgdata.bearoff.index import layout_at, layout_count
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.plays import all_plays, roll_results
@@ -25,6 +18,7 @@ from bgdata.computations.bearoff_two_sided import ROUNDED_GROUP_ROWS, error_boun
 from bgdata.computations.common.columns import decoded
 from bgdata.datasets.bearoff_error import ErrorParameters
 from bgdata.errors import CheckFailedError
+from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled

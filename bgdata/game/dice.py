@@ -91,3 +91,4 @@ ROLLS = (
 )
 # (first die, second die): each with chance 1/36
 ORDERED_ROLLS = tuple((first, second) for first in range(1, 7) for second in range(1, 7))
+PIPS_PER_ROLL = 49.0 / 6.0  # on average: what turns expected rolls into effective pips

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import bgdata
 from bgdata.cli import build, main
-from bgdata.cli.build import COMPUTED, SIZED
+from bgdata.cli.build import COMPUTED, SIZED, sizes_of
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.progress_bars import progress_bars
@@ -33,7 +33,7 @@ def test_explain(tmp_path: Path, name: str) -> None:
     kind = bgdata.all_kinds()[name]
     chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
     options = (
-        [text for key, value in vars(chosen).items() for text in (f"--{key}", str(value))] if kind in SIZED else []
+        [text for size in sizes_of(kind) for text in (f"--{size}", str(getattr(chosen, size)))] if kind in SIZED else []
     )
     shown = succeeds(tmp_path, "explain", name, *options)
     assert kind.summary in shown
