@@ -31,6 +31,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "compare": ("themes", "Compare PLAYERS by theme, or on the same decisions."),
         "benchmark": ("benchmark", "Score a PLAYER on rolled-out decisions, or in whole games."),
         "referee": ("benchmark", "Score a PLAYER on bearoff decisions a table has solved."),
+        "analyze": ("analyze", "Judge the luck, plays and cube actions of a MATCH."),
         "luck": ("luck", "Say how lucky and how skilful the players of a MATCH were."),
     },
     "corpora": {

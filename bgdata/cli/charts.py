@@ -153,13 +153,17 @@ def format_chart_svg(chart: Chart) -> str:
     words what is drawn."""
     with new_figure(*PANEL) as figure:
         draw_chart(figure.subplots(), chart)
-        text = svg_of(figure, transparent=True).decode()
-    description = describe_chart(chart)
-    name = "chart-" + hashlib.sha256(f"{chart.title}{description}".encode()).hexdigest()[:12]
+        return format_figure_svg(figure, chart.title, describe_chart(chart), PANEL)
+
+
+def format_figure_svg(figure: Figure, title: str, description: str, size: tuple[float, float]) -> str:
+    """A figure of a size in inches as such an element."""
+    text = svg_of(figure, transparent=True).decode()
+    name = "chart-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {72 * PANEL[0]:g} {72 * PANEL[1]:g}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {72 * size[0]:g} {72 * size[1]:g}" '
         f'role="img" aria-labelledby="{name}-title {name}-desc">\n'
-        f'<title id="{name}-title">{escape(chart.title)}</title>\n<desc id="{name}-desc">{escape(description)}</desc>\n'
+        f'<title id="{name}-title">{escape(title)}</title>\n<desc id="{name}-desc">{escape(description)}</desc>\n'
         f"{inlined(text, name)}</svg>\n"
     )
 

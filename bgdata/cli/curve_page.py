@@ -15,6 +15,7 @@ import numpy as np
 
 from bgdata.cli.charts import format_chart_svg
 from bgdata.cli.curves import curve_charts, headline
+from bgdata.cli.pages import grid, page_head, section
 from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, recipe_command
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.supervised_network import CLASSES, SupervisedParameters, best_epoch
@@ -30,25 +31,6 @@ from bgdata.store.storage import write_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
-STYLE = """
-:root { color-scheme: light dark; --paper: #ffffff; --ink: #1d2129; --soft: #5b6270; --rule: #d9dde5;
-  --first: #6b7a99; --second: #1d7f8c; --mark: #b8382b; }
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #14171c; --ink: #e6e8ec; --soft: #a0a7b4; --rule: #363c47;
-    --first: #a9b5cc; --second: #4fc3d0; --mark: #ef7a6d; } }
-body { background: var(--paper); color: var(--ink); font: 16px/1.5 sans-serif; max-width: 82rem; margin: 2rem auto;
-  padding: 0 1rem; }
-h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }
-.chart { width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--rule); }
-td.number, th.number { text-align: right; }
-td { overflow-wrap: anywhere; } .soft { color: var(--soft); }
-pre { overflow-x: auto; padding: 0.6rem; border: 1px solid var(--rule); }
-""".strip()
 _LEAVE_OUT = ("name", "start", "labels", "guard")  # of the recipe: these have sections of their own
 
 
@@ -63,11 +45,7 @@ def format_page(table: Table, warehouse: Warehouse) -> str:
     is_supervised = manifest.dataset == SUPERVISED.name
     curve = np.asarray(table.array("curve"))
     parts = [
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-        f"<title>{escape(table.name)}</title>",
-        f"<style>\n{STYLE}\n</style></head><body>",
-        f"<h1>{escape(table.name)}</h1>",
+        *page_head(table.name),
         f"<p>{escape(headline(manifest))}</p>",
         "<h2>Learning curve</h2>",
         '<div class="charts">',
@@ -156,35 +134,6 @@ def cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() else f"{value:.6g}"
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def section(title: str, rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A heading with a table below it; the first row is its head."""
-    yield f"<h2>{escape(title)}</h2>"
-    yield from grid(list(rows))
-
-
-def grid(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table whose first row is its heading; empty without further rows."""
-    head, *others = rows
-    yield '<div class="wide"><table>'
-    if any(head):
-        yield "<thead><tr>" + "".join(f'<th scope="col">{escape(text)}</th>' for text in head) + "</tr></thead>"
-    yield "<tbody>"
-    for row in others:
-        first, *rest = row
-        cells = (f"<td{' class=number' * is_number(text)}>{escape(text)}</td>" for text in rest)
-        yield f'<tr><th scope="row">{escape(first)}</th>{"".join(cells)}</tr>'
-    yield "</tbody></table></div>"
-
-
-def is_number(text: str) -> bool:
-    """Whether a cell is aligned to the right."""
-    try:
-        float(text.replace(",", ""))
-    except ValueError:
-        return False
-    return True
 
 
 NOT_HERE = "not in this warehouse"

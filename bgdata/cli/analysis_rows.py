@@ -1,0 +1,218 @@
+"""What `bgdata analyze` found as rows: turns, games and players of each match, with plays and cube actions in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+from bgdata.game.dice import to_roll
+from bgdata.game.plays import Play, legal_plays
+from bgdata.game.position import Position
+from bgdata.play.analysis.judged import ActKind, Judged
+from bgdata.play.analysis.totals import Totals, error_mark, luck_mark, totals_of
+from bgdata.steps.match_analysis import AnalysedGame
+
+SCORE_COLUMNS = (
+    *("rolls", "unforced_plays", "cube_decisions", "doubles", "takes", "passes", "luck", "play_loss", "cube_loss"),
+    *("normalised_luck", "normalised_play_loss", "normalised_cube_loss"),
+    *("play_rating", "cube_rating", "performance_rating"),
+)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One judged act; `number` counts from 0 in its game."""
+
+    game: AnalysedGame
+    number: int
+    judged: Judged
+
+    @property
+    def player(self) -> str:
+        """The name of the player who acts."""
+        return self.game.match.players[self.judged.act.player]
+
+    @property
+    def position(self) -> Position:
+        """The position before the act, seen by the player on roll."""
+        return Position(self.judged.act.board.tolist())
+
+    @cached_property
+    def plays(self) -> dict[tuple[int, ...], Play]:
+        """The legal plays of the roll by the board after them."""
+        dice = self.judged.act.dice
+        assert dice is not None
+        return {play.after_play.board: play for play in legal_plays(self.position, to_roll(dice))}
+
+    @property
+    def play(self) -> Play | None:
+        """The play that was made, if one was."""
+        act = self.judged.act
+        return None if act.dice is None or act.after_play is None else self.plays.get(tuple(act.after_play.tolist()))
+
+    @property
+    def best_play(self) -> Play | None:
+        """The best play found."""
+        roll = self.judged.roll
+        return self.plays[tuple(roll.candidates[0].after_play.tolist())] if roll and roll.candidates else None
+
+    @property
+    def best_cube_action(self) -> str:
+        """What was best with the cube: for the player on roll, with the answer, or for the one who answers."""
+        cube = self.judged.cube
+        if cube is None:
+            return ""
+        if self.judged.best_answer:
+            return str(self.judged.best_answer)
+        answer = "take" if cube.double_take < cube.double_pass else "pass"
+        if cube.no_double > cube.answered:
+            return "too good to double" if answer == "pass" else "no double"
+        return f"double, {answer}"
+
+    @property
+    def made_cube_action(self) -> str:
+        """What was done with the cube."""
+        return "no double" if self.judged.act.kind is ActKind.ROLL else str(self.judged.act.kind)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What one decision lost, in normalised points."""
+
+    turn: Turn
+    is_cube: bool
+    size: float
+
+    @property
+    def made(self) -> str:
+        """What was done: a play, or a cube action."""
+        return self.turn.made_cube_action if self.is_cube else str(self.turn.play)
+
+    @property
+    def best(self) -> str:
+        """What was best."""
+        return self.turn.best_cube_action if self.is_cube else str(self.turn.best_play)
+
+
+@dataclass(frozen=True)
+class MatchAnalysis:
+    """A match, or the games of a money session, judged by an analyst of this label."""
+
+    number: int  # in its file, from 1
+    games: Sequence[AnalysedGame]
+    analyst: str
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """The names of both players."""
+        return self.games[0].match.players
+
+    @property
+    def length(self) -> int:
+        """Points that win the match; 0 for money play."""
+        return self.games[0].match.length
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """All turns."""
+        return [Turn(game, number, act) for game in self.games for number, act in enumerate(game.judged.acts)]
+
+    @cached_property
+    def totals(self) -> Totals:
+        """The sums over all games."""
+        return totals_of([game.judged for game in self.games])
+
+    @cached_property
+    def losses(self) -> list[Loss]:
+        """The marked errors, the worst first."""
+        found = [
+            Loss(turn, is_cube, size / turn.judged.point)
+            for turn in self.turns
+            for is_cube, size in ((True, turn.judged.cube_loss), (False, turn.judged.play_loss))
+        ]
+        return sorted((loss for loss in found if error_mark(loss.size)), key=lambda loss: -loss.size)
+
+
+def analysed_matches(games: Sequence[AnalysedGame], analyst: str) -> list[MatchAnalysis]:
+    """The games by match."""
+    found = [list(group) for _, group in groupby(games, key=lambda game: id(game.match))]
+    return [MatchAnalysis(number, group, analyst) for number, group in enumerate(found, 1)]
+
+
+def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
+    """One act, in mwc or points of the player who acts; the cube actions are worth that to the player on roll."""
+    judged, cube = turn.judged, turn.judged.cube
+    luck, play_loss, cube_loss = (value / judged.point for value in (judged.luck, judged.play_loss, judged.cube_loss))
+    return {
+        "match_number": analysis.number,
+        "game_number": turn.game.game.number,
+        "turn": turn.number,
+        "player": turn.player,
+        "act": str(judged.act.kind),
+        "roll": "".join(map(str, judged.act.dice or ())),
+        "play": str(turn.play or ""),
+        "best_play": str(turn.best_play or ""),
+        "best_cube_action": turn.best_cube_action,
+        "unit": "mwc" if analysis.length else "points",
+        "worth_before": judged.start,
+        "worth_after": judged.end,
+        "luck": judged.luck,
+        "play_loss": judged.play_loss,
+        "cube_loss": judged.cube_loss,
+        "drift": judged.drift + judged.found,
+        "no_double": cube.no_double if cube else None,
+        "double_take": cube.double_take if cube else None,
+        "double_pass": cube.double_pass if cube else None,
+        "normalised_luck": luck,
+        "normalised_play_loss": play_loss,
+        "normalised_cube_loss": cube_loss,
+        "is_play_decision": judged.is_play_decision,
+        "is_cube_decision": judged.is_cube_decision,
+        "play_mark": error_mark(play_loss),
+        "cube_mark": error_mark(cube_loss),
+        "luck_mark": luck_mark(luck),
+    }
+
+
+def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
+    """One game, in mwc or points of player 0; None where it was not finished."""
+    found = totals_of([game.judged])
+    return {
+        "match_number": analysis.number,
+        "game_number": game.game.number,
+        "player_0": analysis.players[0],
+        "player_1": analysis.players[1],
+        "score_0": game.game.score[0],
+        "score_1": game.game.score[1],
+        "turns": len(game.judged.acts),
+        "unit": "mwc" if analysis.length else "points",
+        "initial": game.judged.initial,
+        "result": found.result,
+        "net_luck": found.net_luck,
+        "net_skill": found.net_skill,
+        "net_drift": found.net_drift,
+        "luck_adjusted": found.luck_adjusted,
+        "performance_rating_0": found.scores[0].performance_rating,
+        "performance_rating_1": found.scores[1].performance_rating,
+    }
+
+
+def player_rows(analysis: MatchAnalysis) -> Iterator[dict[str, Any]]:
+    """Both players of a match; results are seen by each."""
+    found = analysis.totals
+    for player, score in enumerate(found.scores):
+        sign = 1 - 2 * player
+        marked = {mark.replace(" ", "_"): count for mark, count in score.marked.items()}
+        yield {
+            "match_number": analysis.number,
+            "player": analysis.players[player],
+            "match_length": analysis.length,
+            "unit": "mwc" if analysis.length else "points",
+            "result": None if found.result is None else sign * found.result,
+            "luck_adjusted": None if found.luck_adjusted is None else sign * found.luck_adjusted,
+            **{name: getattr(score, name) for name in SCORE_COLUMNS},
+            **marked,
+        }

@@ -1,0 +1,130 @@
+"""Recorded matches analysed: from files' turns to judged games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bgdata.equity.cube import CubeRules, check_rules
+from bgdata.errors import InvalidGameError, InvalidScoreError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.formats.matches import Game, Match, TurnKind
+from bgdata.formats.replay import ReplayedTurn, replay
+from bgdata.game.match import Cube, MatchScore, Money, Stakes
+from bgdata.play.analysis.judged import Act, ActKind, JudgedGame, RecordedGame, judge_game, whole_game
+from bgdata.play.analysis.outlook import Analyst
+from bgdata.play.cubeful_series import CubefulRules
+from bgdata.store.progress import Progress
+
+_KINDS = {
+    TurnKind.PLAY: ActKind.ROLL,
+    TurnKind.ROLL: ActKind.ROLL,
+    TurnKind.DOUBLE: ActKind.DOUBLE,
+    TurnKind.BEAVER: ActKind.BEAVER,
+    TurnKind.TAKE: ActKind.TAKE,
+    TurnKind.PASS: ActKind.PASS,
+}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A game before it is judged."""
+
+    match: Match
+    game: Game
+    record: RecordedGame
+
+
+@dataclass(frozen=True)
+class AnalysedGame:
+    """A judged game; `match` and `game` are the record."""
+
+    match: Match
+    game: Game
+    judged: JudgedGame
+
+
+def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool = False) -> list[Situation]:
+    """The games of matches, replayed. Raises InvalidGameError, which names the game of `source`, for one that breaks a
+    rule or has an impossible score, and where there is no game."""
+    found = [
+        situation(match, game, source, is_jacoby=is_jacoby) for match in matches for game in with_crawford(match).games
+    ]
+    if not found:
+        raise InvalidGameError(f"expected recorded games in {source}, found none")
+    return found
+
+
+def situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situation:
+    """One game, replayed. Raises InvalidGameError."""
+    try:
+        turns = replay(match, game)
+        stakes = stakes_of(match, game, Cube(game.cube_value), 0, is_jacoby=is_jacoby)
+        acts = list(acts_of(match, game, turns, is_jacoby=is_jacoby))
+    except (InvalidGameError, InvalidScoreError) as error:
+        raise InvalidGameError(f"{error} (game {game.number} of {source})") from error
+    result = None
+    if game.winner is not None and game.points is not None:
+        result = (1 - 2 * game.winner) * game.points
+    return Situation(match, game, RecordedGame(stakes, acts, result))
+
+
+def with_crawford(match: Match) -> Match:
+    """The match with its Crawford game named where the record does not say: the first game in which just one side needs
+    one point."""
+    games, is_past = [], False
+    for game in match.games:
+        is_at_one = bool(match.length) and (match.length - game.score[0] == 1) != (match.length - game.score[1] == 1)
+        is_crawford = is_at_one and not is_past if game.is_crawford is None else game.is_crawford
+        games.append(replace(game, is_crawford=is_crawford))
+        is_past = is_past or is_at_one
+    return replace(match, games=tuple(games))
+
+
+def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: bool) -> Stakes:
+    """The stakes of a game as a player sees them; `cube` is seen by that player. Raises InvalidScoreError."""
+    if not match.length:
+        return Stakes(Money(is_jacoby), cube)
+    own, other = game.score[player], game.score[1 - player]
+    return Stakes(MatchScore(match.length - own, match.length - other, bool(game.is_crawford)), cube)
+
+
+def acts_of(match: Match, game: Game, turns: Sequence[ReplayedTurn], *, is_jacoby: bool) -> Iterator[Act]:
+    """The acts of replayed turns; resignations are none. Raises InvalidScoreError."""
+    offered = None
+    for replayed in turns:
+        turn, play = replayed.turn, replayed.play
+        if turn.kind not in _KINDS:
+            continue
+        kind = _KINDS[turn.kind]
+        stakes = stakes_of(match, game, replayed.cube, replayed.on_roll, is_jacoby=is_jacoby)
+        if kind in (ActKind.ROLL, ActKind.DOUBLE):
+            offered = stakes  # answers keep the stakes before the double, whatever beavers do to the cube
+        after = np.array(play.after_play.board, np.int8) if play else None
+        board = np.array(replayed.position.board, np.int8)
+        yield Act(kind, turn.player, replayed.on_roll, board, offered or stakes, turn.dice, after)
+
+
+def judge_all(
+    player: LookaheadPlayer, rules: CubeRules, found: Sequence[Situation], progress: Progress
+) -> list[AnalysedGame]:
+    """The games judged by a player and a model of the cube, with a bar of their turns.
+
+    Raises UsageError for a match equity table that is too short for a match, or favours a side; and
+    InvalidParameterError for rules that do not fit the games.
+    """
+    for each in found:
+        check_rules(each.record.stakes, rules)
+        if each.match.length:
+            CubefulRules(each.match.length, met=rules.met).check_scores(jumps=False)
+    analyst, judged = Analyst(player, rules), []
+    progress.start(f"analysing {len(found)} games", sum(len(each.record.acts) for each in found), "turns")
+    for each in found:
+        acts = []
+        for act in judge_game(analyst, each.record):
+            acts.append(act)
+            progress.advance(1)
+        judged.append(AnalysedGame(each.match, each.game, whole_game(analyst, each.record, acts)))
+    return judged
