@@ -52,6 +52,9 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "eval": [(START_ID,), (POSITION,)],
     "hint": [(START_ID, "31")],
     "cube": [(START_ID,), (POSITION, "--away", "7-6", "--met", "published-12")],
+    "analyze": [
+        ("{tmp}/session.mat", "--ply", "0", "--network", "tiny", *by) for by in ((), ("--by-game",), ("--by-player",))
+    ],
     "luck": [("{tmp}/session.mat",), ("{tmp}/session.mat", "--by-game")],
     "rollout": [(START_ID, *TRIALS), (START_ID, "31", *TRIALS)],
     "benchmark": [

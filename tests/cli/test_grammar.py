@@ -23,10 +23,11 @@ FIRST_LINE = 62  # characters: what the list of commands has room for on 80 colu
 WIDEST = 120  # characters of a line of help as it is written
 PERSONS = re.compile(r"\b(he|his|him|himself|she|her)\b", re.IGNORECASE)
 NOTE = re.compile(r"  \[(default|env var): [^\]]+\]$")
-# the same name for two things, which are of two grammars: recipes of networks, and forms of files
+# the same name for two things, which are of two grammars: recipes of networks, forms of files, and a page in place of a
+# picture
 OTHER_WORDS = {
     ("train td", "rate"), ("train td", "batch"), ("train sl", "batch"), ("train sl", "rate"),
-    ("export table", "form"), ("export text", "form"),
+    ("export table", "form"), ("export text", "form"), ("train plot", "page"),
 }  # fmt: skip
 
 
@@ -151,7 +152,7 @@ GIVEN = {  # what the other arguments are, so that the long one is looked at
 NEEDED = {"output": "x", "form": "csv", "labels": "x"}
 UNLESS_ASKED = {  # options without which nothing is done or told
     "--away", "--play", "--plot", "--svg", "--save", "--watch", "--one-sided", "--two-sided", "--points", "--checkers",
-    "--file",
+    "--file", "--page",
 }  # fmt: skip
 # commands that compute or ask for long where nothing is wrong with what they are given
 LENGTHY = {

@@ -1,0 +1,152 @@
+"""Matches that gnubg plays with noise, or those of files, analysed by gnubg and by `bgdata analyze`, and compared.
+
+    python -m tests.beside_gnubg --matches 24 --ply 0 1 --gnubg-ply 2
+    python -m tests.beside_gnubg games.mat --ply 1
+
+Each match gives two players. Printed are how far both analyses are apart, player by player: the correlation, the root
+mean square of the differences, and the largest. Both use the match equity table Kazaross-XG2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import bgdata
+from bgdata.cli.met import find_met_or_file
+from bgdata.equity.cube import CubeRules
+from bgdata.evaluation.gnubg_program import ask_gnubg
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.named import map_player
+from bgdata.formats.mat import format_mat, read_mat
+from bgdata.formats.matches import Match
+from bgdata.formats.sgf import read_sgf
+from bgdata.play.analysis.totals import Score, rating, totals_of
+from bgdata.steps.match_analysis import judge_all, situations
+from bgdata.store.progress import Silence
+
+MET = "/usr/share/gnubg/met/Kazaross-XG2.xml"
+PLAY = """
+import gnubg
+for place in (0, 1):
+    gnubg.command("set player %d gnubg" % place)
+    for decision in ("chequerplay", "cubedecision"):
+        gnubg.command("set player %d %s evaluation plies 0" % (place, decision))
+for command in ["set automatic game on", "set automatic roll on", "set automatic move on", "set automatic bearoff on",
+                "set display off", "set rng mersenne"]:
+    gnubg.command(command)
+for seed in range(COUNT):
+    noises = (0.02 * (seed % 3), 0.02 * (seed % 4))
+    for place in (0, 1):
+        gnubg.command("set player %d chequerplay evaluation noise %g" % (place, noises[place]))
+        gnubg.command("set player %d cubedecision evaluation noise %g" % (place, 2 * noises[place]))
+    for command in ["set seed %d" % seed, "new match LENGTH", "play", "save match %d.sgf" % seed]:
+        gnubg.command(command)
+"""
+ANALYSE = """
+import gnubg, json
+for command in ["set met MET", "set analysis chequerplay evaluation plies PLY",
+                "set analysis cubedecision evaluation plies PLY"]:
+    gnubg.command(command)
+for number in range(COUNT):
+    gnubg.command("import mat match%d.mat" % number)
+    gnubg.command("analyse match")
+    tell(json.dumps(gnubg.match(1, 0, 1, 0)["stats"]))
+"""
+FIGURES = {  # name: (of a Score, of gnubg's statistics)
+    "luck, mwc": (lambda score: score.luck, lambda found: found["dice"]["luck-cost"]),
+    "luck, points": (lambda score: score.normalised_luck, lambda found: found["dice"]["luck"]),
+    "lost by plays, mwc": (lambda score: score.play_loss, lambda found: found["moves"]["error-cost"]),
+    "lost by plays, points": (lambda score: score.normalised_play_loss, lambda found: found["moves"]["error-skill"]),
+    "lost by the cube, mwc": (lambda score: score.cube_loss, lambda found: cube_total(found, "cost")),
+    "lost by the cube, points": (lambda score: score.normalised_cube_loss, lambda found: cube_total(found, "skill")),
+    "unforced plays": (lambda score: score.unforced_plays, lambda found: found["moves"]["unforced-moves"]),
+    "cube decisions": (lambda score: score.cube_decisions, lambda found: found["cube"]["close-cube"]),
+    "performance rating": (lambda score: score.performance_rating, lambda found: gnubg_rating(found)),
+}
+Stats = Mapping[str, Any]
+
+
+def cube_total(found: Stats, unit: str) -> float:
+    """What the cube actions of a player lost by gnubg: its total of them is divided by the number of decisions."""
+    return float(sum(value for name, value in found["cube"].items() if name.startswith("err-") and name.endswith(unit)))
+
+
+def gnubg_rating(found: Stats) -> float:
+    """The overall error rate of gnubg, from its parts."""
+    loss = found["moves"]["error-skill"] + cube_total(found, "skill")
+    return rating(loss, found["moves"]["unforced-moves"] + found["cube"]["close-cube"])
+
+
+def noisy_matches(count: int, length: int, folder: Path) -> list[Match]:
+    """Matches that gnubg plays with itself at 0-ply with noise of several sizes."""
+    ask_gnubg(PLAY.replace("COUNT", str(count)).replace("LENGTH", str(length)), folder)
+    return [match for seed in range(count) for match in read_sgf(folder / f"{seed}.sgf").matches]
+
+
+def gnubg_stats(matches: Sequence[Match], ply: int, folder: Path) -> list[Stats]:
+    """The statistics of gnubg for both players of each match, player 0 first."""
+    for number, match in enumerate(matches):
+        (folder / f"match{number}.mat").write_bytes(b"".join(format_mat(match)))
+    script = ANALYSE.replace("PLY", str(ply)).replace("MET", MET).replace("COUNT", str(len(matches)))
+    return [json.loads(told)[side] for told in ask_gnubg(script, folder) for side in ("X", "O")]
+
+
+def our_scores(player: LookaheadPlayer, matches: Iterable[Match], warehouse: bgdata.Warehouse) -> list[Score]:
+    """What `bgdata analyze` says of both players of each match."""
+    rules = CubeRules(met=find_met_or_file(warehouse, MET))
+    found = []
+    for match in matches:
+        judged = judge_all(player, rules, situations([match], "a match"), Silence())
+        found += totals_of([game.judged for game in judged]).scores
+    return found
+
+
+def compared(ours: Sequence[Score], theirs: Sequence[Stats]) -> dict[str, dict[str, float]]:
+    """For each figure: our mean and theirs, the correlation, and the differences as root mean square and largest."""
+    found = {}
+    for name, (own, other) in FIGURES.items():
+        pairs = np.array([(own(score), other(stats)) for score, stats in zip(ours, theirs, strict=True)], float)
+        difference = pairs[:, 0] - pairs[:, 1]
+        found[name] = {
+            "ours": pairs[:, 0].mean(),
+            "gnubg": pairs[:, 1].mean(),
+            "correlation": np.corrcoef(pairs.T)[0, 1],
+            "rms": np.sqrt((difference**2).mean()),
+            "largest": np.abs(difference).max(),
+        }
+    return found
+
+
+def main() -> None:
+    """Compare, and print the differences."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("files", nargs="*", type=Path, help=".mat files; without any, gnubg plays")
+    parser.add_argument("--matches", type=int, default=24)
+    parser.add_argument("--length", type=int, default=7)
+    parser.add_argument("--ply", type=int, nargs="*", default=[1], help="ours, one table for each")
+    parser.add_argument("--gnubg-ply", type=int, default=2)
+    parser.add_argument("--warehouse", default="warehouse")
+    options = parser.parse_args()
+    warehouse = bgdata.open_warehouse(options.warehouse)
+    with tempfile.TemporaryDirectory() as folder:
+        matches = [match for file in options.files for match in read_mat(file).matches]
+        matches = matches[: options.matches] or noisy_matches(options.matches, options.length, Path(folder))
+        theirs = gnubg_stats(matches, options.gnubg_ply, Path(folder))
+    for ply in options.ply:
+        ours = our_scores(map_player(warehouse, "", ply), matches, warehouse)
+        print(f"\n{len(matches)} matches, ours at {ply}-ply, gnubg at {options.gnubg_ply}-ply")
+        print(f"{'':<26}{'ours':>9}{'gnubg':>9}{'correlation':>13}{'rms':>9}{'largest':>9}")
+        for name, row in compared(ours, theirs).items():
+            print(f"{name:<26}{row['ours']:>9.4f}{row['gnubg']:>9.4f}{row['correlation']:>13.4f}", end="")
+            print(f"{row['rms']:>9.4f}{row['largest']:>9.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""`bgdata analyze`: matches and money sessions in every form, a page, a picture, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import bgdata
+from bgdata.datasets.match_equity import PUBLISHED
+from tests.cli.command_line import error_of, run, succeeds
+from tests.conftest import SharedFolder, build_for_player
+from tests.formats.sessions import MAT, SGF
+
+MATCH = """\
+ 3 point match
+
+ Game 1
+ left : 0                   right : 1
+  1) 31: 8/5 6/5                 65: 24/18 18/13
+  2) 11: 2/1 2/1                 Doubles => 2
+  3)  Drops
+                                 Wins 1 point
+
+ Game 2
+ left : 0                   right : 2
+  1)                             31: 8/5 6/5
+  2) 64: 24/18 13/9
+      Wins 3 points and the match
+"""
+MATCH = MATCH.replace("11: 2/1 2/1", "11: 6/5 6/5 6/5 6/5")
+QUICK = ("--ply", "0", "--met", "published-12")
+
+
+@pytest.fixture(scope="module")
+def filled_root(shared_folder: SharedFolder) -> Path:
+    """A warehouse with a network, small tables and a match equity table."""
+
+    def fill(folder: Path) -> None:
+        build_for_player(folder)
+        bgdata.open_warehouse(folder / "warehouse").build("match_equity", PUBLISHED)
+
+    return shared_folder("analyze", fill) / "warehouse"
+
+
+@pytest.fixture
+def root(filled_root: Path, memory_path: Path) -> Path:
+    """That warehouse, and files beside it."""
+    (memory_path / "match.mat").write_text(MATCH)
+    (memory_path / "session.mat").write_text(MAT.replace("$", ""))
+    (memory_path / "session.sgf").write_text(SGF)
+    (memory_path / "warehouse").symlink_to(filled_root)
+    return memory_path
+
+
+def rows(root: Path, *arguments: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(
+        succeeds(root / "warehouse", "analyze", *arguments, "--network", "random", "--format", "json")
+    )
+    return found
+
+
+@pytest.mark.parametrize("name", ["session.mat", "session.sgf"])
+def test_every_form_of_a_money_session(root: Path, name: str) -> None:
+    """Turns add up to games, games to players; both formats of one session are the same."""
+    path = str(root / name)
+    turns, games, players = (rows(root, path, "--ply", "0", *by) for by in ([], ["--by-game"], ["--by-player"]))
+    assert [game["result"] for game in games] == [8, -8, -2, 4, 8, -1, *(game["result"] for game in games[6:])]
+    assert {row["act"] for row in turns} == {"roll", "double", "beaver", "take", "pass"}
+    assert {row["unit"] for row in turns} == {"points"}
+    for game in games:
+        own = [row for row in turns if row["game_number"] == game["game_number"]]
+        luck, loss = (
+            [sum(row[name] for row in own if row["player"] == game[f"player_{side}"]) for side in (0, 1)]  # type: ignore[misc]
+            for name in ("luck", "play_loss")
+        )
+        assert game["net_luck"] == pytest.approx(luck[0] - luck[1])
+        parts = [game[name] for name in ("net_luck", "net_skill", "net_drift")]
+        assert game["result"] == pytest.approx(sum(parts))  # type: ignore[arg-type]
+        assert game["luck_adjusted"] == pytest.approx(game["result"] - game["net_luck"])  # type: ignore[operator]
+        assert len(own) == game["turns"]
+        assert min(loss) >= 0
+    for player in players:
+        own = [row for row in turns if row["player"] == player["player"]]
+        assert player["play_loss"] == pytest.approx(sum(row["play_loss"] for row in own))  # type: ignore[misc]
+        assert player["unforced_plays"] == sum(bool(row["is_play_decision"]) for row in own)
+        decisions = player["unforced_plays"] + player["cube_decisions"]  # type: ignore[operator]
+        loss = player["normalised_play_loss"] + player["normalised_cube_loss"]  # type: ignore[operator]
+        assert player["performance_rating"] == pytest.approx(1000 * loss / decisions)
+    assert [player["result"] for player in players] == [sum(game["result"] for game in games) * s for s in (1, -1)]  # type: ignore[misc]
+
+
+def test_a_match(root: Path) -> None:
+    """mwc from the first roll to the end: what a game wins is where the next begins."""
+    path = str(root / "match.mat")
+    first, second = rows(root, path, *QUICK, "--by-game")
+    assert (first["unit"], second["score_1"]) == ("mwc", 2)
+    assert first["initial"] + first["result"] == pytest.approx(second["initial"])  # type: ignore[operator]
+    assert second["initial"] + second["result"] == pytest.approx(1)  # type: ignore[operator]
+    turns = rows(root, path, *QUICK)
+    double, answer = (row for row in turns if row["act"] in ("double", "pass"))
+    assert double["worth_after"] == pytest.approx(1 - answer["worth_before"])  # type: ignore[operator]
+    assert answer["worth_after"] == pytest.approx(1 - double["double_pass"])  # type: ignore[operator]
+    assert all(row["no_double"] is None for row in turns if row["game_number"] == 2), "the crawford game"
+
+
+def test_text(root: Path) -> None:
+    shown = succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--errors", "2")
+    assert shown.startswith("left against right, a match to 3; analysed by random-0ply\n\ngame 1: left 0, right 1\n")
+    assert re.search(r"^   1  left   31      8/5 6/5 +\d\d\.\d\d %  [+-]\d\.\d{3}", shown, re.MULTILINE)
+    assert re.search(r"^   4  right  double ", shown, re.MULTILINE)
+    assert re.search(r"^   5  left   pass ", shown, re.MULTILINE)
+    assert re.search(r"^ sum +[+-]\d\d\.\d\d %", shown, re.MULTILINE)
+    assert re.search(r"^performance rating +\d+\.\d +\d+\.\d$", shown, re.MULTILINE)
+    listed = re.findall(r"^(\d\.\d{3}) \S+ +game \d turn \d+ +(?:left|right) .* best: ", shown, re.MULTILINE)
+    assert len(listed) == 2
+    assert listed == sorted(listed, reverse=True)
+    games = succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--by-game")
+    assert "game 1: " not in games
+    players = succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--by-player")
+    assert "net luck" not in players.partition("luck-adj.")[0]
+    sheet = succeeds(
+        root / "warehouse",
+        "analyze",
+        root / "match.mat",
+        *QUICK,
+        "--network",
+        "random",
+        "--by-player",
+        "--format",
+        "csv",
+    )
+    assert [row["player"] for row in csv.DictReader(sheet.splitlines())] == ["left", "right"]
+
+
+def test_page_and_picture(root: Path) -> None:
+    """One file that loads nothing, well formed, with a board for every error that is listed."""
+    page, picture = root / "match.html", root / "match.png"
+    options = ("--network", "random", "--errors", "3", "--page", page, "--plot", picture)
+    succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, *options)
+    text = page.read_text()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert text.count('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 660 548"') == 3
+    assert text.count('class="chart"') == 1
+    assert "<script" not in text
+    assert not re.search(r'(?:src|href)="(?!#)', text)
+    body = text[text.index("<body>") : text.index("</html>")].replace("<br>", "<br/>").replace("class=number", "")
+    ElementTree.fromstring(body)
+    names = re.findall(r'id="([^"]+)"', text)
+    assert len(names) == len(set(names))
+    again = root / "again.html"
+    succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, *options[:4], "--page", again)
+    assert again.read_text() == text
+
+
+def test_names_are_escaped(root: Path) -> None:
+    path, page = root / "names.mat", root / "names.html"
+    path.write_text(MATCH.replace("left ", "<b>&x"))
+    succeeds(root / "warehouse", "analyze", path, *QUICK, "--network", "random", "--page", page)
+    assert "<b>" not in page.read_text()
+    assert "&lt;b&gt;&amp;x" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "code", "message"),
+    [
+        ("match.mat", ["--jacoby"], 2, "expected money play with --jacoby, got a match to 3"),
+        ("match.mat", ["--beavers"], 2, "expected money play with --beavers, got a match to 3"),
+        ("session.mat", ["--met", "published-12"], 2, "expected a match with --met, got money play"),
+        ("match.mat", ["--by-game", "--by-player"], 2, "expected one of --by-game and --by-player, got both"),
+        ("match.mat", ["--met", "none"], 1, "no match equity table none in .*"),
+        ("match.mat", ["--network", "none"], 1, "no network/none in .*"),
+        ("match.mat", ["--ply", "4"], 2, "expected --ply .*4.*"),
+        ("none.mat", [], 1, "expected a file at .*none.mat, found .*"),
+        ("matches/none", [], 1, "no matches/none in .*; try: bgdata import matches FILE"),
+    ],
+)
+def test_what_cannot_be(root: Path, file: str, options: list[str], code: int, message: str) -> None:
+    source = file if "/" in file else root / file
+    said = error_of(run(root / "warehouse", "analyze", source, "--network", "random", *options), code)
+    assert re.fullmatch(message, said), said
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of .*\.mat\)"),
+        (("8/5 6/5", "8/5 nonsense"), r"expected a record of whole games in .*\.mat, found in line 5: expected .*"),
+        (("right : 1", "right : 4"), r"expected at least 1 point to go .* \(game 1 of .*\.mat\)"),
+        (("right : 1", "right : 2"), r"expected no double in the Crawford game, in line 6: right .*\(game 1 of .*\)"),
+        (("Wins 1 point\n", "Wins 2 points\n"), r"expected a result that follows .* \(game 1 of .*\.mat\)"),
+        (("3 point match", "20 point match"), "expected a match equity table to 20-away, got .*"),
+        ((MATCH, ""), r"expected recorded games in .*\.mat, found none"),
+    ],
+)
+def test_bad_records(root: Path, change: tuple[str, str], message: str) -> None:
+    path = root / "bad.mat"
+    path.write_text(MATCH.replace(*change))
+    result = run(root / "warehouse", "analyze", path, *QUICK, "--network", "random")
+    said = error_of(result, result.exit_code)
+    assert result.exit_code in (1, 2)
+    assert re.fullmatch(message, said), said

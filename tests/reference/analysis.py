@@ -1,0 +1,32 @@
+"""Slow, obvious twin of the outlook from a position: one play, one chance and one cube decision at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bgdata.equity.cube import CubeRules, decide_cube
+from bgdata.game.match import Money, Stakes
+from tests.reference.luck import seen_by_opponent
+from tests.reference.plays import boards_after
+
+Board = Sequence[int]
+Evaluate = Callable[[Board], Sequence[float]]  # a board of the player on roll -> five chances
+
+
+def worth_after(evaluate: Evaluate, after: Board, stakes: Stakes, rules: CubeRules) -> float:
+    """What a board after a play, seen by who moved, is worth to that player: the other one is on roll."""
+    decision = decide_cube(evaluate(seen_by_opponent(after)), stakes.flip(), rules)
+    if isinstance(stakes.score, Money):
+        return -stakes.cube.value * decision.equity
+    return 1 - decision.equity
+
+
+def worth_of_roll(evaluate: Evaluate, board: Board, dice: tuple[int, int], stakes: Stakes, rules: CubeRules) -> float:
+    """The worth of the best play."""
+    return max(worth_after(evaluate, after, stakes, rules) for after in boards_after(board, *dice))
+
+
+def worth_of_rolling(evaluate: Evaluate, board: Board, stakes: Stakes, rules: CubeRules) -> float:
+    """The mean over the 36 rolls."""
+    rolls = [(die, other) for die in range(1, 7) for other in range(1, 7)]
+    return sum(worth_of_roll(evaluate, board, dice, stakes, rules) for dice in rolls) / 36

@@ -1,0 +1,35 @@
+"""Our analysis of matches beside that of gnubg."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.evaluation.gnubg_program import find_gnubg_tool
+from bgdata.evaluation.networks.named import map_player
+from tests.beside_gnubg import MET, compared, gnubg_stats, noisy_matches, our_scores
+
+pytestmark = [
+    pytest.mark.gnubg,
+    pytest.mark.slow,
+    pytest.mark.skipif(find_gnubg_tool("gnubg") is None or not Path(MET).exists(), reason="gnubg is not installed"),
+]
+
+
+def test_luck_and_errors_are_those_of_gnubg(tmp_path: Path, network_root: Path) -> None:
+    """Six matches, both at 0-ply; other evaluations, the same definitions. What docs/how_to/measure_luck.md has of more
+    matches bounds what is allowed here."""
+    matches = noisy_matches(6, 5, tmp_path)
+    player = map_player(bgdata.open_warehouse(network_root))
+    found = compared(
+        our_scores(player, matches, bgdata.open_warehouse(network_root)), gnubg_stats(matches, 0, tmp_path)
+    )
+    assert found["unforced plays"]["largest"] == 0, "the same plays are forced"
+    for name in ("luck, mwc", "luck, points", "lost by plays, mwc", "lost by plays, points", "performance rating"):
+        assert found[name]["correlation"] > 0.93, name
+    assert found["luck, mwc"]["rms"] < 0.08
+    assert found["lost by plays, mwc"]["rms"] < 0.12
+    assert found["lost by the cube, mwc"]["rms"] < 0.06
+    assert abs(found["cube decisions"]["ours"] - found["cube decisions"]["gnubg"]) < 3
