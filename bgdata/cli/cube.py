@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgdata.cli.met import find_met_or_file
-from bgdata.cli.options import beavers_option, format_option, jacoby_option, parse_away, player_options, score_options
+from bgdata.cli.options import (
+    beavers_option,
+    format_option,
+    jacoby_option,
+    model_options,
+    parse_away,
+    player_options,
+    score_options,
+)
 from bgdata.cli.output import write_rows
 from bgdata.cli.positions import describe_evaluation
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
@@ -38,19 +46,7 @@ if TYPE_CHECKING:
 @score_options
 @jacoby_option
 @beavers_option
-@click.option(
-    "--model",
-    type=click.Choice(["janowski", "jump"]),
-    help="Use this model of the cube, even where a table has the answer.  [default: tables, elsewhere janowski]",
-)
-@click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]")
-@click.option(
-    "--volatility",
-    type=float,
-    metavar="X",
-    help="With --model jump: mean jump of the winning chance in a roll.  [default: 0.113]",
-)
-@click.option("--as-money", is_flag=True, help="Decide a match as if it were money play, for comparison.")
+@model_options
 @player_options
 @format_option
 @click.pass_obj
@@ -294,7 +290,7 @@ def chosen_rules(
     from bgdata.equity.cube import CubeRules
 
     strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
-    if options["beavers"] is not None:
+    if options.get("beavers") is not None:
         has_beavers = options["beavers"]
     elif is_match:
         has_beavers = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,35 @@ def beavers_option(function: Decorated) -> Decorated:
         default=None,
         help="In money play, a taker may double at once and keep the cube.  [default: as in the position, or not]",
     )(function)
+
+
+def model_options(function: Decorated) -> Decorated:
+    """Add the options of a cube model: --model, --index, --volatility, --as-money."""
+    for add in (
+        click.option("--as-money", is_flag=True, help="Decide a match as if it were money play, for comparison."),
+        click.option(
+            "--volatility",
+            type=float,
+            metavar="X",
+            help="With --model jump: mean jump of the winning chance in a roll.  [default: 0.113]",
+        ),
+        click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]"),
+        click.option(
+            "--model",
+            type=click.Choice(["janowski", "jump"]),
+            help="Use this model of the cube, even where a table has the answer.  "
+            "[default: tables, elsewhere janowski]",
+        ),
+    ):
+        function = add(function)
+    return function
+
+
+def is_cubeful(options: Mapping[str, Any]) -> bool:
+    """Whether an option of a score, of the cube or of its model is given."""
+    names = ("away", "cube_value", "owner", "met", "model", "index", "volatility")
+    is_given = any(options[name] not in (None, "") for name in names)
+    return is_given or options["crawford"] or options["as_money"] or options["jacoby"] is not None
 
 
 def ply_option(most: int | None = None, *, default: int = 0) -> Callable[[Decorated], Decorated]:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.options import OUTPUT, format_option, player_options, plays_option
+from bgdata.cli.options import (
+    OUTPUT,
+    format_option,
+    is_cubeful,
+    jacoby_option,
+    model_options,
+    player_options,
+    plays_option,
+    score_options,
+)
 from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError, shown
 from bgdata.game.board_svg import format_board_svg
@@ -69,24 +79,43 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
 @click.command()
 @click.argument("position")
 @click.argument("roll", required=False)
+@score_options
+@jacoby_option
+@model_options
 @player_options
 @plays_option()
 @format_option
 @click.pass_obj
-def hint(warehouse: Warehouse, position: str, roll: str | None, network: str, ply: int, plays: int, form: str) -> None:
+def hint(
+    warehouse: Warehouse,
+    /,
+    position: str,
+    roll: str | None,
+    network: str,
+    ply: int,
+    plays: int,
+    form: str,
+    **options: Any,
+) -> None:
     """Rank the plays of a ROLL in a POSITION, best first.
 
     POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; ROLL is two dice such as 31, which
     an XGID or gnubg ID may contain. Only the better plays are evaluated at the ply of --ply. Each line names its ply;
     its loss is relative to the best play at that ply.
 
+    Plays are ranked by cubeless equity, or by their value with the cube where the position is an XGID or gnubg ID or
+    an option says what is played for: then equity and loss are those of the game with the cube, in a match as a single
+    game counts at its score, and the mwc is shown. Looking ahead, both sides may turn the cube on the way.
+
     \b
       bgdata hint 4HPwATDgc/ABMA 31
       bgdata hint 4HPwATDgc/ABMA 31 --ply 2 --plays 4
+      bgdata hint 4HPwATDgc/ABMA 21 --cube 2 --owner opponent
+      bgdata hint 4HPwATDgc/ABMA 21 --away 2-4
     """
     from bgdata.evaluation.networks.named import map_player
 
-    print_hint(map_player(warehouse, network, ply), position, roll, plays, form)
+    print_hint(map_player(warehouse, network, ply), warehouse, (position, roll), options, plays, form)
 
 
 def show_position(
@@ -171,42 +200,62 @@ def describe_source(evaluation: Evaluation) -> str:
     return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def print_hint(player: LookaheadPlayer, text: str, roll_text: str | None, count: int, form: str) -> None:
-    """Print the best plays of a roll. Raises InvalidPositionError, InvalidRollError, or UsageError without a roll."""
+def print_hint(
+    player: LookaheadPlayer,
+    warehouse: Warehouse,
+    asked: tuple[str, str | None],
+    options: Mapping[str, Any],
+    count: int,
+    form: str,
+) -> None:
+    """Print the best plays of a position and a roll. Raises InvalidPositionError, InvalidRollError, UsageError without
+    a roll or for options that do not fit together, InvalidParameterError or InvalidScoreError."""
+    from bgdata.cli.cube import chosen_rules, chosen_stakes
+
+    text, roll_text = asked
     position, match = parse_identifier(text)
     check_in_progress(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
     if roll is None:
         raise UsageError(f"expected a roll after the position, such as 31, got none with {shown(text)}")
-    ranked = player.rank_plays(position, roll)
+    stakes = match.stakes if match else None
+    if stakes is None and not is_cubeful(options):
+        ranked = player.rank_plays(position, roll)
+    else:
+        stakes = chosen_stakes(match, options)
+        ranked = player.rank_plays(position, roll, stakes, chosen_rules(warehouse, stakes, options, has_beavers=False))
     if form != "table":
         first = {"position_id": position.id, "roll": str(roll)}
         places = enumerate(ranked[:count], start=1)
         write_rows(
             (
-                first | {"rank": rank, "play": str(row.play), "loss": row.loss} | vars(row.evaluation)
+                first
+                | {"rank": rank, "play": str(row.play), "loss": row.loss}
+                | {"cubeful_equity": row.cubeful_equity, "mwc": row.mwc}
+                | vars(row.evaluation)
                 for rank, row in places
             ),
             form,
         )
         return
-    click.echo(format_board_text(position, roll=roll, stakes=match.stakes if match else None))
+    click.echo(format_board_text(position, roll=roll, stakes=stakes))
     click.echo("\n" + describe_plays(ranked, count))
     click.echo("\n" + describe_source(ranked[0].evaluation))
 
 
 def describe_plays(ranked: list[RankedPlay], count: int) -> str:
-    """A table of the best plays: ply, play, equity, loss at that ply, and chances in percent: win, gammon, backgammon -
-    lose, gammon, backgammon."""
-    lines = [f"{'':>3} ply  {'play':<26}{'equity':>8}{'loss':>9}     win     g    bg  -  lose     g    bg"]
+    """A table of the best plays: ply, play, equity (with the cube, where there is one), loss at that ply, in a match
+    mwc, and chances in percent: win, gammon, backgammon - lose, gammon, backgammon."""
+    mwc = f"{'mwc':>9}" if ranked[0].mwc is not None else ""
+    lines = [f"{'':>3} ply  {'play':<26}{'equity':>8}{'loss':>9}{mwc}     win     g    bg  -  lose     g    bg"]
     for place, row in enumerate(ranked[:count], start=1):
         found = row.evaluation
         won = f"{100 * found.win:5.1f} {100 * found.win_gammon:5.1f} {100 * found.win_backgammon:5.1f}"
         lost = f"{100 * (1 - found.win):5.1f} {100 * found.lose_gammon:5.1f} {100 * found.lose_backgammon:5.1f}"
         loss = f"{row.loss:.4f}" if place > 1 else ""
-        lines.append(
-            f"{place:>3} {found.ply:>3}  {row.play!s:<26}{found.cubeless_equity:+8.4f}{loss:>9}   {won}  - {lost}"
-        )
+        equity = found.cubeless_equity if row.cubeful_equity is None else row.cubeful_equity
+        mwc = f"{100 * row.mwc:>7.2f} %" if row.mwc is not None else ""
+        lines.append(f"{place:>3} {found.ply:>3}  {row.play!s:<26}{equity:+8.4f}{loss:>9}{mwc}   {won}  - {lost}")
     if len(ranked) > count:
         lines.append(f"    and {len(ranked) - count} more")
     return "\n".join(lines)

@@ -10,7 +10,17 @@ import click
 import numpy as np
 
 from bgdata.cli.kept_rollout import kept_rollout
-from bgdata.cli.options import format_option, plays_option, rollout_options, threads_option, within_option
+from bgdata.cli.options import (
+    format_option,
+    is_cubeful,
+    jacoby_option,
+    model_options,
+    plays_option,
+    rollout_options,
+    score_options,
+    threads_option,
+    within_option,
+)
 from bgdata.cli.output import write_rows
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, parse_roll
@@ -30,6 +40,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("position")
 @click.argument("roll", required=False)
+@score_options
+@jacoby_option
+@model_options
 @rollout_options
 @within_option
 @plays_option()
@@ -52,15 +65,24 @@ def rollout(
     the better plays are rolled out with the same dice and ranked. The luck of every roll is subtracted (variance
     reduction), which makes standard errors several times smaller.
 
+    With --cube, --away or another option of what is played for, the cube is in play: both sides turn it by the model
+    and choose plays by their value with it. Without a ROLL, no double is rolled out beside double and take.
+
     \b
       bgdata rollout 4HPwATDgc/ABMA
       bgdata rollout 4HPwATDgc/ABMA 31 --plays 3 --until 0.005
+      bgdata rollout 4HPwATDgc/ABMA --cube 1
+      bgdata rollout 4HPwATDgc/ABMA 21 --away 2-4
     """
+    from bgdata.cli.cubeful_rollout import print_cubeful_rollout
     from bgdata.evaluation.networks.named import KIND, open_network_player
     from bgdata.evaluation.networks.player import NetworkPlayer
 
     player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse)
     assert isinstance(player, NetworkPlayer)  # at ply 0
+    if is_cubeful(options):
+        print_cubeful_rollout(player, warehouse, (position, roll), options, form)
+        return
     print_rollout(player, position, roll, form, options)
 
 

@@ -48,7 +48,8 @@ from bgdata.warehouse import Warehouse
     default="",
     metavar="MODEL[,MODEL]",
     help="Play with the cube, by a cube life index such as 0.7, by jump:0.08 (a volatility), or by money:0.7, which "
-    "ignores the match score; one model for both sides, or one each.  [default: without the cube]",
+    "ignores the match score; cubeful:MODEL chooses plays by it, too; one model for both sides, or one each.  "
+    "[default: without the cube]",
 )
 @click.option(
     "--match-length",
@@ -74,11 +75,12 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
       bgdata query "from luck_by_game limit 5"
       bgdata query "from opening_plays"
 
-    With --cube-model a network plays money games or matches, and cube actions are turns too. Plays are still chosen by
-    cubeless equity. The cube goes up to 64, and there are no beavers:
+    With --cube-model a network plays money games or matches, and cube actions are turns too. Plays are chosen by
+    cubeless equity, or with cubeful:MODEL by the value that positions have with the cube. The cube goes up to 64, and
+    there are no beavers:
 
     \b
-      bgdata selfplay --cube-model 0.7
+      bgdata selfplay --cube-model cubeful:0.7
       bgdata selfplay --cube-model 0.7,money:0.7 --match-length 7
     """
     how = {"luck": options["luck"], "executor": executor, "force": options["force"], "form": form}

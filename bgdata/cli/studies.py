@@ -57,11 +57,16 @@ def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, pla
     The figures are in the table `cube_studies`. STUDY is one of these:
 
     \b
-      statistics  how games end, and how the cube is used, by cube life index
-      index       a cube life index against 0.7
-      fine-index  the same near 0.7
-      jump        the jump model at 5 to 11 % against Janowski at 0.7
-      match       cube decisions by the match score against those for money, to 3, 5, 7 and 9 points
+      statistics     how games end, and how the cube is used, by cube life index
+      index          a cube life index against 0.7
+      fine-index     the same near 0.7
+      jump           the jump model at 5 to 11 % against Janowski at 0.7
+      match          cube decisions by the match score against those for money, to 3, 5, 7 and 9 points
+      match-cubeful  the same where both sides choose plays by their value with the cube
+      match-long     the same at an index of 0.75, to 5, 9, 15 and 25 points
+      plays          plays by their value with the cube against plays by cubeless equity, for money
+      plays-jacoby   the same with the Jacoby rule
+      plays-match    the same in matches to 3 to 25 points
 
     Where the sides differ, every sequence of dice is played twice, with the sides swapped. A stopped command, run
     again, plays only the missing games.

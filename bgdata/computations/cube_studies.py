@@ -109,7 +109,7 @@ def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     with_luck = bool(settings["with_luck"])
     parameters = StudyParameters(study=str(settings["study"]), games=games, seed=seed, with_luck=with_luck)
     arm, first = parameters.arms()[begin // parameters.games], begin % parameters.games
-    chooser, rules = open_played({**settings, "length": arm.length, "jacoby": 0})
+    chooser, rules = open_played({**settings, "length": arm.length, "jacoby": int(arm.is_jacoby)})
     found = cubeful_results(
         chooser,
         sides_of(arm.cube),

@@ -66,8 +66,9 @@ class CubeStudies(Dataset[StudyParameters]):
     revision = 1
     summary = "Studies of cube handling: measures of games with the cube by model and setting, with standard errors."
     source = (
-        "Computed: games of a network with the cube, plays by cubeless money equity, each sequence of dice twice with "
-        "the sides swapped; published figures: computationalbackgammon.blogspot.com, March and April 2012"
+        "Computed: games of a network with the cube, plays by cubeless money equity or, where the study says so, by "
+        "their value with the cube, each sequence of dice twice with the sides swapped; published figures: "
+        "computationalbackgammon.blogspot.com, March and April 2012"
     )
     columns = (
         Column("match_length", "SMALLINT", "points", "Points that win the match, 0 for money"),

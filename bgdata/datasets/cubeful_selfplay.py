@@ -33,8 +33,8 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
     revision = 2  # 2: Parquet holds all columns, those too that are not known
     summary = "Games of a network against itself with the cube, for money or in matches, every cube action a turn."
     source = (
-        "Computed: plays by cubeless money equity; the cube by Janowski (1993), in matches with a match equity table, "
-        "or by the jump model (arXiv 1203.5692)"
+        "Computed: plays by cubeless money equity, or by their value with the cube; the cube by Janowski (1993), in "
+        "matches with a match equity table, or by the jump model (arXiv 1203.5692)"
     )
     columns = GAMES.columns
     key = GAMES.key

@@ -20,6 +20,7 @@ from bgdata.evaluation.chances import (
     limit_chances,
     possible_outcomes,
 )
+from bgdata.evaluation.cube_values import CubeStakes, value_of
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.inference import (
     MOST_CHANGES,
@@ -158,27 +159,43 @@ def fill_play_chances(
 
 @kernel(borrows=True)
 def choose_by_chances(
-    networks: Networks, tables: BearoffArrays, board: Boards, after: Boards, n: int, scratch: Scratch
+    networks: Networks,
+    tables: BearoffArrays,
+    board: Boards,
+    after: Boards,
+    n: int,
+    scratch: Scratch,
+    stakes: CubeStakes | None = None,
 ) -> tuple[int, int]:
     """Fills scratch.chances[0, 0:5] with those of the OPPONENT, on roll after the best of after[0:n, slot], plays from
-    board[slot]; returns (its row, the first of equals; the number of its `AnswerSource`)."""
+    board[slot]; returns (its row, the first of equals; the number of its `AnswerSource`).
+
+    The best leaves the opponent the lowest value of these stakes, as seen by it, or without stakes the lowest cubeless
+    equity; that also decides between equal values, such as after all plays that let the opponent cash.
+    """
     start_plays(board, scratch)
-    return choose_started(networks, tables, after, n, scratch)
+    return choose_started(networks, tables, after, n, scratch, stakes)
 
 
 @kernel(borrows=True)
 def choose_started(
-    networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch
+    networks: Networks,
+    tables: BearoffArrays,
+    after: Boards,
+    n: int,
+    scratch: Scratch,
+    stakes: CubeStakes | None = None,
 ) -> tuple[int, int]:
     """`choose_by_chances` for another roll of the position that `start_plays` was given."""
     best = 0
     source = fill_play_chances(networks, tables, after[0], scratch, scratch.chances[0])
-    lowest = equity_of(scratch.chances[0])
+    lowest, equity = value_of(stakes, tables, scratch.board, source, scratch.chances[0]), equity_of(scratch.chances[0])
     for play in range(1, n):
         who = fill_play_chances(networks, tables, after[play], scratch, scratch.chances[1])
-        equity = equity_of(scratch.chances[1])
-        if equity < lowest:
-            best, lowest, source = play, equity, who
+        value = value_of(stakes, tables, scratch.board, who, scratch.chances[1])
+        other = equity_of(scratch.chances[1])
+        if value < lowest or (value == lowest and other < equity):
+            best, lowest, equity, source = play, value, other, who
             for item in range(5):
                 scratch.chances[0, item] = scratch.chances[1, item]
     return best, source

@@ -27,6 +27,8 @@ _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 
 Number = TypeVar("Number", bound=np.generic)
 Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
+# what plays are worth, in points, to who moved: from boards after them, evaluations of these at a ply, and that ply
+Worth = Callable[[Boards, Evaluations, int], NDArray[np.floating]]
 
 
 class PlayFilter(NamedTuple):
@@ -51,19 +53,15 @@ class Ranked(NamedTuple):
     sources: NDArray[np.int8]  # [k]
     plies: NDArray[np.int8]  # [k] how far each was looked into
     losses: NDArray[np.float32]  # [k] points behind the best play of the decision at that ply, 0 and up
-
-    @property
-    def equities(self) -> NDArray[np.float32]:
-        """float32[k]: cubeless equity of the player who moved."""
-        return -cubeless_equities(self.chances)
+    worths: NDArray[np.float32]  # [k] what they are ranked by, of the player who moved: cubeless equity, unless asked
 
     def best(self) -> NDArray[np.int64]:
         """int64[n]: the best play of each decision: among those of the deepest ply, the first of equals."""
         return first_largest(self._equities_at(largest_of(self.plies, self.offsets)), self.offsets)
 
     def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
-        """float32[k]: equities of the plays evaluated at ply plies[k]; minus infinity for the others."""
-        return np.where(self.plies == plies, self.equities, np.float32(-np.inf))
+        """float32[k]: worths of the plays evaluated at ply plies[k]; minus infinity for the others."""
+        return np.where(self.plies == plies, self.worths, np.float32(-np.inf))
 
     def fill_losses(self) -> None:
         """Fills losses[k] of the plays at the deepest ply of their decision; the others keep theirs."""
@@ -104,23 +102,36 @@ def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances
     return (total / 36).astype(np.float32)
 
 
+def cubeless_worth(_boards: Boards, found: Evaluations, _ply: int) -> NDArray[np.floating]:
+    """float32[n]: cubeless equity of the player who moved."""
+    return -cubeless_equities(found.chances)
+
+
 def rank_all(
-    look: Look, boards: Boards, rolls: NDArray[np.integer], ply: int, filters: Sequence[PlayFilter] = FILTERS
+    look: Look,
+    boards: Boards,
+    rolls: NDArray[np.integer],
+    ply: int,
+    filters: Sequence[PlayFilter] = FILTERS,
+    worth: Worth = cubeless_worth,
 ) -> Ranked:
     """Every play of int8[n, 26] boards and integers[n, 2] rolls, evaluated statically, and those that pass the filters
-    at deeper plies. An only play is not looked ahead. The last filter also serves all deeper plies.
+    at deeper plies, ranked by their worth. An only play is not looked ahead. The last filter also serves all deeper
+    plies.
 
     Raises InvalidPositionError and InvalidRollError as `play_kernels.batch_plays` does.
     """
     offsets, after_play = batch_plays(boards, rolls)
     after = flip_boards(after_play)
-    chances, sources = look(after, 0)
+    found = look(after, 0)
     plies, losses = np.zeros(len(after), np.int8), np.zeros(len(after), np.float32)
-    ranked = Ranked(offsets, after, chances.copy(), sources, plies, losses)
+    worths = worth(after, found, 0).astype(np.float32)
+    ranked = Ranked(offsets, after, found.chances.copy(), found.sources, plies, losses, worths)
     ranked.fill_losses()
     for depth in range(1, ply + 1):
         rows = passing(ranked, filters[min(depth, len(filters)) - 1], depth)
-        ranked.chances[rows] = look(after[rows], depth).chances
+        found = look(after[rows], depth)
+        ranked.chances[rows], ranked.worths[rows] = found.chances, worth(after[rows], found, depth)
         ranked.plies[rows] = depth
         ranked.fill_losses()
     return ranked

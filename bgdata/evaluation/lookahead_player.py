@@ -20,10 +20,22 @@ from numpy.typing import NDArray
 
 from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, decide_cube
 from bgdata.errors import UsageError
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
+from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes, play_worth, turned_stakes
+from bgdata.evaluation.cube_values import CubeStakes
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
-from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, REVISION, PlayFilter, Ranked, rank_all
+from bgdata.evaluation.lookahead import (
+    FILTERS,
+    MOST_PLY,
+    REVISION,
+    PlayFilter,
+    Ranked,
+    Worth,
+    cubeless_worth,
+    rank_all,
+)
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.game.dice import RollLike, to_roll
@@ -54,11 +66,15 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class RankedPlay:
-    """A play and its evaluation, seen by the player who moves."""
+    """A play and its evaluation, seen by the player who moves. Where plays are ranked for stakes, it has a value with
+    the cube too: `cubeful_equity` in points per unit cube, or in a match as equity of this game, from -1 where a single
+    game is lost to 1 where it is won; and in a match the `mwc` that this is."""
 
     play: Play
     evaluation: Evaluation
     loss: float  # points behind the best play at the ply of its evaluation, 0 and up
+    cubeful_equity: float | None = None
+    mwc: float | None = None
 
 
 class LookaheadPlayer:
@@ -126,30 +142,52 @@ class LookaheadPlayer:
         """
         return self._evaluate(board_array(boards))
 
-    def rank_plays(self, position: PositionLike, roll: RollLike) -> list[RankedPlay]:
-        """Every legal play of a roll (at least one), the deepest ply first, and within a ply the best first.
+    def rank_plays(
+        self,
+        position: PositionLike,
+        roll: RollLike,
+        stakes: Stakes | None = None,
+        rules: CubeRules = DEFAULT_RULES,
+    ) -> list[RankedPlay]:
+        """Every legal play of a roll (at least one), the deepest ply first, and within a ply the best first: by
+        cubeless equity, or with `stakes`, those of the player who moves, by its value with the cube and the model of
+        `rules` (see `cube_lookahead`); of equal values by cubeless equity.
 
         Plays that pass the filters are evaluated `ply` rolls ahead, and so is an only play. Raises
-        InvalidPositionError, also for a finished game, or InvalidRollError.
+        InvalidPositionError, also for a finished game, InvalidRollError, and for stakes what
+        `cube_lookahead.kernel_stakes` raises.
         """
         position, roll = check_in_progress(Position(position)), to_roll(roll)
-        ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
+        own_stakes = kernel_stakes(stakes, rules) if stakes else None
+        worth = self._worth(own_stakes, by_model=rules.by_model) if own_stakes else cubeless_worth
+        ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8), worth)
         if len(ranked.boards) == 1:
-            chances, sources = self._evaluate(ranked.boards)
-            ranked = ranked._replace(chances=chances, sources=sources, plies=np.full(1, self.ply, np.int8))
+            found = self._evaluate(ranked.boards)
+            worths = worth(ranked.boards, found, self.ply).astype(np.float32)
+            ranked = ranked._replace(
+                chances=found.chances, sources=found.sources, plies=np.full(1, self.ply, np.int8), worths=worths
+            )
         own, plays = turned_chances(ranked.chances), legal_plays(position, roll)
+        cubeless = cubeless_equities(ranked.chances)
         return [
             RankedPlay(
                 plays[row],
                 self._evaluation(own[row], int(ranked.sources[row]), int(ranked.plies[row])),
                 float(ranked.losses[row]),
+                *(cubeful_figures(own_stakes, float(ranked.worths[row])) if own_stakes else ()),
             )
-            for row in np.lexsort((ranked.losses, -ranked.plies)).tolist()
+            for row in np.lexsort((cubeless, ranked.losses, -ranked.plies)).tolist()
         ]
 
-    def best_play(self, position: PositionLike, roll: RollLike) -> RankedPlay:
+    def best_play(
+        self,
+        position: PositionLike,
+        roll: RollLike,
+        stakes: Stakes | None = None,
+        rules: CubeRules = DEFAULT_RULES,
+    ) -> RankedPlay:
         """The best legal play of a roll: the first of `rank_plays`, which also says what is raised."""
-        return self.rank_plays(position, roll)[0]
+        return self.rank_plays(position, roll, stakes, rules)[0]
 
     def decide_cube(
         self, position: PositionLike, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
@@ -187,9 +225,14 @@ class LookaheadPlayer:
         with threads_for(boards):
             return self._look(boards, self.ply)
 
-    def _rank(self, boards: Boards, rolls: NDArray[np.int8]) -> Ranked:
+    def _rank(self, boards: Boards, rolls: NDArray[np.int8], worth: Worth = cubeless_worth) -> Ranked:
         with threads_for(boards):
-            return rank_all(self._look, boards, rolls, self.ply, self.filters)
+            return rank_all(self._look, boards, rolls, self.ply, self.filters, worth)
+
+    def _worth(self, stakes: CubeStakes, *, by_model: bool) -> Worth:
+        """What plays are worth by these stakes; the exact tables are those of an evaluator that has any."""
+        tables = NO_TABLES if by_model else getattr(self.evaluator, "tables", NO_TABLES)
+        return play_worth(self._look, tables, turned_stakes(stakes))
 
     def _evaluation(self, chances: NDArray[np.float32], source: int, ply: int) -> Evaluation:
         """An `Evaluation` of float32[5] chances of the player in question, evaluated at `ply`."""

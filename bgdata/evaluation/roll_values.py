@@ -22,6 +22,7 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import Scratch, choose_started, new_scratch, start_plays
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
+from bgdata.evaluation.cube_values import CubeStakes
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.pubeval import published_tables
 from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, score
@@ -96,10 +97,15 @@ def roll_place(die: int, other_die: int) -> int:
 
 @kernel(borrows=True)
 def fill_roll_values(
-    networks: Networks, tables: BearoffArrays, likely: LikelyPlays, board: Boards, scratch: RollScratch
+    networks: Networks,
+    tables: BearoffArrays,
+    likely: LikelyPlays,
+    board: Boards,
+    scratch: RollScratch,
+    stakes: CubeStakes | None = None,
 ) -> None:
     """Fills scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
-    from all plays or, in contact, from the likely ones."""
+    from all plays or, in contact, from the likely ones; the best by these stakes, as `answers.choose_by_chances`."""
     for item in range(5):
         scratch.mean[item] = 0.0
     most = likely.most if class_of(board) > _RACE else 0
@@ -110,7 +116,7 @@ def fill_roll_values(
         if is_narrow:
             fill_likely(likely.scores, most, n, scratch)
         plays = scratch.likely[:most] if is_narrow else scratch.after[:n]
-        best, _ = choose_started(networks, tables, plays, len(plays), scratch.evaluation)
+        best, _ = choose_started(networks, tables, plays, len(plays), scratch.evaluation, stakes)
         for slot in range(26):
             scratch.best[roll, slot] = plays[best, slot]
         fill_turned(scratch.evaluation.chances[0], scratch.values[roll])

@@ -1,9 +1,10 @@
 """Games with the cube, money games and whole matches: a network plays both sides, each with a cube model of its own.
 
-Checker plays are chosen by cubeless money equity, whatever the cube and the score. The search for the best play also
-finds the chances before the opponent's roll, by which the opponent decides about the cube, so the cube costs almost no
-time. There are no beavers, and the cube goes up to MOST_CUBE. There is no double before the first roll of a game, which
-decides who begins.
+A side chooses its checker plays by cubeless money equity, whatever the cube and the score, or by the value of the
+position with the cube as its own cube model sees it, exact in money play where the two-sided table covers the position.
+The search for the best play also finds the chances before the opponent's roll, by which the opponent decides about the
+cube, so the cube costs almost no time. There are no beavers, and the cube goes up to MOST_CUBE. There is no double
+before the first roll of a game, which decides who begins.
 
 For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
 cube and the score, less the mean of that over all rolls. With any evaluation, luck is zero on average (`luck`); a good
@@ -21,19 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
-from bgdata.equity.doubling import (
-    DEFAULT_STRATEGY,
-    Action,
-    CubeEquities,
-    Strategy,
-    best_action,
-    best_equity,
-    money_equities,
-)
-from bgdata.equity.match_cube import Cells, MatchGame, match_equities
-from bgdata.evaluation.answers import fill_chances
+from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
+from bgdata.equity.match_cube import Cells, MatchGame
+from bgdata.evaluation.answers import choose_by_chances, fill_chances
 from bgdata.evaluation.chances import equity_of, fill_turned
-from bgdata.evaluation.choices import Chooser, choose, networks_of, tables_of
+from bgdata.evaluation.choices import Chooser, networks_of, tables_of
+from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, model_equities
 from bgdata.evaluation.roll_values import ALL_PLAYS, RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
@@ -58,7 +52,8 @@ _WAYS = np.array([roll.weight for roll in ROLLS], np.float64)
 class Terms(NamedTuple):
     """The stakes of the games, and how each side handles the cube."""
 
-    sides: NDArray[np.float64]  # [player, (model of `doubling`, cube life index, volatility, whether by the score)]
+    # [player, (model of `doubling`, cube life index, volatility, whether by the score, whether plays are cubeful)]
+    sides: NDArray[np.float64]
     cells: Cells  # of a match equity table, the same for both sides; any in money play
     length: int  # points that win the match, 0 for a money game
     is_jacoby: bool  # in money play
@@ -110,14 +105,30 @@ def goes_by_score(terms: Terms, player: int) -> bool:
 
 
 @kernel(borrows=True)
-def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances) -> CubeEquities:
-    """The equity of each cube action for the player on roll, by the model of `player`, from chances[0:5]."""
+def stakes_of(terms: Terms, moment: Moment, player: int) -> CubeStakes:
+    """What the game is played for as the model of `player` sees it, for the player on roll."""
     side = terms.sides[player]
     strategy = Strategy(int(side[0]), side[1], side[1], side[2])
-    owner = owner_code(moment)
-    if goes_by_score(terms, player):
-        return match_equities(strategy, terms.cells, moment.game, moment.cube_value, owner, chances)
-    return money_equities(strategy, chances, owner, terms.is_jacoby, False)
+    unit = MATCH if goes_by_score(terms, player) else MONEY
+    return CubeStakes(unit, strategy, terms.is_jacoby, terms.cells, moment.game, moment.cube_value, owner_code(moment))
+
+
+@kernel(borrows=True)
+def play_stakes(terms: Terms, moment: Moment, player: int) -> CubeStakes:
+    """What `player` chooses plays by that lead to this moment. Who knows nothing of the score has no cube in the
+    Crawford game."""
+    stakes = stakes_of(terms, moment, player)
+    is_dead = terms.length > 0 and moment.game.is_crawford and stakes.unit == MONEY
+    unit = CUBELESS if is_dead or terms.sides[player, 4] == 0.0 else stakes.unit
+    return CubeStakes(
+        unit, stakes.strategy, stakes.is_jacoby, stakes.cells, stakes.game, stakes.cube_value, stakes.owner
+    )
+
+
+@kernel(borrows=True)
+def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances) -> CubeEquities:
+    """The equity of each cube action for the player on roll, by the model of `player`, from chances[0:5]."""
+    return model_equities(stakes_of(terms, moment, player), chances)
 
 
 @kernel(borrows=True)
@@ -178,12 +189,10 @@ def offer(terms: Terms, moment: Moment, board: Boards, chances: Chances, book: B
 def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
     """The value of the position for the player on roll before its roll, by the default model for both sides: points per
     unit cube, or from -1 to 1 in a match."""
-    owner = owner_code(moment)
-    if terms.length > 0:
-        found = match_equities(DEFAULT_STRATEGY, terms.cells, moment.game, moment.cube_value, owner, chances)
-        return 2.0 * best_equity(found) - 1.0
-    found = money_equities(DEFAULT_STRATEGY, chances, owner, terms.is_jacoby, False)
-    return moment.cube_value * best_equity(found)
+    unit, owner = MATCH if terms.length > 0 else MONEY, owner_code(moment)
+    stakes = CubeStakes(unit, DEFAULT_STRATEGY, terms.is_jacoby, terms.cells, moment.game, moment.cube_value, owner)
+    found = best_equity(model_equities(stakes, chances))
+    return 2.0 * found - 1.0 if unit == MATCH else moment.cube_value * found
 
 
 @kernel(borrows=True)
@@ -203,19 +212,31 @@ def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, 
 
 @kernel(borrows=True)
 def find_play(
-    chooser: Chooser, board: Boards, die: int, other_die: int, with_luck: bool, scratch: RollScratch, chosen: Boards
+    chooser: Chooser,
+    terms: Terms,
+    opponent: Moment,
+    board: Boards,
+    die: int,
+    other_die: int,
+    scratch: RollScratch,
+    chosen: Boards,
 ) -> bool:
-    """Fills chosen[slot] with the play, and, `with_luck`, also what `fill_roll_values` fills. Returns whether this also
-    found the opponent's chances after the play, in scratch.evaluation.chances[0, 0:5]."""
-    if with_luck:
-        fill_roll_values(networks_of(chooser), tables_of(chooser), ALL_PLAYS, board, scratch)
+    """Fills chosen[slot] with the play from board[slot], and, if luck is measured, also what `fill_roll_values` fills;
+    `opponent` is the moment after it. Returns whether this also found the opponent's chances after the play, in
+    scratch.evaluation.chances[0, 0:5]."""
+    networks, tables = networks_of(chooser), tables_of(chooser)
+    stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
+    if terms.with_luck:
+        fill_roll_values(networks, tables, ALL_PLAYS, board, scratch, stakes)
         place = roll_place(die, other_die)
         for slot in range(26):
             chosen[slot] = scratch.best[place, slot]
         fill_turned(scratch.values[place], scratch.evaluation.chances[0])
         return True
     n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
-    play = choose(chooser, board, scratch.after, n, 0, 0, scratch.evaluation)
+    play = 0
+    if n > 1:
+        play, _ = choose_by_chances(networks, tables, board, scratch.after, n, scratch.evaluation, stakes)
     for slot in range(26):
         chosen[slot] = scratch.after[play, slot]
     return n > 1
@@ -249,10 +270,10 @@ def play_game(
                 moment = Moment(on_roll, cube_value, owner, moment.game)
             die, other_die = dice_of(random_bits(bits[0], bits[1] + roll))
         note(book, row, board, chances, moment, on_roll, PLAY)
-        is_evaluated = find_play(chooser, board, die, other_die, terms.with_luck, scratch, chosen)
+        after = Moment(1 - on_roll, cube_value, owner, games[1 - on_roll])
+        is_evaluated = find_play(chooser, terms, after, board, die, other_die, scratch, chosen)
         note_play(book, row, die, other_die, chosen)
         if terms.with_luck:
-            after = Moment(1 - on_roll, cube_value, owner, games[1 - on_roll])
             found = roll_luck(terms, after, scratch, roll_place(die, other_die), roll == 0)
             luck += found if on_roll == 0 else -found
         row, roll, outcome = row + 1, roll + 1, outcome_of(chosen, CHECKERS)

@@ -24,16 +24,18 @@ GAME_FIELDS = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_va
 @dataclass(frozen=True)
 class CubeSide:
     """How a side handles the cube: by a model with one index for both players. In a match it uses the score, or, with
-    `as_money`, plays as for money within the rules of the match."""
+    `as_money`, plays as for money within the rules of the match. It chooses plays by cubeless money equity, or, with
+    `cubeful_plays`, by the value that positions have with the cube by the same model."""
 
     strategy: Strategy = DEFAULT_STRATEGY
     as_money: bool = False
+    cubeful_plays: bool = False
 
     @property
-    def row(self) -> tuple[float, float, float, float]:
+    def row(self) -> tuple[float, float, float, float, float]:
         """The numbers of this side in `cubeful_games.Terms`."""
         model, index, _, volatility = self.strategy
-        return float(model), index, volatility, float(not self.as_money)
+        return float(model), index, volatility, float(not self.as_money), float(self.cubeful_plays)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,28 @@ def test_redoubles_and_the_opponents_cube(root: Path) -> None:
     assert "winning chances: take from 21.3 %\n" in shown
 
 
+def test_hint_with_the_cube(root: Path) -> None:
+    """By the stakes of options or of an identifier: the equity with the cube, and the mwc in a match."""
+    player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
+    owned = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
+    score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
+    for options, ranked in (
+        (("--cube", "2", "--owner", "opponent"), player.rank_plays(START, "21", owned)),
+        (("--away", "2-4", "--met", "published-12"), player.rank_plays(START, "21", score, rules)),
+        (("--index", "0.2"), player.rank_plays(START, "21", Stakes(Money(is_jacoby=False)), CubeRules(janowski(0.2)))),
+    ):
+        rows = json.loads(succeeds(root, "hint", START_ID, "21", *options, *RANDOM, "--format", "json"))
+        for row, expected in zip(rows, ranked, strict=False):
+            assert (row["play"], row["loss"]) == (str(expected.play), expected.loss)
+            assert row["cubeful_equity"] == pytest.approx(expected.cubeful_equity, abs=1e-6)
+            assert row["mwc"] == (pytest.approx(expected.mwc, abs=1e-6) if expected.mwc else None)
+    shown = succeeds(root, "hint", START_ID, "21", "--away", "2-4", "--met", "published-12", *RANDOM)
+    assert re.search(r"\n +ply  play +equity +loss +mwc +win ", shown)
+    assert f"{100 * player.rank_plays(START, '21', score, rules)[0].mwc:.2f} %" in shown  # type: ignore[operator]
+    plain = json.loads(succeeds(root, "hint", START_ID, "21", *RANDOM, "--format", "json"))
+    assert {(row["cubeful_equity"], row["mwc"]) for row in plain} == {(None, None)}
+
+
 def test_a_match_in_words(root: Path) -> None:
     shown = succeeds(root, "cube", START_ID, *RANDOM, *MATCH)
     assert "5-away" in shown

@@ -92,7 +92,8 @@ def test_hint_takes_the_roll_of_an_xgid(player_root: Path) -> None:
     xgid = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
     given = succeeds(player_root, "hint", xgid, *RANDOM)
     assert "X to play 31" in given
-    assert given.partition("\n\n")[2] == succeeds(player_root, "hint", START_ID, "13", *RANDOM).partition("\n\n")[2]
+    same = succeeds(player_root, "hint", START_ID, "13", "--no-jacoby", *RANDOM)
+    assert given.partition("\n\n")[2] == same.partition("\n\n")[2]
     assert "X to play 66" in succeeds(player_root, "hint", xgid, "66", *RANDOM)
 
 

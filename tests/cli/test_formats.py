@@ -50,13 +50,17 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "show": [(START_ID,), (START_ID, "--roll", "31"), ("XGID=-b----E-C---eE---c-e----B-:0:0:1:52:2:3:0:7:10",)],
     "probe": [(POSITION,), (POSITION, "--away", "3-5", "--met", "published-12")],
     "eval": [(START_ID,), (POSITION,)],
-    "hint": [(START_ID, "31")],
+    "hint": [
+        (START_ID, "31"),
+        (START_ID, "31", "--cube", "2"),
+        (START_ID, "31", "--away", "3-5", "--met", "published-12"),
+    ],
     "cube": [(START_ID,), (POSITION, "--away", "7-6", "--met", "published-12")],
     "analyze": [
         ("{tmp}/session.mat", "--ply", "0", "--network", "tiny", *by) for by in ((), ("--by-game",), ("--by-player",))
     ],
     "luck": [("{tmp}/session.mat",), ("{tmp}/session.mat", "--by-game")],
-    "rollout": [(START_ID, *TRIALS), (START_ID, "31", *TRIALS)],
+    "rollout": [(START_ID, *TRIALS), (START_ID, "31", *TRIALS), (POSITION, "--cube", "1", *TRIALS[:4])],
     "benchmark": [
         ("pubeval", "--bm", "{tmp}/contact.bm"),
         ("pubeval", "--against", "random", "--games", "4"),

@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bgdata
+from bgdata.datasets.match_equity import PUBLISHED
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.stored_met import find_met
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.dice import parse_roll
+from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
-from bgdata.game.position import START
+from bgdata.game.position import START, Position
+from bgdata.play.cubeful_rollout import CubefulStart, difference, roll_out_with_cube
 from bgdata.play.rollout import Limits, RolloutSettings, roll_out
 from bgdata.play.rollout_decisions import Window, roll_out_decision
 from bgdata.warehouse import Warehouse
-from tests.cli.command_line import error_of, run, succeeds
+from tests.cli.command_line import error_of, position_id, run, succeeds
 
 START_ID = "4HPwATDgc/ABMA"
 BEAROFF_ID = "CgAAEAEAAAAAAA"
+ENDING_ID = position_id([2, 1, 2], [1, 2, 1])
 SHORT = ("--network", "random", "--trials", "72", "--truncate", "3", "--stop", "end")
 HOW = RolloutSettings("end", 3)
 START_BOARD = np.array(START.board, np.int8)
+
+
+@pytest.fixture(scope="module")
+def root(player_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The player's warehouse with a match equity table."""
+    root = tmp_path_factory.mktemp("rollout") / "warehouse"
+    shutil.copytree(player_root, root)
+    bgdata.open_warehouse(root).build("match_equity", PUBLISHED)
+    return root
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +176,56 @@ def test_labels_of_nothing(small_root: Path, arguments: tuple[str, ...], message
     result = run(small_root, "label", *arguments)
     assert error_of(result, result.exit_code).startswith(message)
     assert result.exit_code in (1, 2)
+
+
+def test_a_cube_decision(root: Path) -> None:
+    """No double beside double and take, from the same dice."""
+    player = open_network_player("network/random", 0, bgdata.open_warehouse(root))
+    board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))
+    starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
+    result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), items=np.zeros(2, np.int64))
+    how = ("rollout", ENDING_ID, "--cube", "1", "--network", "random", "--trials", "72")
+    rows = json.loads(succeeds(root, *how, "--format", "json"))
+    assert [row["choice"] for row in rows] == ["no double", "double, take"]
+    assert [row["value"] for row in rows] == result.values.tolist()
+    assert [row["standard_error"] for row in rows] == result.standard_errors.tolist()
+    assert {(row["unit"], row["trials"]) for row in rows} == {("points per unit cube", 72)}
+    gap, error = difference(result, 1, 0)
+    assert (rows[1]["loss"], rows[1]["loss_standard_error"]) == (-gap, error)
+    shown = succeeds(root, *how)
+    line = f"{'no double':<26}{result.values[0]:+9.4f}{result.standard_errors[0]:8.4f}"
+    assert line in shown.splitlines()
+    owned = succeeds(root, *how[:4], "--owner", "opponent", *how[4:])
+    assert ("no double" in owned, "double, take" in owned) == (True, False)
+
+
+def test_plays_with_the_cube(root: Path) -> None:
+    """The opponent is on roll after a play, and may double; values are those of the player who moves."""
+    player = open_network_player("network/random", 0, bgdata.open_warehouse(root))
+    stakes, met = Stakes(MatchScore(3, 5)), find_met(bgdata.open_warehouse(root), "published-12")
+    how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
+    rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
+    plays = {str(play): play for play in legal_plays(Position(ENDING_ID), parse_roll("21"))}
+    starts = [CubefulStart(np.array(plays[row["choice"]].next_position.board, np.int8), stakes.flip()) for row in rows]
+    rules = CubeRules(met=met)
+    result = roll_out_with_cube(starts, player.chooser, rules, Limits(72), items=np.zeros(2, np.int64))
+    assert [row["value"] for row in rows] == pytest.approx((1 - result.values).tolist())
+    assert rows[0]["loss"] == 0 <= rows[1]["loss"]
+    assert {row["unit"] for row in rows} == {"mwc"}
+    assert rows[0]["choice"] in succeeds(root, "rollout", ENDING_ID, "21", *how)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cube", "1", "--truncate", "3"), "expected rollouts with the cube to go to the end, with plays at 0-ply, "),
+        (("--cube", "1", "--play-ply", "1"), "expected rollouts with the cube to go to the end, with plays at 0-ply, "),
+        (("--away", "3-5", "--met", "none"), "no match_equity/none in "),
+        (("--away", "3-5", "--jacoby"), "expected the jacoby rule in money play only, got it at "),
+        (("--as-money",), "expected a match with --as-money, got money play"),
+        (("--model", "jump", "--jacoby"), "expected the janowski model under the jacoby rule, got jump"),
+    ],
+)
+def test_cubes_that_cannot_be(root: Path, options: tuple[str, ...], message: str) -> None:
+    result = run(root, "rollout", ENDING_ID, "--network", "random", "--trials", "72", *options)
+    assert error_of(result, result.exit_code).startswith(message)

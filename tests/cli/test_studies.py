@@ -65,7 +65,8 @@ WRONG = [
         ("selfplay", "--cube-model", "0.7", "--jacoby", "--match-length", "3"),
         "expected the jacoby rule in money play only, got it in a match to 3",
     ),
-    (("study", "cubes"), "expected a study among statistics, index, fine-index, jump, match, got 'cubes'"),
+    (("selfplay", "--cube-model", "money:cubeful:0.7"), "expected cube models such as 0.7, jump:0.08, money:0.7 or "),
+    (("study", "cubes"), "expected a study among statistics, index, fine-index, jump, match, match-cubeful, match-lo"),
     (("study", "index", "--games", "7"), "expected an even number of at least 4 games, got 7"),
     (("study", "index", "--player", "random"), "expected a network to handle the cube, got 'random'"),
 ]  # fmt: skip

@@ -125,6 +125,22 @@ def test_matches(root: Path) -> None:
     assert {key[0] for key in rows} == {3, 5, 7, 9}
 
 
+def test_cubeful_plays_against_cubeless_ones(root: Path) -> None:
+    """With the same cube handling, under the Jacoby rule where the study says so."""
+    for study, is_jacoby in (("plays", False), ("plays-jacoby", True)):
+        parameters = replace(INDEX, study=study)
+        bgdata.open_warehouse(root).build(DATASET.name, parameters)
+        (arm,), rows = arms_of(study), rows_of(root, parameters)
+        first, second = sides_of(arm.cube)
+        assert (first.cubeful_plays, second.cubeful_plays, first.strategy) == (True, False, second.strategy)
+        found = cubeful_results(brain_of(root), (first, second), CubefulRules(is_jacoby=is_jacoby), 20, 6)
+        won = found.column("winner") == np.arange(20) % 2
+        points = np.where(won, found.column("points"), -found.column("points")).reshape(-1, 2).mean(1)
+        check(rows[0, 0.7, "points_per_game"], points.tolist(), 20)
+        assert rows[0, 0.7, "points_per_game"]["against"] == "cubeless plays"
+        assert (points != 0).any()
+
+
 def test_luck_is_subtracted(root: Path) -> None:
     """Beside the same results without: of both seats, in steps of 1/10,000 point."""
     brain, rows = brain_of(root), rows_of(root, LUCK_ADJUSTED)
@@ -146,7 +162,8 @@ def test_luck_is_subtracted(root: Path) -> None:
 
 def test_arms() -> None:
     assert {name: len(arms_of(name)) for name in NAMES} == {
-        "statistics": 5, "index": 5, "fine-index": 5, "jump": 7, "match": 20,
+        "statistics": 5, "index": 5, "fine-index": 5, "jump": 7, "match": 20, "match-cubeful": 20, "match-long": 4,
+        "plays": 1, "plays-jacoby": 1, "plays-match": 10,
     }  # fmt: skip
     assert [arm.is_paired for arm in arms_of("statistics")] == [False] * 5
     assert all(arm.is_paired for name in NAMES for arm in arms_of(name) if name != "statistics")
@@ -209,7 +226,8 @@ def test_verification(root: Path) -> None:
 
 
 WRONG = [
-    (replace(INDEX, study="x"), "expected a study among statistics, index, fine-index, jump, match, got 'x'"),
+    (replace(INDEX, study="x"), "expected a study among statistics, index, fine-index, jump, match, match-cubeful, "
+     "match-long, plays, plays-jacoby, plays-match, got 'x'"),
     (replace(INDEX, games=5), "expected an even number of at least 4 games, got 5"),
     (replace(INDEX, games=2), "expected an even number of at least 4 games, got 2"),
     (replace(INDEX, seed=1 << 63), r"expected a seed from 0 to 2\^63 - 1, got 9223372036854775808"),

@@ -32,6 +32,7 @@ from tests.store.toy import Notes
 MONEY = CubefulParameters(table_points=3, table_checkers=3, cube="0.2 0.5", games=20, seed=6)
 MATCH = replace(MONEY, cube="0.4 money:0.3", games=10, length=5)
 JACOBY = replace(MONEY, cube="0", jacoby=True)
+CUBEFUL = replace(MATCH, cube="cubeful:0.4 cubeful:money:0.3", games=4)
 ACTIONS = {0: "play", 1: "double", 2: "take", 3: "pass"}
 
 
@@ -39,7 +40,7 @@ ACTIONS = {0: "play", 1: "double", 2: "take", 3: "pass"}
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a warehouse with the network that comes with bgdata, small tables, and three corpora."""
     root = tmp_path_factory.mktemp("cubeful") / "warehouse"
-    for parameters in (MONEY, MATCH, JACOBY):
+    for parameters in (MONEY, MATCH, JACOBY, CUBEFUL):
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
     return root
 
@@ -69,7 +70,7 @@ def shown(root: Path, name: str, parameters: CubefulParameters) -> Iterator[Mapp
             yield dict(zip(found.columns, row, strict=True))
 
 
-@pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY], ids=["money", "match", "jacoby"])
+@pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY, CUBEFUL], ids=["money", "match", "jacoby", "cubeful"])
 def test_rows_are_the_games(root: Path, parameters: CubefulParameters) -> None:
     corpus, name = games_of(root, parameters)
     words = [word.replace(":", " ") for word in parameters.cube.split()]
@@ -109,7 +110,7 @@ def test_files_of_other_programs(root: Path, parameters: CubefulParameters, impo
 
 
 def test_summary(root: Path) -> None:
-    for parameters in (MONEY, MATCH, JACOBY):
+    for parameters in (MONEY, MATCH, JACOBY, CUBEFUL):
         table, (row,) = table_of(root, parameters), shown(root, "cube_summary", parameters)
         corpus, _ = games_of(root, parameters)
         games = corpus.results
@@ -190,7 +191,7 @@ def warehouse_copy(root: Path, memory_path: Path) -> Warehouse:
 WRONG = [
     (replace(MONEY, cube="1.5"), "expected a cube life index from 0 to 1, got 1.5"),
     (replace(MONEY, cube="jump:0.5"), "expected a jump volatility from 0 to 0.25, got 0.5"),
-    (replace(MONEY, cube="high"), "expected cube models such as 0.7, jump:0.08 or money:0.7, got 'high'"),
+    (replace(MONEY, cube="high"), "expected cube models such as 0.7, jump:0.08, money:0.7 or cubeful:0.7, got 'high'"),
     (replace(MONEY, cube=""), "expected one cube model, or two with a space between, got ''"),
     (replace(MONEY, cube="0.7  0.7"), "expected one cube model, or two with a space between, got '0.7  0.7'"),
     (replace(MONEY, length=65), "expected a match length of 1 to 64 points, or 0 for money, got 65"),

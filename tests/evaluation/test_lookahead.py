@@ -99,7 +99,7 @@ def test_ranking(ply: int, filters: tuple[PlayFilter, ...]) -> None:
         assert found.boards[best[row]].tolist() == list(wanted.board)
         plies |= {seen.ply for seen in expected}
     assert plies == set(range(ply + 1))
-    assert found.equities == pytest.approx(-cubeless_equities(found.chances))
+    assert found.worths == pytest.approx(-cubeless_equities(found.chances))
 
 
 def test_the_filter_of_the_last_ply_holds_for_all_beyond() -> None:

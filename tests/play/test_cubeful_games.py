@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,7 +37,17 @@ from bgdata.play.cubeful_series import (
 )
 from bgdata.warehouse import Warehouse
 from tests.equity.samples import published_met
-from tests.reference.cubeful_games import Board, Chances, Game, Model, Score, match_janowski, play_match
+from tests.reference.cubeful_games import (
+    Board,
+    Chances,
+    Game,
+    Model,
+    Score,
+    Value,
+    cubeful,
+    match_janowski,
+    play_match,
+)
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.self_play import flipped
 
@@ -119,6 +130,67 @@ def test_matches_against_the_twin(length: int) -> None:
     expected = [play_match(evaluate, models, length, SEED, number) for number in range(3)]
     check_games(found, [game for match in expected for game in match])
     assert np.diff(found.results.offsets).tolist() == [len(match) for match in expected]
+
+
+def by_cube(side: CubeSide) -> CubeSide:
+    """The same side, which chooses plays by their value with the cube."""
+    return replace(side, cubeful_plays=True)
+
+
+@pytest.mark.parametrize("is_jacoby", [False, True])
+def test_cubeful_plays_against_the_twin(is_jacoby: bool) -> None:
+    """Of both models, by whom plays are chosen as in other games too."""
+    sides = by_cube(CubeSide(janowski(0.7))), CubeSide(janowski(0.4))
+    models = slow_janowski(0.7, is_jacoby=is_jacoby), slow_janowski(0.4, is_jacoby=is_jacoby)
+    values: tuple[Value | None, Value | None] = cubeful(models[0]), None
+    if not is_jacoby:
+        sides, models = (sides[0], by_cube(CubeSide(jump(0.09)))), (models[0], slow_jump(0.09))
+        values = values[0], cubeful(models[1])
+    found = cubeful_self_play(CHOOSER, sides, CubefulRules(is_jacoby=is_jacoby), 6, SEED)
+    expected = [
+        game
+        for number in range(6)
+        for game in play_match(evaluate, models, 0, SEED, number, is_jacoby=is_jacoby, values=values)
+    ]
+    check_games(found, expected)
+    plain = cubeful_self_play(
+        CHOOSER, (CubeSide(janowski(0.7)), CubeSide(sides[1].strategy)), CubefulRules(is_jacoby=is_jacoby), 6, SEED
+    )
+    assert len(plain.boards) != len(found.boards)
+
+
+@pytest.mark.parametrize("length", [3, 5])
+def test_cubeful_plays_in_matches_against_the_twin(length: int) -> None:
+    """One side by mwc, the other one as for money, with a Crawford game now and then."""
+    sides = by_cube(CubeSide(janowski(0.6))), by_cube(CubeSide(janowski(0.7), as_money=True))
+    models = match_janowski(0.6, mwc), slow_janowski(0.7)
+    values = cubeful(models[0], match_janowski(0, mwc)), cubeful(models[1])
+    found = cubeful_self_play(CHOOSER, sides, CubefulRules(length, met=MET), 3, SEED)
+    expected = [play_match(evaluate, models, length, SEED, number, values=values) for number in range(3)]
+    check_games(found, [game for match in expected for game in match])
+    assert any(game.is_crawford for match in expected for game in match)
+
+
+def test_plays_that_let_the_opponent_cash_are_ranked_by_cubeless_equity() -> None:
+    """Their value with the cube is the same to the last bit, and yet who may err should be given the chance."""
+    sides = (by_cube(CubeSide(janowski(0.7))),) * 2
+    found = cubeful_self_play(CHOOSER, sides, MONEY, 40, SEED)
+    ends = found.first_turns[1:] - 3  # the last play before a pass
+    n_ties = 0
+    for row in ends[found.results.column("way") == PASSED].tolist():
+        player, _, _, *dice, _, owner = found.records[row].tolist()
+        if owner == OWNERS.index("opponent"):
+            continue
+        assert found.records[row + 1, 0] == 1 - player
+        plays = legal_plays(Position(found.boards[row].tolist()), roll_of(*dice))
+        chances, equities = evaluate([flipped(list(play.after_play.board)) for play in plays])
+        whose = "centered" if owner == OWNERS.index("centered") else "opponent"
+        worth = [cubeful(slow_janowski(0.7))([], each, 1, whose, Score(0, 0, False)) for each in chances]
+        if whose == "centered" and min(worth) == 1:
+            n_ties += 1
+            lowest = equities.index(min(equities))
+            assert found.after_play[row].tolist() == list(plays[lowest].after_play.board)
+    assert n_ties > 3
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,8 @@ class Score(NamedTuple):
 
 # (chances, cube, owner as seen by the player on roll, score) -> what no double, a take and a pass are worth to him
 Model = Callable[[Chances, int, str, Score], tuple[float, float, float]]
+# (board, chances, cube, owner as seen by the player on roll, score) -> what it is worth to him before the roll
+Value = Callable[[Board, Chances, int, str, Score], float]
 
 
 class Turn(NamedTuple):
@@ -87,16 +89,44 @@ def match_janowski(index: float, mwc: Callable[[int, int, bool], float]) -> Mode
     return model
 
 
+def cubeless(_board: Board, chances: Chances, _cube: int, _owner: str, _score: Score) -> float:
+    """The value of who chooses plays without a thought of the cube."""
+    win, mean_win, mean_loss = mean_points(chances)
+    return win * mean_win - (1 - win) * mean_loss
+
+
+def cubeful(model: Model, dead: Model | None = None) -> Value:
+    """The value by a model if both turn the cube as is best; in the Crawford game nobody does, and a dead cube counts,
+    if it is known, else none."""
+
+    def value(board: Board, chances: Chances, cube: int, owner: str, score: Score) -> float:
+        if score.is_crawford:
+            return dead(chances, cube, owner, score)[0] if dead else cubeless(board, chances, cube, owner, score)
+        now, taken, passed = model(chances, cube, owner, score)
+        return now if owner == "opponent" else max(now, min(taken, passed))
+
+    return value
+
+
 def play_match(
-    evaluate: Evaluator, models: tuple[Model, Model], length: int, seed: int, match: int, *, is_jacoby: bool = False
+    evaluate: Evaluator,
+    models: tuple[Model, Model],
+    length: int,
+    seed: int,
+    match: int,
+    *,
+    is_jacoby: bool = False,
+    values: tuple[Value | None, Value | None] = (None, None),
 ) -> list[Game]:
-    """The games of a match, or one money game; models of player 0 and of player 1."""
+    """The games of a match, or one money game; models of player 0 and of player 1, and what they choose plays by, None
+    for cubeless equity."""
     games: list[Game] = []
     scores = [0, 0]
     while True:
         away = length - scores[0], length - scores[1]
         is_crawford = bool(length) and sorted(away)[0] == 1 < max(away) and not any(game.is_crawford for game in games)
-        game = play_game(evaluate, models, (*away, is_crawford), (seed, match, len(games)), is_jacoby=is_jacoby)
+        place = seed, match, len(games)
+        game = play_game(evaluate, models, (*away, is_crawford), place, is_jacoby=is_jacoby, values=values)
         games.append(game._replace(scores=(scores[0], scores[1])))
         scores[game.winner] += game.points
         if max(scores) >= length:
@@ -110,6 +140,7 @@ def play_game(
     place: tuple[int, int, int],
     *,
     is_jacoby: bool,
+    values: tuple[Value | None, Value | None],
 ) -> Game:
     """One game; `score` as player 0 sees it, and its place: seed, match, number in the match."""
     seed, match, number = place
@@ -136,8 +167,14 @@ def play_game(
                     return Game((0, 0), score[2], player, cube, cube, 0, turns)
                 cube, owner = 2 * cube, 1 - player
         plays = [list(play.after_play.board) for play in legal_plays(Position(board), roll_of(*dice))]
-        _, equities = evaluate([flipped(play) for play in plays])
-        after = plays[equities.index(min(equities))]
+        replies = [flipped(play) for play in plays]
+        found, equities = evaluate(replies)
+        worth = equities
+        if (value := values[player]) is not None:
+            theirs = Score(*(score[1::-1] if player == 0 else score[:2]), score[2])
+            whose = "centered" if owner < 0 else ("opponent" if owner == player else "on_roll")
+            worth = [value(*reply, cube, whose, theirs) for reply in zip(replies, found, strict=True)]
+        after = plays[min(range(len(plays)), key=lambda place: (worth[place], equities[place]))]
         whose = "centered" if owner < 0 else ("on_roll" if owner == player else "opponent")
         turns.append(Turn(player, "play", player, dice, cube, whose, board, after))
         if not any(count > 0 for count in after[1:]):

@@ -22,6 +22,7 @@ class Arm(NamedTuple):
     against: str  # whom the setting plays, for people
     length: int  # of the matches, 0 for money
     published: Mapping[str, float]  # by measure
+    is_jacoby: bool = False
 
     @property
     def is_paired(self) -> bool:
@@ -33,6 +34,8 @@ QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 FINE = (0.55, 0.6, 0.65, 0.7, 0.75)
 JUMPS = (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11)
 LENGTHS = (3, 5, 7, 9)
+LONG_LENGTHS = (5, 9, 15, 25)  # of which, in part, nothing was published
+ALL_LENGTHS = (3, 5, 7, 9, 11, 13, 15, 17, 21, 25)
 CUBES = (1, 2, 4, 8, 16, 32, 64)
 ENDINGS = ("passed", "single", "gammon", "backgammon")  # by the way a game ended, from 0
 CUBE_STATISTICS: dict[str, Sequence[float]] = {  # in percent, but for the mean
@@ -75,6 +78,11 @@ NAMES = {  # of studies, and what they ask
     "fine-index": "a cube life index near 0.7 against 0.7",
     "jump": "the jump model at a volatility against Janowski at 0.7",
     "match": "a cube life index by the score against the same as in money play",
+    "match-cubeful": "a cube life index by the score against the same as in money play, cubeful plays",
+    "match-long": "a cube life index of 0.75 by the score against the same as in money play, cubeful plays",
+    "plays": "cubeful plays against cubeless plays, for money",
+    "plays-jacoby": "cubeful plays against cubeless plays, for money with the Jacoby rule",
+    "plays-match": "cubeful plays against cubeless plays, in matches",
 }
 
 
@@ -93,6 +101,14 @@ def arms_of(name: str) -> tuple[Arm, ...]:
             for length in LENGTHS
             for n, x in enumerate(QUARTERS)
         )
+    if name == "match-cubeful":
+        return tuple(arm._replace(cube=f"cubeful:{arm.setting:g} cubeful:{arm.against}") for arm in arms_of("match"))
+    if name == "match-long":
+        return tuple(Arm(0.75, "cubeful:0.75 cubeful:money:0.75", "money:0.75", n, {}) for n in LONG_LENGTHS)
+    if name in ("plays", "plays-jacoby"):
+        return (Arm(0.7, "cubeful:0.7 0.7", "cubeless plays", 0, {}, name == "plays-jacoby"),)
+    if name == "plays-match":
+        return tuple(Arm(0.7, "cubeful:0.7 0.7", "cubeless plays", length, {}) for length in ALL_LENGTHS)
     raise InvalidParameterError(f"expected a study among {', '.join(NAMES)}, got {name!r}")
 
 

@@ -17,7 +17,7 @@ from bgdata.store.parameters import Parameters
 if TYPE_CHECKING:
     from bgdata.play.cubeful_series import CubeSide
 
-AS_MONEY, JUMP = "money:", "jump:"
+CUBEFUL, AS_MONEY, JUMP = "cubeful:", "money:", "jump:"  # prefixes, in this order
 MET = "met"  # role of the match equity table among inputs
 MOST_GAMES = 1 << 30
 
@@ -37,13 +37,16 @@ class CubePlayerParameters(NetworkChoice):
 
 def side_of(text: str) -> CubeSide:
     """How a side handles the cube: `0.7` by Janowski with this cube life index, `jump:0.08` by the jump model with this
-    volatility; behind `money:` as in money play whatever the score. Raises InvalidParameterError."""
+    volatility; behind `money:` as in money play whatever the score; behind `cubeful:` plays are chosen by their value
+    with the cube, too. Raises InvalidParameterError."""
     from bgdata.equity.doubling import janowski, jump
     from bgdata.play.cubeful_series import CubeSide
 
-    model = text.removeprefix(AS_MONEY)
-    number = number_of("cube models such as 0.7, jump:0.08 or money:0.7", model.removeprefix(JUMP))
-    return CubeSide(jump(number) if model.startswith(JUMP) else janowski(number), model != text)
+    handling = text.removeprefix(CUBEFUL)
+    model = handling.removeprefix(AS_MONEY)
+    number = number_of("cube models such as 0.7, jump:0.08, money:0.7 or cubeful:0.7", model.removeprefix(JUMP))
+    strategy = jump(number) if model.startswith(JUMP) else janowski(number)
+    return CubeSide(strategy, as_money=model != handling, cubeful_plays=handling != text)
 
 
 def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
@@ -68,7 +71,7 @@ def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) 
 def met_inputs(length: int, models: str) -> dict[str, tuple[str, Parameters]]:
     """The match equity table of a match, nothing if it needs none: the published table to 12-away, and
     for longer matches the default one, as long as it must be."""
-    if not length or all(word.startswith(AS_MONEY) for word in models.split()):
+    if not length or all(word.removeprefix(CUBEFUL).startswith(AS_MONEY) for word in models.split()):
         return {}
     default = MATCH_EQUITY.defaults[0]
     longer = replace(default, length=max(length, default.length))

@@ -1,0 +1,138 @@
+"""`bgdata rollout` with the cube in play: a cube decision, or the plays of a roll."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import numpy as np
+
+from bgdata.cli.cube import chosen_rules, chosen_stakes
+from bgdata.cli.output import write_rows
+from bgdata.game.board_text import format_board_text
+from bgdata.game.dice import parse_roll
+from bgdata.game.identifiers import parse_identifier
+from bgdata.game.match import MatchScore, Stakes
+from bgdata.game.outcome import check_in_progress
+from bgdata.game.position import Position
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.equity.cube import CubeRules
+    from bgdata.evaluation.lookahead_player import RankedPlay
+    from bgdata.evaluation.networks.player import NetworkPlayer
+    from bgdata.play.cubeful_rollout import CubefulRollout, CubefulStart
+
+
+class Row(NamedTuple):
+    """A cube action or a play: its value to the player who decides, and how much less it is than that of the first."""
+
+    choice: str
+    value: float  # points per unit cube, or mwc
+    standard_error: float
+    plain_standard_error: float  # what it was if luck had not been subtracted
+    loss: float
+    loss_standard_error: float
+
+
+def print_cubeful_rollout(
+    player: NetworkPlayer,
+    warehouse: Warehouse,
+    asked: tuple[str, str | None],
+    options: Mapping[str, Any],
+    form: str,
+) -> None:
+    """Roll out and print the cube decision of a position, or the better plays of a roll. Raises UsageError,
+    InvalidPositionError, InvalidRollError, InvalidParameterError and InvalidScoreError."""
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
+    from bgdata.play.cubeful_rollout import roll_out_with_cube
+    from bgdata.play.rollout import Limits, RolloutSettings
+
+    position, match = parse_identifier(asked[0])
+    check_in_progress(position)
+    roll = parse_roll(asked[1]) if asked[1] else match.roll if match else None
+    stakes = chosen_stakes(match, options)
+    rules, is_match = rollout_rules(warehouse, stakes, options), isinstance(stakes.score, MatchScore)
+    if roll is None:
+        starts = decision_starts(position, stakes)
+    else:
+        window = options["within"], options["plays"]
+        starts = play_starts(LookaheadPlayer(player).rank_plays(position, roll, stakes, rules), stakes, *window)
+    limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)
+    how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
+    items = np.zeros(len(starts), np.int64)
+    with progress_bars() as progress:
+        progress.start("rollout", len(starts), "positions")
+        given = list(starts.values()), player.chooser, rules, limits, options["seed"], how, items
+        result = roll_out_with_cube(*given)
+        progress.advance(len(starts))
+    rows = rows_of(result, list(starts), is_turned=roll is not None, is_match=is_match)
+    if form == "table":
+        click.echo(format_board_text(position, roll=roll, stakes=stakes))
+        click.echo("\n" + "\n".join(describe_rows(rows, int(result.trials[0]), is_match=is_match)))
+        return
+    first = {"position_id": position.id, "player": player.label, "version": player.version}
+    first |= {"roll": str(roll)} if roll else {}
+    last = {"trials": int(result.trials[0]), "unit": "mwc" if is_match else "points per unit cube"}
+    write_rows((first | row._asdict() | last for row in rows), form)
+
+
+def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any]) -> CubeRules:
+    """The rules of both sides. A match is worth mwc by a match equity table even if they play as for money. Raises what
+    `cube.chosen_rules` raises."""
+    is_match, as_money = isinstance(stakes.score, MatchScore), options["as_money"]
+    rules = chosen_rules(warehouse, stakes, {**options, "as_money": as_money and not is_match})
+    return replace(rules, as_money=as_money)
+
+
+def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStart]:
+    """The actions of the player on roll before the roll, by name."""
+    from bgdata.play.cubeful_rollout import CubefulStart
+
+    board = np.array(position.board, np.int8)
+    starts = {"no double": CubefulStart(board, stakes, may_double=False)}
+    if stakes.may_double:
+        starts["double, take"] = CubefulStart(board, stakes.after_take(), may_double=False)
+    return starts
+
+
+def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
+    """The better plays by name, two or more if there are; the opponent is on roll after them, and may double."""
+    from bgdata.play.cubeful_rollout import CubefulStart
+
+    chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
+    return {
+        str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
+    }
+
+
+def rows_of(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[Row]:
+    """The rows, of plays the best first: then the values of `result` are the opponent's."""
+    from bgdata.play.cubeful_rollout import difference
+
+    values = result.values if not is_turned else 1 - result.values if is_match else -result.values
+    best, rows = int(values.argmax()) if is_turned else 0, []
+    for place, name in enumerate(names):
+        gap, error = difference(result, place, best)
+        errors = float(result.standard_errors[place]), float(result.plain_standard_errors[place])
+        rows.append(Row(name, float(values[place]), *errors, gap if is_turned else -gap, error))
+    return sorted(rows, key=lambda row: row.loss) if is_turned else rows
+
+
+def describe_rows(rows: list[Row], trials: int, *, is_match: bool) -> list[str]:
+    """A table of the actions or plays: value and loss with standard errors; mwc in percent."""
+    scale, name, digits = (100, "mwc %", 2) if is_match else (1, "equity", 4)
+    lines = [f"{'':<26}{name:>9}{'+/-':>8}{'loss':>9}{'+/-':>8}"]
+    for place, row in enumerate(rows):
+        loss = f"{scale * row.loss:9.{digits}f}{scale * row.loss_standard_error:8.{digits}f}" if place else ""
+        sign = "" if is_match else "+"
+        lines.append(
+            f"{row.choice:<26}{scale * row.value:{sign}9.{digits}f}{scale * row.standard_error:8.{digits}f}{loss}"
+        )
+    plain, error = rows[0].plain_standard_error, rows[0].standard_error
+    times = f"; without subtracting luck +/- {scale * plain:.{digits}f}" if plain != error else ""
+    return [*lines, f"\nall with the same dice; {trials:,} trials{times}"]

@@ -1,0 +1,221 @@
+"""Looking ahead with the cube: what positions are worth when both sides turn it on the way, with any evaluator.
+
+Before a roll, a position has one value for each owner of the cube if it is not turned now; turning it leads to the
+value of a cube of twice the size that the other side owns. So the values of all cubes that may come are looked ahead
+together: that of a roll is the mean, over the 21 rolls, of what the position after the best reply is worth to the other
+side, which decides about the cube first. Replies are chosen by static evaluation, with the cube as it stands, and
+looked ahead to ply n - 1 for ply n. In money play a cube is worth the same, per unit, whatever it shows.
+
+Arrays of values are float64[n, level, owner code], of the player on roll, who does not double now: the cube shows
+cube_value * 2^level, and there is one level for money.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.cube import CubeRules, check_rules
+from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT, OWNER_CODES
+from bgdata.equity.doubling import check_money, turned_strategy
+from bgdata.equity.match_cube import MatchGame, mwc_after
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source
+from bgdata.evaluation.chances import Chances, cubeless_equities
+from bgdata.evaluation.cube_values import MATCH, MONEY, CubeStakes, exact_equities, model_equities, turned_owner
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.lookahead import BATCH, Look, Worth
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.match import MatchScore, Money, Stakes
+from bgdata.game.play_kernels import batch_plays
+from bgdata.kernel import in_threads, kernel
+
+Values = NDArray[np.float64]
+_DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
+_WEIGHTS = np.array([roll.weight for roll in ROLLS]) / 36
+_TURNED = [turned_owner(code) for code in (CENTERED, ON_ROLL, OPPONENT)]
+_EXACT, _OVER = int(BearoffSource.EXACT), int(AnswerSource.OVER)
+
+
+def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
+    """Stakes and rules as numbers. Beavers are left out. Raises InvalidParameterError for rules that do not fit the
+    stakes, and InvalidScoreError for a score that the match equity table does not have."""
+    check_rules(stakes, rules)
+    score, cube = stakes.score, stakes.cube
+    if isinstance(score, Money) or rules.as_money:
+        is_jacoby = isinstance(score, Money) and score.is_jacoby
+        owner = check_money(rules.strategy, cube.owner, is_jacoby=is_jacoby)
+        cells = np.zeros((2, 1, 1))
+        return CubeStakes(MONEY, rules.strategy, is_jacoby, cells, MatchGame(0, 0, False), cube.value, owner)
+    assert isinstance(score, MatchScore)
+    assert rules.met is not None
+    value = cube.value
+    while value < max(score.away, score.opponent_away):  # refuses what the table does not have
+        rules.met.game(score, value)
+        value *= 2
+    game = MatchGame(score.away, score.opponent_away, score.is_crawford)
+    return CubeStakes(MATCH, rules.strategy, False, rules.met.cells.copy(), game, cube.value, OWNER_CODES[cube.owner])
+
+
+def turned_stakes(stakes: CubeStakes) -> CubeStakes:
+    """The stakes as seen by the opponent."""
+    away, opponent_away, is_crawford = stakes.game
+    return stakes._replace(
+        strategy=turned_strategy(stakes.strategy),
+        game=MatchGame(opponent_away, away, is_crawford),
+        owner=turned_owner(stakes.owner),
+    )
+
+
+def cubeful_values(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
+    """float64[n]: what legal int8[n, 26] boards are worth at a ply to the player on roll, before a double: points per
+    unit cube, or mwc. In money play the two-sided table of `tables` answers where it reaches."""
+    values = values_ahead(look, tables, stakes, boards, ply)
+    return after_decisions(stakes, values)[:, 0, stakes.owner]
+
+
+def play_worth(look: Look, tables: BearoffArrays, theirs: CubeStakes) -> Worth:
+    """The worth of plays for `lookahead.rank_all` by stakes that are seen by the opponent, who is on roll after them:
+    points per unit cube, in a match as equity of this game, -1 where a single game is lost and 1 where it is won."""
+    lose, win = single_games(turned_stakes(theirs))
+
+    def worth(boards: Boards, _found: Evaluations, ply: int) -> Values:
+        values = turned_values(theirs, cubeful_values(look, tables, theirs, boards, ply))
+        return np.asarray(2 * (values - lose) / (win - lose) - 1)
+
+    return worth
+
+
+def cubeful_figures(stakes: CubeStakes, equity: float) -> tuple[float, float | None]:
+    """What a play is worth as equity of this game, as `play_worth` has it, and in a match as mwc."""
+    lose, win = single_games(stakes)
+    return equity, lose + (win - lose) * (equity + 1) / 2 if stakes.unit == MATCH else None
+
+
+def single_games(stakes: CubeStakes) -> tuple[float, float]:
+    """What a single game that is lost, and one that is won, is worth to the player on roll."""
+    if stakes.unit == MONEY:
+        return -1.0, 1.0
+    cube = stakes.cube_value
+    return mwc_after(stakes.cells, stakes.game, -cube), mwc_after(stakes.cells, stakes.game, cube)
+
+
+def turned_values(stakes: CubeStakes, values: Values) -> Values:
+    """Values as seen by the other side."""
+    return np.asarray(1 - values if stakes.unit == MATCH else -values)
+
+
+def values_ahead(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
+    """float64[n, level, owner code]: see the module."""
+    found = look(boards, 0)
+    values, is_final = static_values(tables, stakes, boards, found)
+    open_rows = np.flatnonzero(~is_final) if ply else np.empty(0, np.int64)
+    for start in range(0, len(open_rows), BATCH):
+        rows = open_rows[start : start + BATCH]
+        values[rows] = _mean_after_rolls(look, tables, stakes, boards[rows], ply)
+    return values
+
+
+def _mean_after_rolls(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
+    """float64[n, level, owner code]: the mean over all rolls, valued at ply - 1 after the best replies."""
+    theirs = turned_stakes(stakes)
+    offsets, after_play = batch_plays(np.repeat(boards, len(_DICE), axis=0), np.tile(_DICE, (len(boards), 1)))
+    after = flip_boards(after_play)
+    found = look(after, 0)
+    static, _ = static_values(tables, theirs, after, found)
+    decided = after_decisions(theirs, static)[:, 0, theirs.owner]
+    best = lowest_of(decided, cubeless_equities(found.chances), offsets)
+    values = static[best] if ply == 1 else values_ahead(look, tables, theirs, after[best], ply - 1)
+    own = turned_values(stakes, after_decisions(theirs, values))[:, :, _TURNED]
+    return np.asarray(np.einsum("r,nrlo->nlo", _WEIGHTS, own.reshape(len(boards), len(_DICE), *own.shape[1:])))
+
+
+def lowest_of(values: Values, equities: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[n]: the row of the lowest of values[offsets[i]:offsets[i + 1]] for each i, of equals that of the lowest
+    equity, of these the first."""
+    group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.lexsort((equities, values, group))[offsets[:-1]]
+
+
+def static_values(
+    tables: BearoffArrays, stakes: CubeStakes, boards: Boards, found: Evaluations
+) -> tuple[Values, NDArray[np.bool_]]:
+    """Values by the model from chances, or exact ones in money play; and bool[n], whether looking ahead would not
+    improve them."""
+    values = np.empty((len(boards), n_levels(stakes), len(_TURNED)))
+    is_final = np.empty(len(boards), np.bool_)
+    rows = np.ascontiguousarray(boards), np.ascontiguousarray(found.chances), found.sources
+    in_threads(fill_static_values, len(boards), tables, stakes, *rows, values, is_final, least=64)
+    return values, is_final
+
+
+def n_levels(stakes: CubeStakes) -> int:
+    """How many cubes may come: up to the first that decides the match for either side."""
+    levels = 1
+    while stakes.unit == MATCH and stakes.cube_value << (levels - 1) < max(stakes.game.away, stakes.game.opponent_away):
+        levels += 1
+    return levels
+
+
+@kernel()
+def fill_static_values(
+    begin: int,
+    end: int,
+    tables: BearoffArrays,
+    stakes: CubeStakes,
+    boards: Boards,
+    chances: Chances,
+    sources: NDArray[np.int8],
+    values: Values,
+    is_final: NDArray[np.bool_],
+) -> None:
+    """Fills values[row, level, owner code] and is_final[row] from boards[row, slot], chances[row, 0:5] and
+    sources[row], for the rows begin:end."""
+    for row in range(begin, end):
+        fill_static_row(tables, stakes, boards[row], chances[row], sources[row] == _OVER, values[row], is_final, row)
+
+
+@kernel(borrows=True)
+def fill_static_row(
+    tables: BearoffArrays,
+    stakes: CubeStakes,
+    board: Boards,
+    chances: Chances,
+    is_over: bool,
+    values: Values,
+    is_final: NDArray[np.bool_],
+    row: int,
+) -> None:
+    """Fills values[level, owner code] and is_final[row] from board[slot] and chances[0:5]."""
+    is_exact = not is_over and stakes.unit == MONEY and bearoff_source(tables, board) == _EXACT
+    is_final[row] = is_over or is_exact
+    for level in range(values.shape[0]):
+        for owner in range(values.shape[1]):
+            cube = CubeStakes(
+                stakes.unit,
+                stakes.strategy,
+                stakes.is_jacoby,
+                stakes.cells,
+                stakes.game,
+                stakes.cube_value << level,
+                owner,
+            )
+            found = exact_equities(tables, board, owner) if is_exact else model_equities(cube, chances)
+            values[level, owner] = found.no_double
+
+
+def after_decisions(stakes: CubeStakes, values: Values) -> Values:
+    """float64[n, level, owner code]: the values with the best cube actions of the player on roll and of the
+    opponent."""
+    decided = values.copy()
+    for level in range(values.shape[1]):
+        cube_value = stakes.cube_value << level
+        if stakes.unit == MATCH and (stakes.game.is_crawford or stakes.game.away <= cube_value):
+            continue
+        if stakes.unit == MATCH:
+            taken, passed = values[:, level + 1, OPPONENT], mwc_after(stakes.cells, stakes.game, cube_value)
+        else:
+            taken, passed = 2 * values[:, level, OPPONENT], 1.0
+        for owner in (CENTERED, ON_ROLL):
+            decided[:, level, owner] = np.maximum(values[:, level, owner], np.minimum(taken, passed))
+    return decided

@@ -1,0 +1,206 @@
+"""Looking ahead with the cube against a twin, and, where every game ends on the way, against exact tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.doubling import janowski, jump
+from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.cube_lookahead import cubeful_values, kernel_stakes, lowest_of, turned_stakes
+from bgdata.evaluation.cube_tables import MoneyBearoff
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.lookahead import evaluate_ahead
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.game.codec import Boards
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.outcome import game_outcome
+from bgdata.game.position import START, Position
+from tests.cli.command_line import position_id
+from tests.equity.samples import published_met
+from tests.reference.cube_lookahead import Situation, Tree
+from tests.reference.cubeful_games import Chances, Model, Score, match_janowski
+from tests.reference.cubeful_games import janowski as slow_janowski
+from tests.reference.lookahead import Board
+
+
+class Pips:
+    """Who has fewer pips to go is ahead; a fifth of all wins and a seventh of all losses are gammons."""
+
+    label, version = "pips", "1"
+    accuracy: Mapping[AnswerSource, str] = {}
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See evaluator.Evaluator."""
+        chances, sources = np.empty((len(boards), 5), np.float32), np.full(len(boards), AnswerSource.PROGRAM, np.int8)
+        for row, board in enumerate(boards.tolist()):
+            position = Position(board)
+            outcome = game_outcome(position)
+            if outcome:
+                sources[row], chances[row] = AnswerSource.OVER, (outcome > 0, 0, 0, 0, 0)
+                continue
+            win = min(max(0.55 + (position.opponent_pip_count - position.pip_count) / 40, 0.05), 0.95)
+            chances[row] = win, win / 5, win / 50, (1 - win) / 7, 0
+        return Evaluations(chances, sources)
+
+
+MET = published_met()
+LOOK = partial(evaluate_ahead, Pips())
+OWNERS = (CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
+ENDINGS = [
+    position_id(*sides) for sides in (([1, 2], [2, 0, 1]), ([0, 2, 0, 1], [3]), ([2], [4]), ([0, 0, 0, 0, 2], [1]))
+]
+BACKWARDS = position_id([0] * 18 + [1], [0] * 20 + [1])  # in contact
+
+
+def judge(board: Board) -> tuple[Chances, bool]:
+    """What that evaluator says."""
+    found = Pips().evaluate_many(np.array([board], np.int8))
+    return found.chances[0].tolist(), bool(found.sources[0] == AnswerSource.OVER)
+
+
+def boards(*texts: str) -> np.ndarray:
+    return np.array([Position(text).board for text in texts], np.int8)
+
+
+def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
+    return MET.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+
+
+def check(stakes: Stakes, rules: CubeRules, model: Model, ply: int, *texts: str) -> None:
+    """Values of positions against the twin's."""
+    found = cubeful_values(LOOK, NO_TABLES, kernel_stakes(stakes, rules), boards(*texts), ply)
+    score = stakes.score
+    seen = Score(0, 0, False)
+    if isinstance(score, MatchScore):
+        seen = Score(score.away, score.opponent_away, score.is_crawford)
+    now = Situation(stakes.cube.value, stakes.cube.owner.value, seen)
+    tree = Tree(judge, model)
+    expected = [tree.decided(Position(text).board, now, now, ply) for text in texts]
+    assert found.tolist() == pytest.approx(expected, abs=2e-6)
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+@pytest.mark.parametrize("is_jacoby", [False, True])
+def test_money_against_the_twin(owner: CubeOwner, is_jacoby: bool) -> None:
+    stakes = Stakes(Money(is_jacoby), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
+    rules, model = CubeRules(janowski(0.6)), slow_janowski(0.6, is_jacoby=is_jacoby)
+    check(stakes, rules, model, 0, *ENDINGS, BACKWARDS)
+    check(stakes, rules, model, 1, *ENDINGS[:2], BACKWARDS)
+
+
+def test_two_plies_against_the_twin() -> None:
+    check(Stakes(Money(is_jacoby=False)), CubeRules(janowski(0.6)), slow_janowski(0.6), 2, ENDINGS[2], ENDINGS[0])
+
+
+@pytest.mark.parametrize("score", [MatchScore(3, 5), MatchScore(1, 3, is_crawford=True), MatchScore(4, 1)])
+def test_matches_against_the_twin(score: MatchScore) -> None:
+    rules = CubeRules(janowski(0.6), MET)
+    model = match_janowski(0 if score.is_crawford else 0.6, mwc)
+    check(Stakes(score), rules, model, 0, *ENDINGS)
+    check(Stakes(score), rules, model, 1, *ENDINGS[:2])
+    if not score.is_crawford:
+        check(Stakes(score, Cube(2, CubeOwner.ON_ROLL)), rules, model, 1, ENDINGS[0])
+
+
+# over in four rolls at most, and nobody has a choice of plays
+SHORT = [position_id([theirs], [ours]) for ours in range(1, 5) for theirs in range(1, 5)]
+
+
+def test_games_that_end_on_the_way_have_exact_values(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever the evaluator says of positions before their end, and with any model: those of the table that was solved
+    for the cube."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("ends") / "warehouse")
+    money = MoneyBearoff(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 4)))
+    for owner in OWNERS:
+        stakes = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
+        asked = kernel_stakes(stakes, CubeRules(jump(0.2)))
+        for text in SHORT:
+            known = money.cube_equities(Position(text), stakes)
+            assert known is not None
+            (found,) = cubeful_values(LOOK, NO_TABLES, asked, boards(text), 4)
+            assert found == pytest.approx(max(known.no_double, min(known.double_take, known.double_pass)), abs=1e-4)
+
+
+def test_two_sided_tables_answer_in_money_play(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("tables") / "warehouse")
+    table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 4))
+    arrays = BearoffEvaluator(table).arrays
+    for owner in OWNERS:
+        stakes = Stakes(Money(is_jacoby=True), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
+        for ply in (0, 1):
+            found = cubeful_values(LOOK, arrays, kernel_stakes(stakes, CubeRules()), boards(*ENDINGS), ply)
+            for value, text in zip(found.tolist(), ENDINGS, strict=True):
+                known = MoneyBearoff(table).cube_equities(Position(text), stakes)
+                assert known is not None
+                assert value == pytest.approx(max(known.no_double, min(known.double_take, known.double_pass)), abs=1e-9)
+
+
+def test_the_lowest_of_equals() -> None:
+    values, equities = np.array([1.0, 1.0, 0.5, 2.0, 2.0]), np.array([0.2, 0.1, 9.0, 3.0, 3.0], np.float32)
+    assert lowest_of(values, equities, np.array([0, 2, 3, 5])).tolist() == [1, 2, 3]
+
+
+def test_stakes_turn() -> None:
+    stakes = kernel_stakes(Stakes(MatchScore(2, 5), Cube(2, CubeOwner.ON_ROLL)), CubeRules(janowski(0.3, 0.8), MET))
+    turned = turned_stakes(stakes)
+    assert (turned.game, turned.owner) == ((5, 2, False), 2)
+    assert turned.strategy[1:3] == (0.8, 0.3)
+    back = turned_stakes(turned)
+    assert (back.game, back.owner, back.strategy) == (stakes.game, stakes.owner, stakes.strategy)
+
+
+@pytest.mark.parametrize("ply", [0, 1])
+def test_ranked_plays(ply: int) -> None:
+    """The best play of a roll leaves the opponent the least; in a match its mwc and equity are one."""
+    player, rules = LookaheadPlayer(Pips(), ply), CubeRules(janowski(0.5), MET)
+    position = Position(ENDINGS[0])
+    for stakes in (Stakes(Money(is_jacoby=False)), Stakes(MatchScore(3, 5), Cube(2, CubeOwner.OPPONENT))):
+        theirs = turned_stakes(kernel_stakes(stakes, rules))
+        ranked = player.rank_plays(position, "21", stakes, rules)
+        assert player.best_play(position, "21", stakes, rules) == ranked[0]
+        for row in ranked:
+            (value,) = cubeful_values(LOOK, NO_TABLES, theirs, boards(row.play.next_position.id), row.evaluation.ply)
+            if row.mwc is None:
+                assert row.cubeful_equity == pytest.approx(-value, abs=1e-6)
+            else:
+                assert row.mwc == pytest.approx(1 - value, abs=1e-6)
+                lose, win = MET.after(stakes.score, -2), MET.after(stakes.score, 2)  # type: ignore[arg-type]
+                assert row.cubeful_equity == pytest.approx(2 * (row.mwc - lose) / (win - lose) - 1, abs=1e-5)
+        deepest = [row for row in ranked if row.evaluation.ply == ranked[0].evaluation.ply]
+        equities = [row.cubeful_equity for row in deepest]
+        assert equities == sorted(equities, reverse=True)  # type: ignore[type-var]
+        assert [row.loss for row in deepest] == pytest.approx([equities[0] - each for each in equities], abs=1e-6)  # type: ignore[operator]
+
+
+def test_an_only_play_has_a_value_too() -> None:
+    player = LookaheadPlayer(Pips(), 1)
+    (only,) = player.rank_plays(position_id([1], [2]), "65", Stakes(Money(is_jacoby=False)))
+    assert only.cubeful_equity == 1.0
+    assert player.rank_plays(START, "21")[0].cubeful_equity is None
+
+
+WRONG = [
+    (Stakes(MatchScore(3, 3)), CubeRules(), "expected a match equity table for a match, got none at "),
+    (Stakes(MatchScore(3, 3)), CubeRules(jump(0.1), MET), "expected the janowski model in a match, got jump at "),
+    (
+        Stakes(Money(is_jacoby=True)),
+        CubeRules(jump(0.1)),
+        "expected the janowski model under the jacoby rule, got jump",
+    ),
+    (Stakes(MatchScore(13, 3)), CubeRules(met=MET), ""),
+]
+
+
+@pytest.mark.parametrize(("stakes", "rules", "message"), WRONG, ids=[message[:40] for *_, message in WRONG])
+def test_rules_that_do_not_fit(stakes: Stakes, rules: CubeRules, message: str) -> None:
+    with pytest.raises((InvalidParameterError, ValueError), match=f"^{message}"):
+        LookaheadPlayer(Pips()).rank_plays(START, "31", stakes, rules)

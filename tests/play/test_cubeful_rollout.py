@@ -1,0 +1,198 @@
+"""Rollouts with the cube in play: against a twin, exact tables, themselves without luck, and gnubg."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets import all_kinds
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.doubling import janowski, jump
+from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.cube_tables import MoneyBearoff
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.position import Position
+from bgdata.game.random import random_stream
+from bgdata.kernel import threads
+from bgdata.play.cubeful_rollout import CubefulStart, difference, roll_out_with_cube
+from bgdata.play.rollout import Limits, RolloutSettings
+from bgdata.play.rollout_kernels import MOST_TRIALS, fill_order, first_rolls, roll_at
+from bgdata.warehouse import Warehouse
+from tests.cli.command_line import position_id
+from tests.equity.samples import published_met
+from tests.reference.cubeful_games import Board, Chances, Model, Score, cubeful, match_janowski
+from tests.reference.cubeful_games import janowski as slow_janowski
+from tests.reference.cubeful_rollouts import Trials
+
+SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
+CHOOSER = NetworkPlayer(SHIPPED, NO_TABLES).chooser
+MET = published_met()
+MONEY = Stakes(Money(is_jacoby=False))
+ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
+CONTACT = Position("4HPwATDgc/ABMA")
+ALL = RolloutSettings(likely=0)
+
+
+def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
+    chances = evaluations(SHIPPED, NO_TABLES, np.array(boards, np.int8)).chances
+    return chances.tolist(), cubeless_equities(chances).tolist()
+
+
+def start(position: Position, stakes: Stakes = MONEY, *, may_double: bool = True) -> CubefulStart:
+    return CubefulStart(np.array(position.board, np.int8), stakes, may_double)
+
+
+def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
+    return MET.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+
+
+def worth_by(model: Model) -> object:
+    """What luck is measured by: points, or twice the mwc less 1."""
+
+    def worth(board: Board, chances: Chances, cube: int, owner: str, score: Score) -> float:
+        value = cubeful(model, match_janowski(0, mwc))(board, chances, cube, owner, score)
+        return 2 * value - 1 if score.away else cube * value
+
+    return worth
+
+
+def won(points: int, score: Score) -> float:
+    """Points, or twice the mwc less 1, to who wins them."""
+    if not score.away:
+        return points
+    return 2 * MET.after(MatchScore(score.away, score.opponent_away, score.is_crawford), points) - 1
+
+
+@pytest.mark.parametrize(
+    ("stakes", "score", "models"),
+    [
+        (MONEY, Score(0, 0, False), (slow_janowski(0.4), slow_janowski(0.7))),
+        (Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), Score(0, 0, False), (slow_janowski(0.4),) * 2),
+        (Stakes(MatchScore(3, 2)), Score(3, 2, False), (match_janowski(0.4, mwc), match_janowski(0.7, mwc))),
+        (
+            Stakes(MatchScore(1, 3, is_crawford=True)),
+            Score(1, 3, True),
+            (match_janowski(0.4, mwc), match_janowski(0.7, mwc)),
+        ),
+    ],
+    ids=["money", "owned", "match", "crawford"],
+)
+def test_a_block_against_the_twin(stakes: Stakes, score: Score, models: tuple[Model, Model]) -> None:
+    """Means of 36 trials, the second block of an item."""
+    model, other = models
+    if stakes.cube.owner == CubeOwner.OPPONENT:
+        other = slow_janowski(0.7)
+    dead = match_janowski(0, mwc) if score.away else None
+    twin = Trials(evaluate, model, cubeful(model, dead), worth_by(other), won, score)  # type: ignore[arg-type]
+    met = MET if score.away else None
+    found = roll_out_with_cube(
+        [start(ENDING, stakes)], CHOOSER, CubeRules(janowski(0.4), met), Limits(72), 5, ALL, np.array([3])
+    )
+    item, order, values = np.uint64(random_stream(5, 3)), np.empty(36, np.int64), []
+    fill_order(np.uint64(random_stream(item, MOST_TRIALS)), order)
+    owner = {"centered": -1, "on_roll": 0, "opponent": 1}[stakes.cube.owner.value]
+    for trial in range(36, 72):
+        stream, rolls = np.uint64(random_stream(item, trial)), first_rolls(trial, order)
+
+        def place_of(turn: int, stream: np.uint64 = stream, rolls: tuple[int, int] = rolls) -> int:
+            return int(rolls[turn] if turn < 2 else roll_at(stream, turn))
+
+        value, luck = twin.trial(list(ENDING.board), (stakes.cube.value, owner, True), place_of)
+        less = value - luck
+        values.append(less / stakes.cube.value if not score.away else (less + 1) / 2)
+    assert found.blocks[0, 1] == pytest.approx(np.mean(values), abs=1e-6)
+    assert found.values[0] == pytest.approx(found.blocks[0].mean())
+    assert found.standard_errors[0] == pytest.approx(found.blocks[0].std(ddof=1) / math.sqrt(2))
+
+
+def test_games_end_in_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where the table has the start, its columns are the answer; nearly so where it is reached after two rolls."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout") / "warehouse")
+    table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6))
+    exact, chooser = MoneyBearoff(table), NetworkPlayer(SHIPPED, BearoffEvaluator(table).arrays).chooser
+    doubled = MONEY.after_take()
+    known = exact.cube_equities(ENDING, MONEY)
+    assert known is not None
+    starts = [start(ENDING), start(ENDING, may_double=False), start(ENDING, doubled, may_double=False)]
+    found = roll_out_with_cube(starts, chooser, CubeRules(), Limits(72))
+    best = max(known.no_double, min(known.double_take, known.double_pass))
+    assert found.values.tolist() == pytest.approx([best, known.no_double, known.double_take], abs=1e-9)
+    assert found.standard_errors.tolist() == pytest.approx([0, 0, 0], abs=1e-12)
+    assert difference(found, 2, 1) == pytest.approx((known.double_take - known.no_double, 0), abs=1e-9)
+
+
+def test_luck_changes_errors_and_not_games() -> None:
+    starts, rules, limits = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7)), Limits(216)
+    less, plain = (
+        roll_out_with_cube(starts, CHOOSER, rules, limits, 1, RolloutSettings(with_luck=each)) for each in (True, False)
+    )
+    assert less.plain_standard_errors[0] == pytest.approx(plain.standard_errors[0])
+    assert plain.standard_errors[0] == plain.plain_standard_errors[0]
+    assert less.standard_errors[0] < plain.standard_errors[0] / 2
+    assert abs(less.values[0] - plain.values[0]) < 4 * plain.standard_errors[0]
+    for limit in (1, 2):
+        with threads(limit):
+            again = roll_out_with_cube(starts, CHOOSER, rules, Limits(72), 1)
+        assert again.blocks[0].tolist() == less.blocks[0, :2].tolist()
+
+
+def test_rounds_until_the_error_is_small() -> None:
+    starts = [start(ENDING, may_double=False)]
+    once = roll_out_with_cube(starts, CHOOSER, CubeRules(), Limits(72))
+    error = float(once.standard_errors[0])
+    assert once.trials[0] == 72
+    more = roll_out_with_cube(starts, CHOOSER, CubeRules(), Limits(72, error * 0.9, 72 * 50))
+    assert 72 < more.trials[0] <= 72 * 50
+    assert more.blocks[0, :2].tolist() == once.blocks[0].tolist()
+    assert more.standard_errors[0] <= error * 0.9 or more.trials[0] == 72 * 50
+
+
+WRONG = [
+    (MONEY, CubeRules(), RolloutSettings("end"), "expected rollouts with the cube to go to the end, with plays at 0-"),
+    (MONEY, CubeRules(), RolloutSettings(play_ply=1), "expected rollouts with the cube to go to the end, with plays a"),
+    (
+        Stakes(MatchScore(3, 3)),
+        CubeRules(),
+        RolloutSettings(),
+        "expected a match equity table for a match, got none at",
+    ),
+    (
+        Stakes(MatchScore(3, 3)),
+        CubeRules(jump(0.1), MET),
+        RolloutSettings(),
+        "expected the janowski model in a match, ",
+    ),
+    (Stakes(MatchScore(3, 13)), CubeRules(met=MET), RolloutSettings(), "expected a match equity table to 13-away, got"),
+    (
+        Stakes(Money(is_jacoby=True)),
+        CubeRules(jump(0.1)),
+        RolloutSettings(),
+        "expected the janowski model under the ja",
+    ),
+]
+
+
+@pytest.mark.parametrize(("stakes", "rules", "settings", "message"), WRONG, ids=[message for *_, message in WRONG])
+def test_what_cannot_be(stakes: Stakes, rules: CubeRules, settings: RolloutSettings, message: str) -> None:
+    with pytest.raises((UsageError, InvalidParameterError), match=f"^{message}"):
+        roll_out_with_cube([start(ENDING, stakes)], CHOOSER, rules, Limits(72), 1, settings)
+
+
+def test_wrong_players_and_limits() -> None:
+    with pytest.raises(UsageError, match=r"^expected a player with networks to handle the cube, got one that only ch"):
+        roll_out_with_cube([start(ENDING)], PubEval().chooser, CubeRules(), Limits(72))
+    with pytest.raises(UsageError, match=r"^expected a multiple of 36 trials, at least 72, got 36"):
+        roll_out_with_cube([start(ENDING)], CHOOSER, CubeRules(), Limits(36))
