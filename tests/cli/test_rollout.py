@@ -181,6 +181,7 @@ def test_labels_of_nothing(small_root: Path, arguments: tuple[str, ...], message
 def test_a_cube_decision(root: Path) -> None:
     """No double beside double and take, from the same dice."""
     player = open_network_player("network/random", 0, bgdata.open_warehouse(root))
+    assert isinstance(player, NetworkPlayer)
     board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))
     starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
     result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), items=np.zeros(2, np.int64))
@@ -195,13 +196,14 @@ def test_a_cube_decision(root: Path) -> None:
     shown = succeeds(root, *how)
     line = f"{'no double':<26}{result.values[0]:+9.4f}{result.standard_errors[0]:8.4f}"
     assert line in shown.splitlines()
-    owned = succeeds(root, *how[:4], "--owner", "opponent", *how[4:])
+    owned = succeeds(root, *how[:2], "--cube", "2", "--owner", "opponent", *how[4:])
     assert ("no double" in owned, "double, take" in owned) == (True, False)
 
 
 def test_plays_with_the_cube(root: Path) -> None:
     """The opponent is on roll after a play, and may double; values are those of the player who moves."""
     player = open_network_player("network/random", 0, bgdata.open_warehouse(root))
+    assert isinstance(player, NetworkPlayer)
     stakes, met = Stakes(MatchScore(3, 5)), find_met(bgdata.open_warehouse(root), "published-12")
     how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
     rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
@@ -220,7 +222,7 @@ def test_plays_with_the_cube(root: Path) -> None:
     [
         (("--cube", "1", "--truncate", "3"), "expected rollouts with the cube to go to the end, with plays at 0-ply, "),
         (("--cube", "1", "--play-ply", "1"), "expected rollouts with the cube to go to the end, with plays at 0-ply, "),
-        (("--away", "3-5", "--met", "none"), "no match_equity/none in "),
+        (("--away", "3-5", "--met", "none"), "no match equity table none in "),
         (("--away", "3-5", "--jacoby"), "expected the jacoby rule in money play only, got it at "),
         (("--as-money",), "expected a match with --as-money, got money play"),
         (("--model", "jump", "--jacoby"), "expected the janowski model under the jacoby rule, got jump"),
