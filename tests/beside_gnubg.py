@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,10 @@ for number in range(COUNT):
     gnubg.command("analyse match")
     tell(json.dumps(gnubg.match(1, 0, 1, 0)["stats"]))
 """
-FIGURES = {  # name: (of a Score, of gnubg's statistics)
+Stats = Mapping[str, Any]
+FIGURES: Mapping[
+    str, tuple[Callable[[Score], float], Callable[[Stats], float]]
+] = {  # name: (of a Score, of gnubg's statistics)
     "luck, mwc": (lambda score: score.luck, lambda found: found["dice"]["luck-cost"]),
     "luck, points": (lambda score: score.normalised_luck, lambda found: found["dice"]["luck"]),
     "lost by plays, mwc": (lambda score: score.play_loss, lambda found: found["moves"]["error-cost"]),
@@ -70,7 +73,6 @@ FIGURES = {  # name: (of a Score, of gnubg's statistics)
     "cube decisions": (lambda score: score.cube_decisions, lambda found: found["cube"]["close-cube"]),
     "performance rating": (lambda score: score.performance_rating, lambda found: gnubg_rating(found)),
 }
-Stats = Mapping[str, Any]
 
 
 def cube_total(found: Stats, unit: str) -> float:
@@ -101,7 +103,7 @@ def gnubg_stats(matches: Sequence[Match], ply: int, folder: Path) -> list[Stats]
 def our_scores(player: LookaheadPlayer, matches: Iterable[Match], warehouse: bgdata.Warehouse) -> list[Score]:
     """What `bgdata analyze` says of both players of each match."""
     rules = CubeRules(met=find_met_or_file(warehouse, MET))
-    found = []
+    found: list[Score] = []
     for match in matches:
         judged = judge_all(player, rules, situations([match], "a match"), Silence())
         found += totals_of([game.judged for game in judged]).scores
@@ -112,12 +114,14 @@ def compared(ours: Sequence[Score], theirs: Sequence[Stats]) -> dict[str, dict[s
     """For each figure: our mean and theirs, the correlation, and the differences as root mean square and largest."""
     found = {}
     for name, (own, other) in FIGURES.items():
-        pairs = np.array([(own(score), other(stats)) for score, stats in zip(ours, theirs, strict=True)], float)
+        pairs = np.array(
+            [(float(own(score)), float(other(stats))) for score, stats in zip(ours, theirs, strict=True)], np.float64
+        )
         difference = pairs[:, 0] - pairs[:, 1]
         found[name] = {
             "ours": pairs[:, 0].mean(),
             "gnubg": pairs[:, 1].mean(),
-            "correlation": np.corrcoef(pairs.T)[0, 1],
+            "correlation": float(np.asarray(np.corrcoef(pairs.T))[0, 1]),
             "rms": np.sqrt((difference**2).mean()),
             "largest": np.abs(difference).max(),
         }

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.met import find_met_or_file
 from bgdata.cli.options import (
     beavers_option,
     format_option,
     jacoby_option,
     model_options,
-    parse_away,
     player_options,
     score_options,
 )
 from bgdata.cli.output import write_rows
 from bgdata.cli.positions import describe_evaluation
+from bgdata.cli.stakes import chosen_rules, chosen_stakes
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import BgdataError, UsageError
 from bgdata.game.board_text import format_board_text
 from bgdata.game.identifiers import closest_format, parse_identifier
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.match_state import MatchState, Offer
+from bgdata.game.match_state import Offer
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.game.xgid import parse_xgid
@@ -37,7 +37,6 @@ from bgdata.warehouse import Warehouse
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeDecision, CubeRules
     from bgdata.equity.curves import Points
-    from bgdata.equity.doubling import Strategy
     from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
 
 
@@ -47,6 +46,11 @@ if TYPE_CHECKING:
 @jacoby_option
 @beavers_option
 @model_options
+@click.option(
+    "--local",
+    is_flag=True,
+    help="With --model jump: value the present cube by the jumps that the player expects in this position.",
+)
 @player_options
 @format_option
 @click.pass_obj
@@ -61,6 +65,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
       bgdata cube 4HPwATDgc/ABMA --jacoby --beavers
       bgdata cube 4HPwATDgc/ABMA --cube 2                        a redouble
       bgdata cube 4HPwATDgc/ABMA --away 5-2                      a match: the player on roll needs 5 points
+      bgdata cube 4HPwATDgc/ABMA --model jump --local            by jumps as they are here
       bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score and cube of a gnubg ID
 
     Bearoff positions that an exact table covers are answered from it; in a match, a missing table of 6 points and 6
@@ -91,6 +96,8 @@ def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options
     has_beavers = closest_format(text) == "xgid" and parse_xgid(text).has_beavers
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=has_beavers)
+    if options["local"]:
+        rules = with_local_volatility(rules, player, position)
     decision, evaluation = decide(player, warehouse, position, stakes, rules), player.evaluate(position)
     if form != "table":
         write_rows([{"position_id": position.id} | as_row(decision, stakes) | chances_of(evaluation)], form)
@@ -98,6 +105,20 @@ def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options
     click.echo(format_board_text(position, stakes=stakes))
     click.echo("\n" + describe_decision(decision, stakes, rules))
     click.echo("\n" + describe_evaluation(evaluation))
+
+
+def with_local_volatility(rules: CubeRules, player: LookaheadPlayer, position: Position) -> CubeRules:
+    """The rules with the volatility of this position, as far as the model can use it, for the present cube. Raises
+    UsageError for another model."""
+    from bgdata.equity.doubling import MODEL_NAMES
+    from bgdata.equity.jump import MOST_VOLATILITY
+    from bgdata.evaluation.volatility import local_volatility_by
+
+    name = MODEL_NAMES[rules.strategy.model]
+    if name != "jump":
+        raise UsageError(f"expected --local with --model jump, got it with {name}")
+    local = min(local_volatility_by(player.evaluator, position), MOST_VOLATILITY)
+    return replace(rules, strategy=rules.strategy._replace(local_volatility=local))
 
 
 def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> str:
@@ -252,68 +273,3 @@ def built_table(warehouse: Warehouse, score: MatchScore, cube: Cube, met: MatchE
     except BgdataError as error:
         click.echo(f"no exact table: {error}", err=True)
         return None
-
-
-def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
-    """The stakes of the identifier, changed by the options that are given. Raises UsageError or InvalidScoreError."""
-    given = match.stakes if match else Stakes(Money(is_jacoby=False))
-    score: MatchScore | Money = given.score
-    if options["away"] is not None:
-        score = parse_away(options["away"], is_crawford=options["crawford"])
-    elif options["crawford"]:
-        if isinstance(score, Money):
-            raise UsageError("expected --away with --crawford, got none")
-        score = MatchScore(score.away, score.opponent_away, is_crawford=True)
-    if options.get("jacoby") is not None:
-        if isinstance(score, MatchScore) and options["jacoby"]:
-            raise UsageError(f"expected the jacoby rule in money play only, got it at {score}")
-        score = Money(options["jacoby"]) if isinstance(score, Money) else score
-    return Stakes(score, cube_of(given.cube, options["cube_value"], options["owner"]))
-
-
-def cube_of(given: Cube, value: int | None, owner: str | None) -> Cube:
-    """The cube of an identifier with its value, owner or both replaced. Raises InvalidScoreError."""
-    if value is None and owner is None:
-        return given
-    if value is None:
-        value = given.value if owner == given.owner else 1 if owner == CubeOwner.CENTERED else max(2, given.value)
-    if owner is None:  # whoever has it, else the player on roll, as in `bgdata probe`
-        owner = CubeOwner.CENTERED if value == 1 else given.owner if given.value > 1 else CubeOwner.ON_ROLL
-    return Cube(value, CubeOwner(owner))
-
-
-def chosen_rules(
-    warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
-) -> CubeRules:
-    """The cube model, the match equity table and the rules; `has_beavers` holds unless an option says otherwise. Raises
-    UsageError, InvalidParameterError, and what `met.find_met_or_file` raises."""
-    from bgdata.equity.cube import CubeRules
-
-    strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
-    if options.get("beavers") is not None:
-        has_beavers = options["beavers"]
-    elif is_match:
-        has_beavers = False
-    if not is_match:
-        for name in ("met", "as_money"):
-            if options[name]:
-                raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
-    met = find_met_or_file(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
-    return CubeRules(strategy, met, has_beavers, options["as_money"], by_model=options["model"] is not None)
-
-
-def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
-    """The model with its settings. Raises UsageError for a setting of the other model, and InvalidParameterError for
-    one out of range."""
-    from bgdata.equity.cube_life_index import DEFAULT_INDEX
-    from bgdata.equity.doubling import janowski, jump
-    from bgdata.equity.jump import DEFAULT_VOLATILITY
-
-    index, volatility = options["index"], options["volatility"]
-    if options["model"] == "jump":
-        if index is not None:
-            raise UsageError(f"expected --index with the janowski model, got it with jump: {index:g}")
-        return jump(DEFAULT_VOLATILITY if volatility is None else volatility)
-    if volatility is not None:
-        raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
-    return janowski(DEFAULT_INDEX if index is None else index)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
-from bgdata.cli.cube import chosen_rules, chosen_stakes
 from bgdata.cli.output import write_rows
+from bgdata.cli.stakes import chosen_rules, chosen_stakes
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier

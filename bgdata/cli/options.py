@@ -129,12 +129,12 @@ def model_options(function: Decorated) -> Decorated:
             "--volatility",
             type=float,
             metavar="X",
-            help="With --model jump: mean jump of the winning chance in a roll.  [default: 0.113]",
+            help="With --model jump: mean jump of the winning chance from one's roll to the next.  [default: 0.113]",
         ),
         click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]"),
         click.option(
             "--model",
-            type=click.Choice(["janowski", "jump"]),
+            type=click.Choice(["janowski", "jump", "janowski-first"]),
             help="Use this model of the cube, even where a table has the answer.  "
             "[default: tables, elsewhere janowski]",
         ),

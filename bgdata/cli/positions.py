@@ -20,6 +20,7 @@ from bgdata.cli.options import (
     score_options,
 )
 from bgdata.cli.output import write_rows
+from bgdata.cli.stakes import chosen_rules, chosen_stakes
 from bgdata.errors import UsageError, shown
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.board_text import format_board_text
@@ -210,8 +211,6 @@ def print_hint(
 ) -> None:
     """Print the best plays of a position and a roll. Raises InvalidPositionError, InvalidRollError, UsageError without
     a roll or for options that do not fit together, InvalidParameterError or InvalidScoreError."""
-    from bgdata.cli.cube import chosen_rules, chosen_stakes
-
     text, roll_text = asked
     position, match = parse_identifier(text)
     check_in_progress(position)

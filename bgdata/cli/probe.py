@@ -13,9 +13,9 @@ import numpy as np
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
-from bgdata.cli.cube import chosen_stakes
 from bgdata.cli.options import format_option, gnubg_option, score_options
 from bgdata.cli.output import write_rows
+from bgdata.cli.stakes import chosen_stakes
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.stored_met import default_met
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError, UsageError

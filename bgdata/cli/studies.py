@@ -60,8 +60,11 @@ def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, pla
       statistics     how games end, and how the cube is used, by cube life index
       index          a cube life index against 0.7
       fine-index     the same near 0.7
+      first-statistics, first-index, first-fine-index  the three by Janowski's rule as Higgins first had it
       jump           the jump model at 5 to 11 % against Janowski at 0.7
+      local          the jump model with the volatility of each position against one volatility
       match          cube decisions by the match score against those for money, to 3, 5, 7 and 9 points
+      match-own      the same with the match equity table that is built here
       match-cubeful  the same where both sides choose plays by their value with the cube
       match-long     the same at an index of 0.75, to 5, 9, 15 and 25 points
       plays          plays by their value with the cube against plays by cubeless equity, for money
@@ -149,7 +152,7 @@ def run_study(
     else:
         write_rows(study_rows(series), form)
     if plot is not None:
-        setting = "volatility" if study == "jump" else "cube life index"
+        setting = "volatility" if study in ("jump", "local") else "cube life index"
         draw_study(NAMES[study], setting, *drawn(study, series), plot)
         click.echo(f"wrote {plot}", err=True)
 

@@ -21,7 +21,10 @@ import numpy as np
 from bgdata.equity.curves import OPPONENT, OWNER_CODES, Points
 from bgdata.equity.doubling import (
     DEFAULT_STRATEGY,
+    JANOWSKI_FIRST,
     JUMP,
+    MODEL_NAMES,
+    MONEY_ONLY,
     NOT_ALLOWED,
     Action,
     CubeEquities,
@@ -57,6 +60,7 @@ class Method(StrEnum):
     EXACT = "exact"
     JANOWSKI = "janowski"
     JUMP = "jump"
+    JANOWSKI_FIRST = "janowski-first"
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ def decide_cube(
     check_rules(stakes, rules)
     is_match = isinstance(stakes.score, MatchScore) and not rules.as_money
     found, points = match_model(row, stakes, rules) if is_match else money_model(row, stakes, rules)
-    method = Method.JUMP if rules.strategy.model == JUMP else Method.JANOWSKI
+    method = Method(MODEL_NAMES[rules.strategy.model])
     if exact is not None and not (rules.as_money and isinstance(stakes.score, MatchScore)):
         beaver = 2 * exact.double_take if rules.has_beavers else exact.double_take
         found, method = exact._replace(double_beaver=beaver), Method.EXACT
@@ -222,8 +226,9 @@ def check_rules(stakes: Stakes, rules: CubeRules) -> None:
         raise InvalidParameterError(f"expected beavers in money play only, got them at {stakes.score}")
     if rules.as_money:
         return
-    if rules.strategy.model == JUMP:
-        raise InvalidParameterError(f"expected the janowski model in a match, got jump at {stakes.score}")
+    if rules.strategy.model in MONEY_ONLY:
+        name = MODEL_NAMES[rules.strategy.model]
+        raise InvalidParameterError(f"expected a model that knows match scores, got {name} at {stakes.score}")
     if rules.met is None:
         raise InvalidParameterError(f"expected a match equity table for a match, got none at {stakes.score}")
 
@@ -260,9 +265,12 @@ def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
 def describe_model(rules: CubeRules) -> str:
     """The model and its settings in words."""
     strategy = rules.strategy
+    table = f", {rules.met.name}" if rules.met is not None and not rules.as_money else ""
     if strategy.model == JUMP:
-        return f"jump model, volatility {strategy.volatility:g}"
+        local = strategy.local_volatility
+        here = "" if local == strategy.volatility else f", {local:.3f} here"
+        return f"jump model, volatility {strategy.volatility:g}{here}{table}"
     own, other = strategy.cube_life_index, strategy.opponent_cube_life_index
     indexes = f"{own:g}" if own == other else f"{own:g} (opponent {other:g})"
-    table = f", {rules.met.name}" if rules.met is not None and not rules.as_money else ""
-    return f"janowski's model, cube life index {indexes}{table}"
+    first = " as first published" if strategy.model == JANOWSKI_FIRST else ""
+    return f"janowski's model{first}, cube life index {indexes}{table}"

@@ -91,6 +91,12 @@ def scaled(curve: Curve, factor: float) -> Curve:
 
 
 @kernel()
+def mirrored(curve: Curve) -> Curve:
+    """The curve as the opponent sees it, with equities of the other sign."""
+    return Curve(1.0 - curve.high, 1.0 - curve.low, -curve.win, -curve.at_high, -curve.at_low, -curve.lose)
+
+
+@kernel()
 def doubled_equity(taken: Curve, passed: float, beaver_factor: float, win: float) -> float:
     """The value of a double if the opponent answers it best. A taken cube that costs the doubler money is beavered,
     which multiplies it by `beaver_factor`: 2 in money play with beavers, else 1."""

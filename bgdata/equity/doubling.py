@@ -26,13 +26,16 @@ from bgdata.equity.curves import (
     owner_code,
     scaled,
 )
-from bgdata.equity.janowski import both_indexes, janowski_curve, situation_rows
+from bgdata.equity.janowski import both_indexes, index_of, janowski_curve, situation_rows
+from bgdata.equity.janowski_first import first_equity, first_points
 from bgdata.equity.jump import DEFAULT_VOLATILITY, check_volatility, jump_curve
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import Array, kernel
 
-JANOWSKI, JUMP = 0, 1  # models
+JANOWSKI, JUMP, JANOWSKI_FIRST = MODELS = (0, 1, 2)
+MONEY_ONLY = (JANOWSKI_FIRST,)  # those that know no match score
+MODEL_NAMES = ("janowski", "jump", "janowski-first")  # in their order
 NOT_ALLOWED = -np.inf  # the equity of a double that the rules, or the score, leave no sense
 
 
@@ -50,13 +53,14 @@ _NO_DOUBLE, _TAKE, _PASS, _TOO_GOOD, _BEAVER = map(int, Action)
 
 
 class Strategy(NamedTuple):
-    """A model of the cube with its settings: JANOWSKI uses the cube life indexes of the player on roll and of the
-    opponent, JUMP the volatility."""
+    """A model of the cube with its settings: JANOWSKI and JANOWSKI_FIRST use the cube life indexes of the player on
+    roll and of the opponent, JUMP the mean volatility and that of the position."""
 
     model: int = JANOWSKI
     cube_life_index: float = DEFAULT_INDEX
     opponent_cube_life_index: float = DEFAULT_INDEX
     volatility: float = DEFAULT_VOLATILITY
+    local_volatility: float = DEFAULT_VOLATILITY
 
 
 DEFAULT_STRATEGY = Strategy()
@@ -96,16 +100,42 @@ def janowski(cube_life_index: float = DEFAULT_INDEX, opponent_cube_life_index: f
     return Strategy(JANOWSKI, own, other)
 
 
-def jump(volatility: float = DEFAULT_VOLATILITY) -> Strategy:
-    """The jump model in its linear approximation. Raises InvalidParameterError."""
-    check_volatility(volatility)
-    return Strategy(JUMP, volatility=float(volatility))
+def janowski_first(cube_life_index: float = DEFAULT_INDEX) -> Strategy:
+    """Janowski's model in the version that its programmer withdrew. Raises InvalidParameterError."""
+    return janowski(cube_life_index)._replace(model=JANOWSKI_FIRST)
+
+
+def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None = None) -> Strategy:
+    """The jump model in its linear approximation, with one volatility, or with another one for the present cube. Raises
+    InvalidParameterError."""
+    local = volatility if local_volatility is None else local_volatility
+    for given in (volatility, local):
+        check_volatility(given)
+    return Strategy(JUMP, volatility=float(volatility), local_volatility=float(local))
 
 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
     """The strategy as seen by the opponent."""
-    return Strategy(strategy.model, strategy.opponent_cube_life_index, strategy.cube_life_index, strategy.volatility)
+    return Strategy(
+        strategy.model,
+        strategy.opponent_cube_life_index,
+        strategy.cube_life_index,
+        strategy.volatility,
+        strategy.local_volatility,
+    )
+
+
+@kernel()
+def later(strategy: Strategy) -> Strategy:
+    """The strategy for a cube that is turned now: when it is turned again, the position will be another."""
+    return Strategy(
+        strategy.model,
+        strategy.cube_life_index,
+        strategy.opponent_cube_life_index,
+        strategy.volatility,
+        strategy.volatility,
+    )
 
 
 @kernel()
@@ -142,19 +172,31 @@ def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
 
 @kernel()
 def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """Equity by winning chance in money play, by owner code. The jump model ignores the Jacoby rule."""
+    """Equity by winning chance in money play, by owner code, by a model that is a curve: JANOWSKI, or JUMP, which
+    ignores the Jacoby rule."""
     if strategy.model == JUMP:
-        return jump_curve(mean_win, mean_loss, owner, strategy.volatility)
+        return jump_curve(mean_win, mean_loss, owner, strategy.volatility, strategy.local_volatility)
     return janowski_curve(
         mean_win, mean_loss, owner, strategy.cube_life_index, strategy.opponent_cube_life_index, is_jacoby
     )
+
+
+@kernel()
+def no_double_equity(
+    strategy: Strategy, win: float, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool
+) -> float:
+    """No-double equity of the player on roll in money play, in points per unit cube, by owner code."""
+    if strategy.model == JANOWSKI_FIRST:
+        index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
+        return first_equity(win, mean_win, mean_loss, owner, index)
+    return curve_equity(money_curve(strategy, mean_win, mean_loss, owner, is_jacoby), win)
 
 
 @kernel(borrows=True)
 def money_equity(strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool) -> float:
     """No-double equity of the player on roll, in points per unit cube, from chances[0:5]."""
     win, mean_win, mean_loss = mean_points(chances)
-    return curve_equity(money_curve(strategy, mean_win, mean_loss, owner, is_jacoby), win)
+    return no_double_equity(strategy, win, mean_win, mean_loss, owner, is_jacoby)
 
 
 @kernel(borrows=True)
@@ -163,10 +205,10 @@ def money_equities(
 ) -> CubeEquities:
     """Equities of the cube decision of the player on roll in money play, from chances[0:5]."""
     win, mean_win, mean_loss = mean_points(chances)
-    now = curve_equity(money_curve(strategy, mean_win, mean_loss, owner, is_jacoby), win)
+    now = no_double_equity(strategy, win, mean_win, mean_loss, owner, is_jacoby)
     if owner == OPPONENT:
         return CubeEquities(now, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-    taken = 2.0 * curve_equity(money_curve(strategy, mean_win, mean_loss, OPPONENT, False), win)
+    taken = 2.0 * no_double_equity(later(strategy), win, mean_win, mean_loss, OPPONENT, False)
     return CubeEquities(now, taken, 2.0 * taken if has_beavers else taken, 1.0)
 
 
@@ -175,9 +217,12 @@ def money_points_of(
     strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool, has_beavers: bool
 ) -> Points:
     """Where decisions change in money play, for a centered cube or one that the player on roll owns."""
+    if strategy.model == JANOWSKI_FIRST:
+        index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
+        return first_points(mean_win, mean_loss, owner, index)
     now = money_curve(strategy, mean_win, mean_loss, owner, is_jacoby)
-    taken = scaled(money_curve(strategy, mean_win, mean_loss, OPPONENT, False), 2.0)
-    own = scaled(money_curve(strategy, mean_win, mean_loss, ON_ROLL, False), 2.0)
+    taken = scaled(money_curve(later(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
+    own = scaled(money_curve(later(strategy), mean_win, mean_loss, ON_ROLL, False), 2.0)
     return Points(
         first_reaching(own, -1.0),
         double_point(now, taken, 1.0, 2.0 if has_beavers else 1.0),
@@ -233,8 +278,8 @@ def money_points(
     of mean points of a win and of a loss that broadcast. They are the winning chances at which the equities of two
     actions are equal.
 
-    Raises InvalidParameterError for mean points out of range, a cube that the player may not turn, and for the jump
-    model under the Jacoby rule.
+    Raises InvalidParameterError for mean points out of range, a cube that the player may not turn, and for another
+    model than JANOWSKI under the Jacoby rule.
     """
     code = check_money(strategy, owner, is_jacoby=is_jacoby)
     if code == OPPONENT:
@@ -263,11 +308,13 @@ def decide_money(
 
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
-    """The number of an owner in kernels. Raises InvalidParameterError for a text that is no owner, and for the jump
-    model under the Jacoby rule."""
+    """The number of an owner in kernels. Raises InvalidParameterError for a text that is no owner, and for another
+    model than JANOWSKI under the Jacoby rule."""
     code = owner_code(owner)
-    if strategy.model == JUMP and is_jacoby and code == CENTERED:
-        raise InvalidParameterError("expected the janowski model under the jacoby rule, got jump")
+    if strategy.model != JANOWSKI and is_jacoby and code == CENTERED:
+        raise InvalidParameterError(
+            f"expected the janowski model under the jacoby rule, got {MODEL_NAMES[strategy.model]}"
+        )
     return code
 
 

@@ -1,8 +1,15 @@
-"""The jump model of the cube in money play: Janowski's, with winning chances that jump rather than drift.
+"""The jump model of the cube: Janowski's, with winning chances that jump rather than drift.
 
 Jumps are symmetric; their mean absolute size is `volatility`. In the approximation used here, equity stays linear
 between the decision points, but the points move: players double before the opponent's take point, since a jump may
 carry the chances past it. Equities are no-double equities of the player on roll, in points per unit cube.
+
+All formulas are one: where the live cube's equity bends, a jump costs half its mean size times the change of the slope,
+as the mean over jumps to either side of a bend is below it by that. For money this gives the formulas that were
+published, and at match scores the same with the live cube's mwc (`jumped_owned`, `jumped_centered`).
+
+Volatility may be local: the equity of the present cube goes by the jumps to come in this position (`local`), while take
+and cash points, of cubes that will be turned in other positions, go by the mean volatility.
 
 These are the corrected formulas (post "Jump model revisited" of 5 April 2012 and arXiv 1203.5692 as last revised); the
 ones published in March 2012 were withdrawn by their author. `jump_numeric` solves the model without the approximation.
@@ -12,7 +19,7 @@ double-exponential jumps cost the owner of a cube half as much again. The model 
 
 from __future__ import annotations
 
-from bgdata.equity.curves import CENTERED, ON_ROLL, Curve
+from bgdata.equity.curves import CENTERED, ON_ROLL, Curve, mirrored
 from bgdata.equity.janowski import live_points
 from bgdata.errors import InvalidParameterError
 from bgdata.kernel import kernel
@@ -36,19 +43,47 @@ def turning_equity(mean_win: float, mean_loss: float, volatility: float) -> floa
 
 
 @kernel()
-def jump_curve(mean_win: float, mean_loss: float, owner: int, volatility: float) -> Curve:
-    """The model's equity, by owner code, from mean points of a win and of a loss."""
+def jump_curve(mean_win: float, mean_loss: float, owner: int, volatility: float, local: float) -> Curve:
+    """The model's equity, by owner code, from mean points of a win and of a loss, the mean and the local volatility."""
     if owner == CENTERED:
         points = live_points(mean_win, mean_loss)
-        at_low = -turning_equity(mean_loss, mean_win, volatility)
-        at_high = turning_equity(mean_win, mean_loss, volatility)
+        at_low = -turning_equity(mean_loss, mean_win, local)
+        at_high = turning_equity(mean_win, mean_loss, local)
         return Curve(points.take_point, points.cash_point, -mean_loss, at_low, at_high, mean_win)
-    own, other = owned_slope(mean_win, mean_loss, volatility), owned_slope(mean_loss, mean_win, volatility)
     if owner == ON_ROLL:
-        cash_point = 1.0 - (mean_win - 0.5) / other  # where the doubled cube is worth 1 to the doubler
+        # where the doubled cube is worth 1 to the doubler
+        cash_point = 1.0 - (mean_win - 0.5) / owned_slope(mean_loss, mean_win, volatility)
+        own = owned_slope(mean_win, mean_loss, local)
         return Curve(0.0, cash_point, -mean_loss, -mean_loss, own * cash_point - mean_loss, mean_win)
-    take_point = (mean_loss - 0.5) / own
+    take_point = (mean_loss - 0.5) / owned_slope(mean_win, mean_loss, volatility)
+    other = owned_slope(mean_loss, mean_win, local)
     return Curve(take_point, 1.0, -mean_loss, mean_win - other * (1.0 - take_point), mean_win, mean_win)
+
+
+@kernel()
+def jump_cost(live: Curve, jump_size: float) -> float:
+    """What jumps of this mean size cost at the upper bend of a live curve; 0 if it does not bend down there."""
+    if live.high >= 1.0 or live.high <= live.low:
+        return 0.0
+    below, above = (live.at_high - live.at_low) / (live.high - live.low), (live.win - live.at_high) / (1.0 - live.high)
+    return max(0.0, 0.5 * jump_size * (below - above))
+
+
+@kernel()
+def jumped_owned(live: Curve, cash_point: float, local: float) -> Curve:
+    """The curve of a cube that the player on roll owns, from the live one (with `low` 0) and the model's cash point."""
+    if live.high >= 1.0 or live.high <= 0.0:
+        return live
+    slope = (live.at_high - jump_cost(live, local) - live.lose) / live.high
+    return Curve(0.0, cash_point, live.lose, live.lose, live.lose + slope * cash_point, live.win)
+
+
+@kernel()
+def jumped_centered(live: Curve, local: float) -> Curve:
+    """The curve of a centered cube from the live one. Jumps are no longer than its window is wide."""
+    size = min(local, live.high - live.low)
+    at_low, at_high = live.at_low + jump_cost(mirrored(live), size), live.at_high - jump_cost(live, size)
+    return Curve(live.low, live.high, live.lose, at_low, at_high, live.win)
 
 
 def implied_index(mean_win: float, mean_loss: float, volatility: float) -> float:

@@ -1,8 +1,9 @@
-"""The cube in a match: Janowski's mixture with W and L from a match equity table, decisions in mwc.
+"""The cube in a match: Janowski's mixture, or the jump model, with W and L from a match equity table; decisions in mwc.
 
 A live cube is turned where taking and passing are equal, as in money play. But every cube value has its own curve: they
 are solved downwards from the first value that decides the match for either side (T. Keith's algorithm). With a dead
-cube, mwc is linear between the mean of losses and the mean of wins. The jump model is for money play only.
+cube, mwc is linear between the mean of losses and the mean of wins. With jumps, every bend of a live curve costs what
+it costs in money play, and decision points are those of the model's own curves.
 
 In kernels a match is `cells`, the float64[2, n + 1, n + 1] of a `MatchEquity`, and the points that both sides need.
 Cubes rise as far as they can change anything.
@@ -23,15 +24,18 @@ from bgdata.equity.curves import (
     curve_equity,
     double_point,
     first_reaching,
+    mirrored,
     mixed,
 )
 from bgdata.equity.doubling import (
+    JUMP,
     NOT_ALLOWED,
     CubeEquities,
     Strategy,
     best_action,
 )
-from bgdata.equity.janowski import index_of
+from bgdata.equity.janowski import LivePoints, index_of
+from bgdata.equity.jump import jumped_centered, jumped_owned
 from bgdata.kernel import kernel
 
 Cells = NDArray[np.float64]
@@ -58,9 +62,10 @@ class Shares(NamedTuple):
 
 
 class MatchCurves(NamedTuple):
-    """Live mwc by winning chance: for the present cube by owner, for the cube once doubled and taken, and for a
-    pass."""
+    """mwc by winning chance, with a live cube or with jumps: for the present cube by owner, for the cube once doubled
+    and taken, and for a pass."""
 
+    centered: Curve
     owned: Curve
     opponent_owned: Curve
     doubled_owned: Curve  # the opponent has doubled
@@ -112,47 +117,107 @@ def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -
 
 
 @kernel(borrows=True)
-def match_curves(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
-    """The live cube's mwc, from the first cube that decides the match down to `cube_value`."""
+def first_deciding(game: MatchGame, cube_value: int) -> int:
+    """The least cube above `cube_value` that decides the match for either side."""
     value = 2 * cube_value
     while value < max(game.away, game.opponent_away):
         value *= 2
-    owned = dead_curve(cells, game, value, shares)
-    opponent_owned, doubled_owned, doubled_other = owned, owned, owned
-    passed, dropped = 1.0, 0.0
+    return value
+
+
+@kernel()
+def between(low: Curve, high: Curve) -> Curve:
+    """The curve of a cube that both may turn, from those of the opponent's cube and of one's own."""
+    return Curve(low.low, high.high, low.lose, low.at_low, high.at_high, high.win)
+
+
+@kernel(borrows=True)
+def turning_points(game: MatchGame, value: int, higher: MatchCurves, passed: float, dropped: float) -> LivePoints:
+    """Take and cash point of a cube of this value, from the curves of the next one, and mwc after a pass of either
+    side; 0 and 1 for who gains nothing from the next one."""
+    cash_point = min(first_reaching(higher.opponent_owned, passed), 1.0) if game.away > value else 1.0
+    take_point = min(first_reaching(higher.owned, dropped), 1.0) if game.opponent_away > value else 0.0
+    return LivePoints(take_point, cash_point)
+
+
+@kernel(borrows=True)
+def live_below(cells: Cells, game: MatchGame, value: int, shares: Shares, higher: MatchCurves) -> MatchCurves:
+    """The live cube's mwc at `value` from that of the next cube."""
+    dead = dead_curve(cells, game, value, shares)
+    passed, dropped = mwc_after(cells, game, value), mwc_after(cells, game, -value)
+    points = turning_points(game, value, higher, passed, dropped)
+    at_cash = passed if game.away > value else dead.win
+    at_take = dropped if game.opponent_away > value else dead.lose
+    owned = Curve(0.0, points.cash_point, dead.lose, dead.lose, at_cash, dead.win)
+    other = Curve(points.take_point, 1.0, dead.lose, at_take, dead.win, dead.win)
+    return MatchCurves(between(other, owned), owned, other, higher.owned, higher.opponent_owned, passed, dropped)
+
+
+@kernel(borrows=True)
+def match_curves(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
+    """The live cube's mwc, from the first cube that decides the match down to `cube_value`."""
+    value = first_deciding(game, cube_value)
+    last = dead_curve(cells, game, value, shares)
+    found = MatchCurves(last, last, last, last, last, 1.0, 0.0)
     while value > cube_value:
         value //= 2
-        dead = dead_curve(cells, game, value, shares)
-        passed, dropped = mwc_after(cells, game, value), mwc_after(cells, game, -value)
-        doubled_owned, doubled_other = owned, opponent_owned
-        cash_point = min(first_reaching(doubled_other, passed), 1.0) if game.away > value else 1.0
-        take_point = min(first_reaching(doubled_owned, dropped), 1.0) if game.opponent_away > value else 0.0
-        at_cash = passed if game.away > value else dead.win
-        at_take = dropped if game.opponent_away > value else dead.lose
-        owned = Curve(0.0, cash_point, dead.lose, dead.lose, at_cash, dead.win)
-        opponent_owned = Curve(take_point, 1.0, dead.lose, at_take, dead.win, dead.win)
-    return MatchCurves(owned, opponent_owned, doubled_owned, doubled_other, passed, dropped)
+        found = live_below(cells, game, value, shares, found)
+    return found
+
+
+@kernel(borrows=True)
+def jumped_curves(
+    cells: Cells, game: MatchGame, cube_value: int, shares: Shares, volatility: float, local: float
+) -> MatchCurves:
+    """The same with jumps: of this mean size once the cube is turned, of the size `local` before."""
+    value = first_deciding(game, cube_value)
+    last = dead_curve(cells, game, value, shares)
+    live = MatchCurves(last, last, last, last, last, 1.0, 0.0)
+    found = live
+    while value > cube_value:
+        value //= 2
+        live = live_below(cells, game, value, shares, live)
+        points = turning_points(game, value, found, live.passed, live.dropped)
+        size = local if value == cube_value else volatility
+        owned = jumped_owned(live.owned, points.cash_point, size)
+        other = mirrored(jumped_owned(mirrored(live.opponent_owned), 1.0 - points.take_point, size))
+        centered = jumped_centered(live.centered, size)
+        found = MatchCurves(centered, owned, other, found.owned, found.opponent_owned, live.passed, live.dropped)
+    return found
+
+
+@kernel(borrows=True)
+def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
+    """The curves from which `modelled` makes those of a model: of the live cube, or the jump model's own."""
+    if strategy.model == JUMP:
+        return jumped_curves(cells, game, cube_value, shares, strategy.volatility, strategy.local_volatility)
+    return match_curves(cells, game, cube_value, shares)
+
+
+@kernel()
+def modelled(strategy: Strategy, curve: Curve, index: float) -> Curve:
+    """A curve of `model_curves` as the model has it: mixed with a dead cube, or with jumps as it is."""
+    return curve if strategy.model == JUMP else mixed(curve, index)
 
 
 @kernel(borrows=True)
 def match_curve(
     cells: Cells, game: MatchGame, cube_value: int, owner: int, shares: Shares, strategy: Strategy, curves: MatchCurves
 ) -> Curve:
-    """The mwc of the present cube by the model, by owner code, from its `match_curves`. The index of a player who gains
+    """The mwc of the present cube by the model, by owner code, from its `model_curves`. The index of a player who gains
     nothing from a higher cube does not count for a centered one."""
     if game.is_crawford:
         return dead_curve(cells, game, cube_value, shares)
     index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
     if owner == ON_ROLL:
-        return mixed(curves.owned, index)
+        return modelled(strategy, curves.owned, index)
     if owner == OPPONENT:
-        return mixed(curves.opponent_owned, index)
+        return modelled(strategy, curves.opponent_owned, index)
     if game.away <= cube_value:
         index = strategy.opponent_cube_life_index
     elif game.opponent_away <= cube_value:
         index = strategy.cube_life_index
-    low, high = curves.opponent_owned, curves.owned
-    return mixed(Curve(low.low, high.high, low.lose, low.at_low, high.at_high, high.win), index)
+    return modelled(strategy, curves.centered, index)
 
 
 @kernel(borrows=True)
@@ -162,11 +227,12 @@ def match_equities(
     """mwc of the cube decision of the player on roll in a match, from chances[0:5]. Doubling is NOT_ALLOWED by the
     rules, and where the cube already wins the match."""
     shares = shares_of(chances)
-    curves = match_curves(cells, game, cube_value, shares)
+    curves = model_curves(strategy, cells, game, cube_value, shares)
     now = curve_equity(match_curve(cells, game, cube_value, owner, shares, strategy, curves), shares.win)
     if owner == OPPONENT or game.is_crawford or game.away <= cube_value:
         return CubeEquities(now, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-    taken = curve_equity(mixed(curves.doubled_opponent_owned, strategy.opponent_cube_life_index), shares.win)
+    other = modelled(strategy, curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
+    taken = curve_equity(other, shares.win)
     return CubeEquities(now, taken, taken, curves.passed)
 
 
@@ -177,10 +243,10 @@ def match_points(
     """Where decisions about a cube change in a match, with the shares of gammons among wins and losses taken from
     chances[0:5]. If the opponent owns the cube, only the take point is meaningful."""
     shares = shares_of(chances)
-    curves = match_curves(cells, game, cube_value, shares)
+    curves = model_curves(strategy, cells, game, cube_value, shares)
     now = match_curve(cells, game, cube_value, owner, shares, strategy, curves)
-    taken = mixed(curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
-    own = mixed(curves.doubled_owned, strategy.cube_life_index)
+    taken = modelled(strategy, curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
+    own = modelled(strategy, curves.doubled_owned, strategy.cube_life_index)
     return Points(
         first_reaching(own, curves.dropped),
         double_point(now, taken, curves.passed, 1.0),

@@ -23,12 +23,21 @@ from numpy.typing import NDArray
 
 from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
+from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_cube import Cells, MatchGame
 from bgdata.evaluation.answers import choose_by_chances, fill_chances
 from bgdata.evaluation.chances import equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
 from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, model_equities
-from bgdata.evaluation.roll_values import ALL_PLAYS, RollScratch, fill_roll_values, new_roll_scratch, roll_place
+from bgdata.evaluation.roll_values import (
+    ALL_PLAYS,
+    RollScratch,
+    fill_roll_values,
+    likely_plays,
+    new_roll_scratch,
+    roll_place,
+)
+from bgdata.evaluation.volatility import VolatilityScratch, local_volatility, new_volatility_scratch
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
@@ -46,13 +55,15 @@ NOBODY = -1  # who owns a centered cube
 _NO_OFFER, _TAKEN, _PASSED = range(3)
 _DOUBLE_TAKE, _DOUBLE_PASS = int(Action.DOUBLE_TAKE), int(Action.DOUBLE_PASS)
 _START = np.array(START_BOARD, np.int8)
+_LIKELY = likely_plays(6)  # as for luck, two rolls of all plays take four times as long
 _WAYS = np.array([roll.weight for roll in ROLLS], np.float64)
 
 
 class Terms(NamedTuple):
     """The stakes of the games, and how each side handles the cube."""
 
-    # [player, (model of `doubling`, cube life index, volatility, whether by the score, whether plays are cubeful)]
+    # [player, (model of `doubling`, cube life index, volatility, whether by the score, whether volatility is local,
+    # whether plays are cubeful)]
     sides: NDArray[np.float64]
     cells: Cells  # of a match equity table, the same for both sides; any in money play
     length: int  # points that win the match, 0 for a money game
@@ -105,10 +116,11 @@ def goes_by_score(terms: Terms, player: int) -> bool:
 
 
 @kernel(borrows=True)
-def stakes_of(terms: Terms, moment: Moment, player: int) -> CubeStakes:
-    """What the game is played for as the model of `player` sees it, for the player on roll."""
+def stakes_of(terms: Terms, moment: Moment, player: int, local: float) -> CubeStakes:
+    """What the game is played for as the model of `player` sees it, with this local volatility, for the player on
+    roll."""
     side = terms.sides[player]
-    strategy = Strategy(int(side[0]), side[1], side[1], side[2])
+    strategy = Strategy(int(side[0]), side[1], side[1], side[2], local)
     unit = MATCH if goes_by_score(terms, player) else MONEY
     return CubeStakes(unit, strategy, terms.is_jacoby, terms.cells, moment.game, moment.cube_value, owner_code(moment))
 
@@ -117,29 +129,47 @@ def stakes_of(terms: Terms, moment: Moment, player: int) -> CubeStakes:
 def play_stakes(terms: Terms, moment: Moment, player: int) -> CubeStakes:
     """What `player` chooses plays by that lead to this moment. Who knows nothing of the score has no cube in the
     Crawford game."""
-    stakes = stakes_of(terms, moment, player)
+    stakes = stakes_of(terms, moment, player, terms.sides[player, 2])
     is_dead = terms.length > 0 and moment.game.is_crawford and stakes.unit == MONEY
-    unit = CUBELESS if is_dead or terms.sides[player, 4] == 0.0 else stakes.unit
+    unit = CUBELESS if is_dead or terms.sides[player, 5] == 0.0 else stakes.unit
     return CubeStakes(
         unit, stakes.strategy, stakes.is_jacoby, stakes.cells, stakes.game, stakes.cube_value, stakes.owner
     )
 
 
 @kernel(borrows=True)
-def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances) -> CubeEquities:
-    """The equity of each cube action for the player on roll, by the model of `player`, from chances[0:5]."""
-    return model_equities(stakes_of(terms, moment, player), chances)
+def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances, local: float) -> CubeEquities:
+    """The equity of each cube action for the player on roll, by the model of `player`, from chances[0:5] and the local
+    volatility."""
+    return model_equities(stakes_of(terms, moment, player, local), chances)
 
 
 @kernel(borrows=True)
-def doubles(terms: Terms, moment: Moment, chances: Chances) -> bool:
-    """Whether the player on roll turns the cube."""
+def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> bool:
+    """Whether the player on roll turns the cube, with this local volatility."""
     if moment.owner == 1 - moment.on_roll or moment.cube_value >= MOST_CUBE:
         return False
     if terms.length > 0 and moment.game.is_crawford:
         return False
-    action = best_action(cube_equities(terms, moment, moment.on_roll, chances))
+    action = best_action(cube_equities(terms, moment, moment.on_roll, chances, local))
     return action in (_DOUBLE_TAKE, _DOUBLE_PASS)
+
+
+@kernel(borrows=True)
+def doubles_here(
+    chooser: Chooser, terms: Terms, moment: Moment, board: Boards, chances: Chances, scratch: VolatilityScratch
+) -> bool:
+    """Whether the player on roll turns the cube. Its local volatility, if it goes by that, is found where it decides:
+    the more chances jump, the less is it worth to wait."""
+    side = terms.sides[moment.on_roll]
+    if side[4] == 0.0:
+        return doubles(terms, moment, chances, side[2])
+    if not doubles(terms, moment, chances, MOST_VOLATILITY):
+        return False
+    if doubles(terms, moment, chances, 0.0):
+        return True
+    local = local_volatility(networks_of(chooser), tables_of(chooser), _LIKELY, board, scratch)
+    return doubles(terms, moment, chances, min(local, MOST_VOLATILITY))
 
 
 @kernel(borrows=True)
@@ -148,7 +178,7 @@ def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
     taker = 1 - moment.on_roll
     if goes_by_score(terms, taker) and moment.game.away <= moment.cube_value:
         return True  # passing would lose the match
-    found = cube_equities(terms, moment, taker, chances)
+    found = cube_equities(terms, moment, taker, chances, terms.sides[taker, 2])
     return found.double_take < found.double_pass
 
 
@@ -175,9 +205,18 @@ def note_play(book: Book, turn: int, die: int, other_die: int, chosen: Boards) -
 
 
 @kernel(borrows=True)
-def offer(terms: Terms, moment: Moment, board: Boards, chances: Chances, book: Book, turn: int) -> int:
+def offer(
+    chooser: Chooser,
+    terms: Terms,
+    moment: Moment,
+    board: Boards,
+    chances: Chances,
+    scratch: VolatilityScratch,
+    book: Book,
+    turn: int,
+) -> int:
     """Fills book[turn] and book[turn + 1] if the player on roll doubles; returns the outcome."""
-    if not doubles(terms, moment, chances):
+    if not doubles_here(chooser, terms, moment, board, chances, scratch):
         return _NO_OFFER
     is_taken = takes(terms, moment, chances)
     note(book, turn, board, chances, moment, moment.on_roll, DOUBLE)
@@ -249,6 +288,7 @@ def play_game(
     games: tuple[MatchGame, MatchGame],
     bits: tuple[Any, int],
     scratch: RollScratch,
+    local: VolatilityScratch,
     book: Book,
     first: int,
 ) -> Ending:
@@ -262,7 +302,7 @@ def play_game(
     while True:
         moment = Moment(on_roll, cube_value, owner, games[on_roll])
         if roll > 0:
-            came = offer(terms, moment, board, chances, book, row)
+            came = offer(chooser, terms, moment, board, chances, local, book, row)
             if came == _PASSED:
                 return Ending(on_roll, cube_value, cube_value, PASSED, row + 2 - first, luck)
             if came == _TAKEN:
@@ -288,7 +328,13 @@ def play_game(
 
 @kernel()
 def play_match(
-    chooser: Chooser, terms: Terms, stream: Any, scratch: RollScratch, games: NDArray[np.int16], book: Book
+    chooser: Chooser,
+    terms: Terms,
+    stream: Any,
+    scratch: RollScratch,
+    local: VolatilityScratch,
+    games: NDArray[np.int16],
+    book: Book,
 ) -> tuple[int, int, float]:
     """Fills games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
     way, turns)] and the book; returns (games, turns, luck of player 0)."""
@@ -298,7 +344,7 @@ def play_match(
         is_crawford = terms.length > 0 and not is_past and (away_0 == 1) != (away_1 == 1)
         is_past = is_past or is_crawford
         seen = MatchGame(away_0, away_1, is_crawford), MatchGame(away_1, away_0, is_crawford)
-        ending = play_game(chooser, terms, seen, (stream, GAME_TURNS * number), scratch, book, row)
+        ending = play_game(chooser, terms, seen, (stream, GAME_TURNS * number), scratch, local, book, row)
         record = games[number]
         record[0], record[1], record[2], record[3] = score_0, score_1, is_crawford, ending.winner
         record[4], record[5], record[6], record[7] = ending.points, ending.cube_value, ending.way, ending.turns
@@ -336,9 +382,12 @@ def fill_matches(
     [row, turn] of matches[row] of a seed, for the rows begin:end. In pairs, 2k and 2k + 1 have the dice of k, and the
     sides change seats in the latter."""
     swapped, scratch = sides[::-1].copy(), new_roll_scratch(networks_of(chooser))
+    local = new_volatility_scratch(networks_of(chooser))
     for row in range(begin, end):
         match = matches[row]
-        terms = Terms(swapped if is_paired and match % 2 == 1 else sides, cells, length, is_jacoby, with_luck)
+        seated = swapped if is_paired and match % 2 == 1 else sides
+        terms = Terms(seated, cells, length, is_jacoby, with_luck)
         stream = random_stream(seed, match // 2 if is_paired else match)
         book = Book(boards[row], after_play[row], records[row], equities[row])
-        counts[row, 0], counts[row, 1], lucks[row] = play_match(chooser, terms, stream, scratch, games[row], book)
+        found = play_match(chooser, terms, stream, scratch, local, games[row], book)
+        counts[row, 0], counts[row, 1], lucks[row] = found

@@ -103,7 +103,7 @@ def terms_of(stakes: Stakes, rules: CubeRules, *, with_luck: bool) -> Terms:
     played = CubefulRules(length, is_jacoby, rules.met)
     played.check((side, side))
     if length:
-        played.check_scores(jumps=False)
+        played.check_met()
     cells = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
     return Terms(np.array([side.row, side.row]), cells, length, is_jacoby, with_luck)
 

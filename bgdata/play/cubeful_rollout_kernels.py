@@ -116,7 +116,7 @@ def trial_of(
         if terms.length == 0 and source == _EXACT:
             known = exact_equities(tables, board, owner_code(moment))
             return sign * cube_value * (best_equity(known) if may_double else known.no_double), luck
-        if may_double and doubles(terms, moment, chances):
+        if may_double and doubles(terms, moment, chances, terms.sides[on_roll, 2]):
             if not takes(terms, moment, chances):
                 return sign * result(terms, moment, cube_value), luck
             cube_value, owner = 2 * cube_value, 1 - on_roll

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.doubling import DEFAULT_STRATEGY, JUMP, Strategy
+from bgdata.equity.doubling import DEFAULT_STRATEGY, JANOWSKI, MODEL_NAMES, MONEY_ONLY, Strategy
 from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import NETWORK, Chooser
@@ -24,18 +24,20 @@ GAME_FIELDS = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_va
 @dataclass(frozen=True)
 class CubeSide:
     """How a side handles the cube: by a model with one index for both players. In a match it uses the score, or, with
-    `as_money`, plays as for money within the rules of the match. It chooses plays by cubeless money equity, or, with
+    `as_money`, plays as for money within the rules of the match. `is_local`: the jump model goes by the volatility of
+    each position, and by its own one for cubes that are turned. It chooses plays by cubeless money equity, or, with
     `cubeful_plays`, by the value that positions have with the cube by the same model."""
 
     strategy: Strategy = DEFAULT_STRATEGY
     as_money: bool = False
+    is_local: bool = False
     cubeful_plays: bool = False
 
     @property
-    def row(self) -> tuple[float, float, float, float, float]:
+    def row(self) -> tuple[float, ...]:
         """The numbers of this side in `cubeful_games.Terms`."""
-        model, index, _, volatility = self.strategy
-        return float(model), index, volatility, float(not self.as_money), float(self.cubeful_plays)
+        model, index, _, volatility, _ = self.strategy
+        return float(model), index, volatility, *map(float, (not self.as_money, self.is_local, self.cubeful_plays))
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,18 @@ class CubefulRules:
             raise UsageError(f"expected a match length of 1 to {MOST_AWAY} points, or 0 for money, got {self.length}")
         if self.length and self.is_jacoby:
             raise UsageError(f"expected the jacoby rule in money play only, got it in a match to {self.length}")
-        jumps = [side for side in sides if side.strategy.model == JUMP]
-        if jumps and self.is_jacoby:
-            raise UsageError("expected the janowski model under the jacoby rule, got jump")
-        if self.length and not all(side.as_money for side in sides):
-            self.check_scores(any(not side.as_money for side in jumps))
+        others = [MODEL_NAMES[side.strategy.model] for side in sides if side.strategy.model != JANOWSKI]
+        if others and self.is_jacoby:
+            raise UsageError(f"expected the janowski model under the jacoby rule, got {others[0]}")
+        by_score = [side.strategy.model for side in sides if self.length and not side.as_money]
+        for model in by_score:
+            if model in MONEY_ONLY:
+                raise UsageError(f"expected a model that knows the score of a match, got {MODEL_NAMES[model]}")
+        if by_score:
+            self.check_met()
 
-    def check_scores(self, jumps: bool) -> None:
-        """Raise UsageError unless a model can use the match score."""
-        if jumps:
-            raise UsageError("expected the janowski model by the score of a match, got jump")
+    def check_met(self) -> None:
+        """Raise UsageError unless the match equity table has all scores of the match, and favours nobody."""
         if self.met is None:
             raise UsageError("expected a match equity table for a match, got none")
         if self.met.length < self.length or self.met.post_crawford_length < self.length:
@@ -166,7 +170,7 @@ def _played(
     """Results, and the turns of each match; fills pages."""
     rules.check(sides)
     if with_luck and rules.length:
-        rules.check_scores(jumps=False)
+        rules.check_met()
     if chooser.kind != NETWORK:
         raise UsageError("expected a player with networks to handle the cube, got one that only chooses plays")
     rows = np.array([side.row for side in sides])

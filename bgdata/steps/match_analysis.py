@@ -118,7 +118,7 @@ def judge_all(
     for each in found:
         check_rules(each.record.stakes, rules)
         if each.match.length:
-            CubefulRules(each.match.length, met=rules.met).check_scores(jumps=False)
+            CubefulRules(each.match.length, met=rules.met).check_met()
     analyst, judged = Analyst(player, rules), []
     progress.start(f"analysing {len(found)} games", sum(len(each.record.acts) for each in found), "turns")
     for each in found:

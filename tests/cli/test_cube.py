@@ -12,7 +12,7 @@ import pytest
 import bgdata
 from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.doubling import Action, janowski, jump
+from bgdata.equity.doubling import Action, janowski, janowski_first, jump
 from bgdata.equity.stored_met import find_met
 from bgdata.game.identifiers import identify
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -110,6 +110,11 @@ def test_a_match_in_words(root: Path) -> None:
         (("--jacoby", "--beavers"), Stakes(Money(is_jacoby=True)), CubeRules(has_beavers=True)),
         (("--index", "0.5"), Stakes(Money(is_jacoby=False)), CubeRules(janowski(0.5))),
         (("--model", "jump"), Stakes(Money(is_jacoby=False)), CubeRules(jump())),
+        (
+            ("--model", "janowski-first", "--index", "0.8"),
+            Stakes(Money(is_jacoby=False)),
+            CubeRules(janowski_first(0.8)),
+        ),
         (("--model", "jump", "--volatility", "0.05"), Stakes(Money(is_jacoby=False)), CubeRules(jump(0.05))),
         (("--owner", "on_roll"), Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.ON_ROLL)), CubeRules()),
         (("--cube", "4"), Stakes(Money(is_jacoby=False), Cube(4, CubeOwner.ON_ROLL)), CubeRules()),
@@ -173,12 +178,13 @@ FAILURES: list[tuple[list[str], int, str]] = [
     ([START_ID, "--away", "15-15", "--met", "published-12"], 2, "expected at most 12 points to go, as publi"),
     ([START_ID, *MATCH, "--jacoby"], 2, "expected the jacoby rule in money play only, got it at 5-away 3-away"),
     ([START_ID, *MATCH, "--beavers"], 2, "expected beavers in money play only, got them at 5-away 3-away"),
-    ([START_ID, *MATCH, "--model", "jump"], 2, "expected the janowski model in a match, got jump at 5-away 3-away"),
+    ([START_ID, *MATCH, "--model", "janowski-first"], 2, "expected a model that knows match scores, got janowski-f"),
     ([START_ID, "--jacoby", "--model", "jump"], 2, "expected the janowski model under the jacoby rule, got jump"),
     ([START_ID, "--index", "1.5"], 2, "expected a cube life index from 0 to 1, got 1.5"),
     ([START_ID, "--index", "nan"], 2, "expected a cube life index from 0 to 1, got nan"),
     ([START_ID, "--model", "jump", "--volatility", "0.9"], 2, "expected a jump volatility from 0 to 0.25, got 0.9"),
     ([START_ID, "--model", "jump", "--index", "0.5"], 2, "expected --index with the janowski model, got it with jump"),
+    ([START_ID, "--local"], 2, "expected --local with --model jump, got it with janowski"),
     ([START_ID, "--volatility", "0.1"], 2, "expected --volatility with --model jump, got it with janowski: 0.1"),
     ([START_ID, "--met", "published-12"], 2, "expected a match with --met, got money play"),
     ([START_ID, "--as-money"], 2, "expected a match with --as-money, got money play"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bgdata.datasets.common.cube_arms import NAMES
 from tests.cli.command_line import error_of, run, succeeds
 
 
@@ -66,7 +67,7 @@ WRONG = [
         "expected the jacoby rule in money play only, got it in a match to 3",
     ),
     (("selfplay", "--cube-model", "money:cubeful:0.7"), "expected cube models such as 0.7, jump:0.08, money:0.7 or "),
-    (("study", "cubes"), "expected a study among statistics, index, fine-index, jump, match, match-cubeful, match-lo"),
+    (("study", "cubes"), f"expected a study among {', '.join(NAMES)}, got 'cubes'"),
     (("study", "index", "--games", "7"), "expected an even number of at least 4 games, got 7"),
     (("study", "index", "--player", "random"), "expected a network to handle the cube, got 'random'"),
 ]  # fmt: skip

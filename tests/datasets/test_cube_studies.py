@@ -15,6 +15,9 @@ from bgdata.computations import cube_studies
 from bgdata.datasets.common.cube_arms import CUBE_STATISTICS, NAMES, arms_of
 from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.cube_studies import DATASET, StudyParameters
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.datasets.match_equity import PUBLISHED
+from bgdata.equity.doubling import JANOWSKI_FIRST
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser
@@ -163,15 +166,29 @@ def test_luck_is_subtracted(root: Path) -> None:
 def test_arms() -> None:
     assert {name: len(arms_of(name)) for name in NAMES} == {
         "statistics": 5, "index": 5, "fine-index": 5, "jump": 7, "match": 20, "match-cubeful": 20, "match-long": 4,
+        "first-statistics": 5, "first-index": 5, "first-fine-index": 5, "local": 3, "match-own": 20,
         "plays": 1, "plays-jacoby": 1, "plays-match": 10,
     }  # fmt: skip
     assert [arm.is_paired for arm in arms_of("statistics")] == [False] * 5
-    assert all(arm.is_paired for name in NAMES for arm in arms_of(name) if name != "statistics")
+    assert all(arm.is_paired for name in NAMES for arm in arms_of(name) if "statistics" not in name)
     assert arms_of("jump")[0].published == {"points_per_game": -0.006, "win_share": 0.502}
+    for kind in ("statistics", "index", "fine-index"):
+        for arm, first in zip(arms_of(kind), arms_of(f"first-{kind}"), strict=True):
+            assert (first.setting, first.published) == (arm.setting, arm.published)
+            models = [(side.strategy._replace(model=JANOWSKI_FIRST), side.as_money) for side in sides_of(arm.cube)]
+            assert [(side.strategy, side.as_money) for side in sides_of(first.cube)] == models
     for name in NAMES:
         for arm in arms_of(name):
             assert sides_of(arm.cube)
             assert set(arm.published) <= set(cube_studies.measures_of(INDEX, arm))
+
+
+def test_the_match_equity_table() -> None:
+    """That of the blog, or the default one, which is built here."""
+    mets = [DATASET.inputs(replace(MATCH, study=study))["met"][1] for study in ("match", "match-own")]
+    assert mets == [PUBLISHED, MATCH_EQUITY.defaults[0]]
+    assert arms_of("match-own") == arms_of("match")
+    assert "met" not in DATASET.inputs(INDEX)
 
 
 def test_published_shares_sum_to_1() -> None:
@@ -226,8 +243,7 @@ def test_verification(root: Path) -> None:
 
 
 WRONG = [
-    (replace(INDEX, study="x"), "expected a study among statistics, index, fine-index, jump, match, match-cubeful, "
-     "match-long, plays, plays-jacoby, plays-match, got 'x'"),
+    (replace(INDEX, study="x"), f"expected a study among {', '.join(NAMES)}, got 'x'"),
     (replace(INDEX, games=5), "expected an even number of at least 4 games, got 5"),
     (replace(INDEX, games=2), "expected an even number of at least 4 games, got 2"),
     (replace(INDEX, seed=1 << 63), r"expected a seed from 0 to 2\^63 - 1, got 9223372036854775808"),

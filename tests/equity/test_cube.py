@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgdata.equity.cube import CubeRules, Method, Unit, best_actions, decide_cube, why_no_double
-from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, decide_money, janowski, jump
+from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, decide_money, janowski, janowski_first, jump
 from bgdata.equity.match_cube import MatchGame, match_equities
 from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -140,8 +140,8 @@ REFUSED = [
     (
         CHANCES,
         Stakes(MatchScore(3, 3)),
-        CubeRules(jump(), MET),
-        "expected the janowski model in a match, got jump",
+        CubeRules(janowski_first(), MET),
+        "expected a model that knows match scores, got janowski-first",
     ),
     (CHANCES, Stakes(Money(is_jacoby=True)), CubeRules(jump()), "expected the janowski model under the jacoby rule"),
 ]

@@ -68,7 +68,7 @@ def test_published_formulas(mean_win: float, mean_loss: float) -> None:
     assert points.cash_point == pytest.approx(
         cash - a * (won - 0.5) / (2 * (2 * lost * won + 2 * lost - won - 1) - a * width)
     )
-    own, other, centered = (jump_curve(won, lost, owner, a) for owner in (1, 2, 0))
+    own, other, centered = (jump_curve(won, lost, owner, a, a) for owner in (1, 2, 0))
     slope = width - a / 4 * width**2 / ((won - 0.5) * (lost + 1))
     assert curve_equity(own, 0.3) == pytest.approx(slope * 0.3 - lost)
     slope = width - a / 4 * width**2 / ((lost - 0.5) * (won + 1))
@@ -89,11 +89,11 @@ def test_curves_rise_from_sure_loss_to_sure_win() -> None:
         for mean_win in means:
             for mean_loss in means:
                 for owner in OWNERS:
-                    curve = jump_curve(mean_win, mean_loss, owner, volatility)
+                    curve = jump_curve(mean_win, mean_loss, owner, volatility, volatility)
                     equities = [curve_equity(curve, p) for p in GRID.tolist()]
                     assert np.diff(equities).min() > -1e-12
                     assert (equities[0], equities[-1]) == pytest.approx((-mean_loss, mean_win))
-                    turned = jump_curve(mean_loss, mean_win, (0, 2, 1)[owner], volatility)
+                    turned = jump_curve(mean_loss, mean_win, (0, 2, 1)[owner], volatility, volatility)
                     assert equities == pytest.approx([-curve_equity(turned, 1 - p) for p in GRID.tolist()])
 
 
@@ -101,7 +101,7 @@ def test_curves_rise_from_sure_loss_to_sure_win() -> None:
 def test_the_formulas_are_near_the_solution(jumps: str) -> None:
     solved = solve_jumps(1.25, 1.1, 0.1, jumps=jumps)
     for owner, equities in enumerate((solved.centered, solved.owned, solved.opponent_owned)):
-        linear = [curve_equity(jump_curve(1.25, 1.1, owner, 0.1), p) for p in solved.chances.tolist()]
+        linear = [curve_equity(jump_curve(1.25, 1.1, owner, 0.1, 0.1), p) for p in solved.chances.tolist()]
         assert np.abs(equities - linear).max() < 0.08
         assert np.abs(equities - linear).mean() < 0.02
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from bgdata.datasets import all_kinds
-from bgdata.equity.doubling import decide_money, janowski, jump
+from bgdata.equity.doubling import Action, Strategy, decide_money, janowski, janowski_first, jump
+from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
@@ -19,6 +21,7 @@ from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.volatility import local_volatility_by
 from bgdata.game.dice import ROLLS, roll_of
 from bgdata.game.match import CubeOwner
 from bgdata.game.plays import legal_plays
@@ -66,11 +69,11 @@ def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
     return chances.tolist(), cubeless_equities(chances).tolist()
 
 
-def slow_jump(volatility: float) -> Model:
+def slow_model(strategy: Strategy) -> Model:
     """By what decisions elsewhere go by."""
 
     def model(chances: Chances, _cube: int, owner: str, _score: Score) -> tuple[float, float, float]:
-        found, _ = decide_money(jump(volatility), np.array([chances]), owner=CubeOwner(owner))
+        found, _ = decide_money(strategy, np.array([chances]), owner=CubeOwner(owner))
         return float(found.no_double[0]), float(found.double_take[0]), float(found.double_pass[0])
 
     return model
@@ -106,7 +109,11 @@ def check_games(found: CubefulCorpus, expected: list[Game]) -> None:
             CubefulRules(is_jacoby=True),
             (slow_janowski(0.7, is_jacoby=True), slow_janowski(1, is_jacoby=True)),
         ),
-        ((CubeSide(jump(0.09)), CubeSide(janowski(0.5))), MONEY, (slow_jump(0.09), slow_janowski(0.5))),
+        (
+            (CubeSide(jump(0.09)), CubeSide(janowski_first(0.8))),
+            MONEY,
+            (slow_model(jump(0.09)), slow_model(janowski_first(0.8))),
+        ),
     ],
     ids=["money", "jacoby", "jump"],
 )
@@ -119,6 +126,31 @@ def test_money_games_against_the_twin(sides: Sides, rules: CubefulRules, models:
     ]
     check_games(found, expected)
     assert {"double", "take"} <= {turn.action for game in expected for turn in game.turns}
+
+
+def test_who_goes_by_local_volatility_doubles_by_it() -> None:
+    """Every turn at which the player could double, decided again with the volatility of its position."""
+    sides = CubeSide(jump(0.1), is_local=True), CubeSide(jump(0.1), is_local=True)
+    found = cubeful_self_play(CHOOSER, sides, MONEY, 4, SEED)
+    player, count, differ = NetworkPlayer(SHIPPED, NO_TABLES), 0, 0
+    for begin, end in pairwise(found.first_turns.tolist()):
+        rows = np.arange(begin + 1, end)
+        actions, owners = found.records[rows, 1], found.records[rows, 6]
+        asked = rows[((actions == ACTIONS.index("play")) | (actions == ACTIONS.index("double"))) & (owners != 2)]
+        for row in asked.tolist():
+            if found.records[row - 1, 1] == ACTIONS.index("take"):
+                continue  # whose cube has just been turned
+            chances = np.array(evaluate([found.boards[row].tolist()])[0])
+            local = min(local_volatility_by(player, Position(found.boards[row].tolist())), MOST_VOLATILITY)
+            owner = CubeOwner(OWNERS[found.records[row, 6]])
+            (action,), (plain,) = (
+                decide_money(jump(0.1, volatility), chances, owner=owner)[1] for volatility in (local, 0.1)
+            )
+            doubled = found.records[row, 1] == ACTIONS.index("double")
+            differ += doubled != (action in (Action.DOUBLE_TAKE, Action.DOUBLE_PASS))
+            count += action != plain
+    assert differ <= 1  # games look at likely plays only
+    assert count > differ
 
 
 @pytest.mark.parametrize("length", [3, 5])
@@ -144,7 +176,7 @@ def test_cubeful_plays_against_the_twin(is_jacoby: bool) -> None:
     models = slow_janowski(0.7, is_jacoby=is_jacoby), slow_janowski(0.4, is_jacoby=is_jacoby)
     values: tuple[Value | None, Value | None] = cubeful(models[0]), None
     if not is_jacoby:
-        sides, models = (sides[0], by_cube(CubeSide(jump(0.09)))), (models[0], slow_jump(0.09))
+        sides, models = (sides[0], by_cube(CubeSide(jump(0.09)))), (models[0], slow_model(jump(0.09)))
         values = values[0], cubeful(models[1])
     found = cubeful_self_play(CHOOSER, sides, CubefulRules(is_jacoby=is_jacoby), 6, SEED)
     expected = [
@@ -409,9 +441,9 @@ WRONG = [
         "expected the janowski model under the jacoby rule, got jump",
     ),
     (
-        (CubeSide(jump(0.1)), SIDES[0]),
+        (CubeSide(janowski_first()), SIDES[0]),
         CubefulRules(5, met=MET),
-        "expected the janowski model by the score of a match, got jump",
+        "expected a model that knows the score of a match, got janowski-first",
     ),
     (SIDES, CubefulRules(5), "expected a match equity table for a match, got none"),
     (SIDES, CubefulRules(13, met=MET), r"expected a match equity table to 13-away, got MatchEquity\(published, to 12"),

@@ -33,6 +33,7 @@ class Arm(NamedTuple):
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 FINE = (0.55, 0.6, 0.65, 0.7, 0.75)
 JUMPS = (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11)
+LOCAL_JUMPS = (0.06, 0.08, 0.1)
 LENGTHS = (3, 5, 7, 9)
 LONG_LENGTHS = (5, 9, 15, 25)  # of which, in part, nothing was published
 ALL_LENGTHS = (3, 5, 7, 9, 11, 13, 15, 17, 21, 25)
@@ -72,12 +73,18 @@ MATCH_POINTS: dict[int, Sequence[float]] = {
     7: (0.115, 0.138, 0.137, 0.142, 0.061),
     9: (0.115, 0.148, 0.150, 0.154, 0.081),
 }
+OWN_MET = "match-own"
 NAMES = {  # of studies, and what they ask
     "statistics": "cube statistics of a cube life index against itself",
     "index": "a cube life index against 0.7",
     "fine-index": "a cube life index near 0.7 against 0.7",
+    "first-statistics": "the same statistics by Janowski's model in its first, withdrawn version",
+    "first-index": "a cube life index against 0.7, both by that version",
+    "first-fine-index": "a cube life index near 0.7 against 0.7, both by that version",
     "jump": "the jump model at a volatility against Janowski at 0.7",
+    "local": "the jump model with the volatility of each position against the same with one volatility",
     "match": "a cube life index by the score against the same as in money play",
+    OWN_MET: "the same with the match equity table that is built here",
     "match-cubeful": "a cube life index by the score against the same as in money play, cubeful plays",
     "match-long": "a cube life index of 0.75 by the score against the same as in money play, cubeful plays",
     "plays": "cubeful plays against cubeless plays, for money",
@@ -88,14 +95,19 @@ NAMES = {  # of studies, and what they ask
 
 def arms_of(name: str) -> tuple[Arm, ...]:
     """The arms of a study, in the order of its rows. Raises InvalidParameterError."""
-    if name == "statistics":
-        return tuple(Arm(x, f"{x:g}", "itself", 0, at(CUBE_STATISTICS, n)) for n, x in enumerate(QUARTERS))
-    if name in ("index", "fine-index"):
-        settings, published = (QUARTERS, COARSE_INDEX) if name == "index" else (FINE, FINE_INDEX)
-        return tuple(Arm(x, f"{x:g} 0.7", "0.7", 0, at(published, n)) for n, x in enumerate(settings))
+    kind = name.removeprefix("first-")
+    model = "first:" if kind != name else ""
+    if kind == "statistics":
+        return tuple(Arm(x, f"{model}{x:g}", "itself", 0, at(CUBE_STATISTICS, n)) for n, x in enumerate(QUARTERS))
+    if kind in ("index", "fine-index"):
+        settings, published = (QUARTERS, COARSE_INDEX) if kind == "index" else (FINE, FINE_INDEX)
+        other = f"{model}0.7"
+        return tuple(Arm(x, f"{model}{x:g} {other}", other, 0, at(published, n)) for n, x in enumerate(settings))
     if name == "jump":
         return tuple(Arm(v, f"jump:{v:g} 0.7", "0.7", 0, JUMP_MODEL.get(v, {})) for v in JUMPS)
-    if name == "match":
+    if name == "local":
+        return tuple(Arm(v, f"local:{v:g} jump:{v:g}", f"jump:{v:g}", 0, {}) for v in LOCAL_JUMPS)
+    if name in ("match", OWN_MET):
         return tuple(
             Arm(x, f"{x:g} money:{x:g}", f"money:{x:g}", length, {"points_per_match": MATCH_POINTS[length][n]})
             for length in LENGTHS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ from bgdata.store.parameters import Parameters
 if TYPE_CHECKING:
     from bgdata.play.cubeful_series import CubeSide
 
-CUBEFUL, AS_MONEY, JUMP = "cubeful:", "money:", "jump:"  # prefixes, in this order
+CUBEFUL, AS_MONEY = "cubeful:", "money:"  # prefixes, in this order, before one of a model
+JUMP, LOCAL, FIRST = "jump:", "local:", "first:"
 MET = "met"  # role of the match equity table among inputs
 MOST_GAMES = 1 << 30
 
@@ -36,17 +38,20 @@ class CubePlayerParameters(NetworkChoice):
 
 
 def side_of(text: str) -> CubeSide:
-    """How a side handles the cube: `0.7` by Janowski with this cube life index, `jump:0.08` by the jump model with this
-    volatility; behind `money:` as in money play whatever the score; behind `cubeful:` plays are chosen by their value
-    with the cube, too. Raises InvalidParameterError."""
-    from bgdata.equity.doubling import janowski, jump
+    """How a side handles the cube: `0.7` by Janowski with this cube life index, `first:0.7` by the withdrawn version of
+    it, `jump:0.08` by the jump model with this volatility, `local:0.08` by the same with that of each position for the
+    cube as it is; behind `money:` as in money play whatever the score; behind `cubeful:` plays are chosen by their
+    value with the cube, too. Raises InvalidParameterError."""
+    from bgdata.equity.doubling import Strategy, janowski, janowski_first, jump
     from bgdata.play.cubeful_series import CubeSide
 
+    models: dict[str, Callable[[float], Strategy]] = {JUMP: jump, LOCAL: jump, FIRST: janowski_first}
     handling = text.removeprefix(CUBEFUL)
     model = handling.removeprefix(AS_MONEY)
-    number = number_of("cube models such as 0.7, jump:0.08, money:0.7 or cubeful:0.7", model.removeprefix(JUMP))
-    strategy = jump(number) if model.startswith(JUMP) else janowski(number)
-    return CubeSide(strategy, as_money=model != handling, cubeful_plays=handling != text)
+    prefix = next((prefix for prefix in models if model.startswith(prefix)), "")
+    number = number_of("cube models such as 0.7, jump:0.08, money:0.7 or cubeful:0.7", model.removeprefix(prefix))
+    strategy = models.get(prefix, janowski)(number)
+    return CubeSide(strategy, as_money=model != handling, is_local=prefix == LOCAL, cubeful_plays=handling != text)
 
 
 def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
@@ -68,11 +73,11 @@ def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) 
         raise InvalidParameterError(str(error)) from None
 
 
-def met_inputs(length: int, models: str) -> dict[str, tuple[str, Parameters]]:
-    """The match equity table of a match, nothing if it needs none: the published table to 12-away, and
-    for longer matches the default one, as long as it must be."""
+def met_inputs(length: int, models: str, *, is_own: bool = False) -> dict[str, tuple[str, Parameters]]:
+    """The match equity table of a match, nothing if it needs none: the published table to 12-away, and for longer
+    matches, or if it `is_own`, the default one, as long as it must be."""
     if not length or all(word.removeprefix(CUBEFUL).startswith(AS_MONEY) for word in models.split()):
         return {}
     default = MATCH_EQUITY.defaults[0]
     longer = replace(default, length=max(length, default.length))
-    return {MET: (MATCH_EQUITY.name, PUBLISHED if length <= PUBLISHED.length else longer)}
+    return {MET: (MATCH_EQUITY.name, longer if is_own or length > PUBLISHED.length else PUBLISHED)}

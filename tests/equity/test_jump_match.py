@@ -1,0 +1,122 @@
+"""The jump model at match scores: what defines it, its limits, money play, and the model solved on a grid."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import pytest
+
+from bgdata.equity.curves import Curve, curve_equity, mirrored
+from bgdata.equity.doubling import janowski, jump, money_points
+from bgdata.equity.jump import jump_curve, jumped_centered, jumped_owned
+from bgdata.equity.match_cube import MatchGame, jumped_curves, match_curves, match_equities, match_points, shares_of
+from bgdata.equity.match_equity import decided_cells
+from bgdata.game.match import CubeOwner
+from tests.equity.samples import published_met, random_chances
+from tests.reference.cube import MatchTwin
+from tests.reference.jump_match import solved_match
+
+MET = published_met()
+GAME_CHANCES = np.array([0.5, 0.13, 0.0, 0.13, 0.0])
+SCORES = [(9, 9, 1, 0), (5, 7, 1, 0), (7, 4, 2, 1), (3, 5, 1, 0), (4, 4, 2, 2)]
+
+
+def seen(curve: Curve, chance: float, size: float) -> float:
+    """The mean over two jumps of the same size, up and down: their mean absolute size is that size."""
+    return (curve_equity(curve, chance - size) + curve_equity(curve, chance + size)) / 2
+
+
+@pytest.mark.parametrize(("away", "opponent_away"), [(9, 9), (5, 7), (3, 4), (7, 5)])
+def test_a_jump_at_a_bend_costs_what_the_mean_says(away: int, opponent_away: int) -> None:
+    live = match_curves(MET.cells, MatchGame(away, opponent_away), 1, shares_of(GAME_CHANCES))
+    size = 0.06
+    found = jumped_centered(live.centered, size)
+    assert found.at_high == pytest.approx(seen(live.centered, live.centered.high, size), abs=1e-12)
+    assert found.at_low == pytest.approx(seen(live.centered, live.centered.low, size), abs=1e-12)
+    owned = jumped_owned(live.owned, live.owned.high, size)
+    assert owned.at_high == pytest.approx(seen(live.owned, live.owned.high, size), abs=1e-12)
+
+
+@pytest.mark.parametrize(("mean_win", "mean_loss"), [(1.0, 1.0), (1.25, 1.25), (1.4, 1.1), (1.1, 1.8)])
+def test_the_published_formulas_for_money_are_the_same(mean_win: float, mean_loss: float) -> None:
+    for local in (0.0, 0.06, 0.113):
+        for owner in (0, 1, 2):
+            money, live = (jump_curve(mean_win, mean_loss, owner, 0.1, size) for size in (local, 0.0))
+            if owner == 0:
+                found = jumped_centered(live, local)
+            elif owner == 1:
+                still = jump_curve(mean_win, mean_loss, owner, 0.0, 0.0)
+                found = jumped_owned(still, money.high, local)
+            else:
+                still = jump_curve(mean_win, mean_loss, owner, 0.0, 0.0)
+                found = mirrored(jumped_owned(mirrored(still), 1 - money.low, local))
+            assert found == pytest.approx(money)
+
+
+def test_without_jumps_the_cube_is_live() -> None:
+    for row in random_chances(20, seed=5):
+        for away, opponent_away, cube, owner in SCORES:
+            game = MatchGame(away, opponent_away)
+            still, live = (match_equities(model, MET.cells, game, cube, owner, row) for model in (jump(0), janowski(1)))
+            assert still == pytest.approx(live, abs=1e-12)
+
+
+def test_a_long_match_is_money() -> None:
+    """Where mwc is straight in the points, but for cubes that end the match."""
+    cells = decided_cells(64)
+    points = np.arange(65)
+    cells[:, 1:, 1:] = (0.5 + 0.005 * (points[None, :] - points[:, None]))[1:, 1:]
+    for local in (0.113, 0.05):
+        found = match_points(jump(0.113, local), cells, MatchGame(64, 64), 1, 0, GAME_CHANCES)
+        money = money_points(jump(0.113, local), 1.26, 1.26)
+        assert np.array(found) == pytest.approx(np.array(money), abs=0.004)
+
+
+@pytest.mark.parametrize(("away", "opponent_away", "cube", "owner"), SCORES)
+def test_the_formulas_are_near_the_solution(away: int, opponent_away: int, cube: int, owner: int) -> None:
+    """Within some thousandths of mwc on average, and twice as near as a cube without jumps."""
+
+    def mwc(own: int, other: int, is_post_crawford: bool) -> float:
+        return MET.mwc(own, other, is_post_crawford=is_post_crawford)
+
+    twin, game = MatchTwin(mwc, away, opponent_away, [0.26, 0, 0.26, 0]), MatchGame(away, opponent_away)
+    exact = solved_match(twin, cube, 0.1, 100)[owner]
+    curves = {
+        name: cast(Curve, found[owner])
+        for name, found in (
+            ("jumps", jumped_curves(MET.cells, game, cube, shares_of(GAME_CHANCES), 0.1, 0.1)),
+            ("live", match_curves(MET.cells, game, cube, shares_of(GAME_CHANCES))),
+        )
+    }
+    gaps = {
+        name: np.abs(exact - np.array([curve_equity(curve, p) for p in np.linspace(0, 1, 101).tolist()]))
+        for name, curve in curves.items()
+    }
+    assert gaps["jumps"].mean() < 0.007
+    assert gaps["jumps"].mean() < 0.5 * gaps["live"].mean()
+
+
+def test_curves_rise() -> None:
+    for away in range(2, 13):
+        for opponent_away in range(2, 13):
+            for cube in (1, 2, 4):
+                shares = shares_of(GAME_CHANCES)
+                found = jumped_curves(MET.cells, MatchGame(away, opponent_away), cube, shares, 0.25, 0.25)
+                for curve in (found.centered, found.owned, found.opponent_owned):
+                    assert np.diff([curve.lose, curve.at_low, curve.at_high, curve.win]).min() > -1e-9
+                    assert 0 <= curve.low <= curve.high <= 1
+
+
+def test_local_jumps_change_doubles_and_nothing_else() -> None:
+    """The more chances jump here, the earlier a double; take and cash points go by the mean volatility."""
+    for points_of in (
+        lambda model: match_points(model, MET.cells, MatchGame(7, 9), 1, 0, GAME_CHANCES),
+        lambda model: money_points(model, 1.26, 1.26),
+        lambda model: money_points(model, 1.26, 1.26, owner=CubeOwner.ON_ROLL),
+    ):
+        calm, usual, wild = (points_of(jump(0.1, local)) for local in (0.03, 0.1, 0.2))
+        assert calm.double_point > usual.double_point > wild.double_point
+        for name in ("take_point", "cash_point"):
+            assert float(getattr(calm, name)) == float(getattr(usual, name)) == float(getattr(wild, name))
+        assert [float(each) for each in usual] == [float(each) for each in points_of(jump(0.1))]

@@ -1,0 +1,90 @@
+"""Local volatility: by hand in a bearoff, by plain enumeration, and the kernel against what any evaluator says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from bgdata.datasets import all_kinds
+from bgdata.errors import InvalidPositionError
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.roll_values import ALL_PLAYS, likely_plays
+from bgdata.evaluation.volatility import (
+    chances_in_two_rolls,
+    local_volatility,
+    local_volatility_by,
+    new_volatility_scratch,
+)
+from bgdata.game.dice import ROLLS, Roll
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.play.corpus import self_play
+from bgdata.warehouse import Warehouse
+from tests.evaluation.sample_evaluators import Scrambled, judge
+
+NETWORKS = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
+PLAYER = NetworkPlayer(NETWORKS, NO_TABLES)
+BOARDS = self_play(PLAYER.chooser, 2, 7).boards[::9]
+LAST_ROLLS = Position([0, 0, 0, 0, 0, 0, 1, *[0] * 17, -1, 0])  # the opponent bears off next
+
+
+def best_after(position: Position, roll: Roll) -> tuple[Position, Fraction]:
+    """After the best play of a roll, the first of equals, seen by the opponent, whose chance of winning comes along."""
+
+    def own_equity(after: Position) -> Fraction:
+        (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon), _ = judge(after.board)
+        return -(2 * win - 1 + win_gammon + win_backgammon - lose_gammon - lose_backgammon)
+
+    plays = [play.after_play.flip() for play in legal_plays(position, roll)]
+    best = max(plays, key=own_equity)
+    return best, Fraction(judge(best.board)[0][0])
+
+
+def slow_chances(position: Position) -> list[list[Fraction]]:
+    """The winning chance of the player on roll after each pair of rolls, by the made-up evaluator."""
+    rows = []
+    for roll in ROLLS:
+        reply, theirs = best_after(position, roll)
+        is_over = not any(count > 0 for count in reply.board) or not any(count < 0 for count in reply.board)
+        rows.append([1 - theirs if is_over else best_after(reply, answer)[1] for answer in ROLLS])
+    return rows
+
+
+def test_by_hand() -> None:
+    """27 of 36 rolls bear the checker off; after the others the opponent, on its ace point, wins."""
+    wins = chances_in_two_rolls(Scrambled(), LAST_ROLLS)
+    assert set(wins.ravel().tolist()) == {0.0, 1.0}
+    assert local_volatility_by(Scrambled(), LAST_ROLLS) == pytest.approx(2 * 0.75 * 0.25)
+
+
+@pytest.mark.parametrize("checkers", [[0, 0, 2, 0, 1, 0], [1, 1, 0, 0, 0, 1]])
+def test_by_plain_enumeration(checkers: list[int]) -> None:
+    position = Position([0, *checkers, *[0] * 12, 0, 0, -1, 0, -1, -1, 0])
+    expected = slow_chances(position)
+    assert chances_in_two_rolls(Scrambled(), position).tolist() == [[float(win) for win in row] for row in expected]
+    weights = [[Fraction(a.weight * b.weight, 1296) for b in ROLLS] for a in ROLLS]
+    pairs = [(w, p) for row, wins in zip(weights, expected, strict=True) for w, p in zip(row, wins, strict=True)]
+    mean = sum(w * p for w, p in pairs)
+    assert local_volatility_by(Scrambled(), position) == pytest.approx(float(sum(w * abs(p - mean) for w, p in pairs)))
+
+
+def test_the_kernel_agrees() -> None:
+    scratch = new_volatility_scratch(NETWORKS)
+    boards = [*BOARDS, np.array(LAST_ROLLS.board, np.int8)]
+    slow = [local_volatility_by(PLAYER, Position(board.tolist())) for board in boards]
+    found = [local_volatility(NETWORKS, NO_TABLES, ALL_PLAYS, board, scratch) for board in boards]
+    assert found == pytest.approx(slow, abs=1e-6)
+    likely = [local_volatility(NETWORKS, NO_TABLES, likely_plays(6), board, scratch) for board in boards]
+    assert likely == pytest.approx(slow, abs=0.02)
+    assert max(slow[:-1]) > 1.5 * np.median(slow)
+    assert slow[-1] == pytest.approx(2 * 0.75 * 0.25)
+
+
+def test_a_finished_game_has_none() -> None:
+    with pytest.raises(InvalidPositionError):
+        local_volatility_by(PLAYER, Position([0, -1, *[0] * 24]))

@@ -1,0 +1,43 @@
+"""The jump model at a match score solved on a grid, cube by cube, without its approximation."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.jump_numeric import iterate, mean_over_jumps
+from tests.reference.cube import MatchTwin
+
+Curve = NDArray[np.float64]
+
+
+class Solved(NamedTuple):
+    """mwc at winning chances 0, 1/N, ..., 1, of the player on roll."""
+
+    centered: Curve
+    owned: Curve
+    opponent_owned: Curve
+
+
+def solved_match(twin: MatchTwin, cube: int, volatility: float, points: int) -> Solved:
+    """With double-exponential jumps: mwc at a chance is the mean over jumps of mwc after the jump, where whoever may
+    turn the cube does so if that is worth more, and the other passes what is worse."""
+    # second integral of the density exp(-|x| / v) / (2 v), so that means over straight pieces are its differences
+    mean = mean_over_jumps(points, lambda x: max(x, 0.0) + volatility / 2 * float(np.exp(-abs(x) / volatility)))
+    chances = np.linspace(0.0, 1.0, points + 1)
+    lose, win = twin.ends(cube)
+    dead, ends = lose + chances * (win - lose), np.array([lose, win])
+    if cube >= max(twin.away, twin.opponent_away):
+        return Solved(dead, dead, dead)
+    higher = solved_match(twin, 2 * cube, volatility, points)
+    doubled = np.minimum(higher.opponent_owned, twin.after(cube)) if twin.away > cube else np.full(points + 1, -1.0)
+    redoubled = np.maximum(higher.owned, twin.after(-cube)) if twin.opponent_away > cube else np.full(points + 1, 2.0)
+
+    def decided(rows: Curve) -> Curve:
+        centered, owned, other = rows
+        held = np.where(doubled > centered, doubled, np.minimum(centered, redoubled))
+        return np.stack([held, np.maximum(owned, doubled), np.minimum(other, redoubled)])
+
+    return Solved(*iterate(mean, decided, np.stack([dead, dead, dead]), ends))
