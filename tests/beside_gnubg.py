@@ -60,7 +60,8 @@ for number in range(COUNT):
     tell(json.dumps(gnubg.match(1, 0, 1, 0)["stats"]))
 """
 Stats = Mapping[str, Any]
-FIGURES: Mapping[
+Figure = tuple[Callable[[Score], float], Callable[[Stats], float]]
+FIGURES: Mapping[str, Figure] = {  # name: (of a Score, of gnubg's statistics)
     str, tuple[Callable[[Score], float], Callable[[Stats], float]]
 ] = {  # name: (of a Score, of gnubg's statistics)
     "luck, mwc": (lambda score: score.luck, lambda found: found["dice"]["luck-cost"]),
