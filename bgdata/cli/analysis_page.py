@@ -43,8 +43,8 @@ def match_parts(analysis: MatchAnalysis, most_errors: int) -> Iterator[str]:
     shown = analysis.losses[:most_errors]
     if shown:
         yield f"<h2>Errors</h2>\n<p>{len(shown)} of {len(analysis.losses)} marked errors, the worst first</p>"
-    for loss in shown:
-        yield from error_parts(analysis, loss)
+    for number, loss in enumerate(shown, 1):
+        yield from error_parts(analysis, loss, f"match-{analysis.number}-error-{number}")
     yield f"<h2>Turns</h2>\n<details><summary>{len(analysis.turns)} turns</summary>"
     yield from grid([*turn_grid(analysis)])
     yield "</details>"
@@ -69,8 +69,9 @@ def game_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
         yield (str(row["game_number"]), score, *(shown_worth(analysis, row[name]) for name in columns), ratings)
 
 
-def error_parts(analysis: MatchAnalysis, loss: Loss) -> Iterator[str]:
-    """An error: what was done, the board with the best play, and what each choice was worth."""
+def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]:
+    """An error: what was done, the board with the best play, and what each choice was worth. Boards that are equal have
+    equal identifiers, so `name` is put before them."""
     turn = loss.turn
     act = turn.judged.act
     where = f"game {turn.game.game.number}, turn {turn.number + 1}: {turn.player}"
@@ -78,7 +79,8 @@ def error_parts(analysis: MatchAnalysis, loss: Loss) -> Iterator[str]:
     yield '<div class="charts"><div>'
     roll = to_roll(act.dice) if act.dice and not loss.is_cube else None
     play = None if loss.is_cube else turn.best_play
-    yield format_board_svg(turn.position, roll=roll, play=play, stakes=act.stakes, width=BOARD_WIDTH)
+    board = format_board_svg(turn.position, roll=roll, play=play, stakes=act.stakes, width=BOARD_WIDTH)
+    yield board.replace('"board-', f'"{name}-board-').replace(" board-", f" {name}-board-")
     yield "</div><div>"
     yield f"<p>{escape(loss.made)}; best: {escape(loss.best)}</p>"
     yield from grid([*(cube_grid(analysis, loss) if loss.is_cube else candidate_grid(analysis, loss))])

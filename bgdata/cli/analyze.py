@@ -105,11 +105,12 @@ def analyse(warehouse: Warehouse, source: str, options: dict[str, Any]) -> list[
 
 def check_options(matches: Sequence[Match], options: dict[str, Any]) -> None:
     """Raise UsageError for rules of money play with matches alone, and the other way round."""
-    if not any(match.length for match in matches) and options["met"]:
+    lengths = [match.length for match in matches]
+    if lengths and not any(lengths) and options["met"]:
         raise UsageError("expected a match with --met, got money play")
     for name in ("jacoby", "beavers"):
-        if options[name] and all(match.length for match in matches):
-            raise UsageError(f"expected money play with --{name}, got a match to {matches[0].length if matches else 0}")
+        if options[name] and lengths and all(lengths):
+            raise UsageError(f"expected money play with --{name}, got a match to {lengths[0]}")
 
 
 def print_analysis(found: Sequence[MatchAnalysis], form: str, options: dict[str, Any]) -> None:

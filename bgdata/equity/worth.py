@@ -48,6 +48,12 @@ def seen_by_other(value: Value, stakes: Stakes) -> Value:
     return -value if isinstance(stakes.score, Money) else 1 - value
 
 
+def worth_of_game(stakes: Stakes, rules: CubeRules) -> float:
+    """What the game is worth before its first roll: mwc by the match equity table, or 0 points. Raises
+    InvalidScoreError."""
+    return 0.0 if isinstance(stakes.score, Money) else met_of(rules).at(stakes.score)
+
+
 def worth_of_result(points: int, stakes: Stakes, rules: CubeRules) -> float:
     """What it is worth to win `points`, the cube included (negative: to lose them). Raises InvalidScoreError."""
     return float(points) if isinstance(stakes.score, Money) else met_of(rules).after(stakes.score, points)

@@ -7,7 +7,7 @@ import pytest
 
 from bgdata.equity.cube import DEFAULT_RULES, CubeRules, decide_cube
 from bgdata.equity.doubling import janowski, jump
-from bgdata.equity.worth import normalised_point, seen_by_other, worth_of_result, worths
+from bgdata.equity.worth import normalised_point, seen_by_other, worth_of_game, worth_of_result, worths
 from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.evaluation.chances import ordered_chances
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -52,6 +52,9 @@ def test_units() -> None:
     money, match = Stakes(Money(is_jacoby=False), Cube(4, CubeOwner.OPPONENT)), Stakes(MatchScore(5, 3))
     assert worth_of_result(-8, money, DEFAULT_RULES) == -8
     assert worth_of_result(2, match, MATCH) == MET.mwc(3, 3)
+    crawford = MatchScore(1, 3, is_crawford=True)
+    assert worth_of_game(Stakes(crawford), MATCH) == MET.mwc(1, 3) != MET.mwc(1, 3, is_post_crawford=True)
+    assert worth_of_game(money, DEFAULT_RULES) == 0
     assert normalised_point(money, DEFAULT_RULES) == 4
     assert normalised_point(match, MATCH) == pytest.approx((MET.mwc(4, 3) - MET.mwc(5, 2)) / 2)
     assert normalised_point(Stakes(MatchScore(1, 1)), MATCH) == 0.5

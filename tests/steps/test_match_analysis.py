@@ -61,12 +61,11 @@ def test_the_crawford_game_is_the_first_at_one_point() -> None:
 
 
 def test_stakes_are_seen_by_the_player_on_roll() -> None:
-    first, second, double, take = situations(list(parse_mat(CUT.encode()).matches), "cut")[0].record.acts
-    assert (first.stakes.score, second.stakes.score) == (
-        MatchScore(3, 1, is_crawford=False),
-        MatchScore(1, 3, is_crawford=False),
-    ) or first.stakes.score == MatchScore(3, 1, is_crawford=True)
+    file = parse_mat(CUT.replace("right : 2", "right : 1").encode())
+    first, second, double, take = situations(list(file.matches), "cut")[0].record.acts
+    assert (first.stakes.score, second.stakes.score) == (MatchScore(3, 2), MatchScore(2, 3))
     assert (double.kind, take.kind, take.player, take.on_roll) == (ActKind.DOUBLE, ActKind.TAKE, 1, 0)
+    assert double.stakes == take.stakes == Stakes(MatchScore(3, 2))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.cube import why_no_double
-from bgdata.equity.worth import Worths, normalised_point, seen_by_other, worth_of_result
+from bgdata.equity.worth import Worths, normalised_point, seen_by_other, worth_of_game, worth_of_result
 from bgdata.evaluation.lookahead import FILTERS
 from bgdata.evaluation.roll_values import roll_place
 from bgdata.game.codec import Boards
@@ -141,7 +141,7 @@ class JudgedGame:
 def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
     """Every act of a game, judged in order. Raises InvalidScoreError for a score that the match equity table does not
     have, and what the analyst raises."""
-    now, offered = worth_of_result(0, game.stakes, analyst.rules), 2  # of player 0; times the cube
+    now, offered = worth_of_game(game.stakes, analyst.rules), 2  # of player 0; times the cube
     for place, act in enumerate(game.acts):
         carried = now if act.player == 0 else seen_by_other(now, act.stakes)
         if act.kind is ActKind.ROLL:
@@ -157,7 +157,7 @@ def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
 
 def whole_game(analyst: Analyst, game: RecordedGame, acts: list[Judged]) -> JudgedGame:
     """The judged acts of a whole game with its beginning and its end."""
-    initial = last = worth_of_result(0, game.stakes, analyst.rules)
+    initial = last = worth_of_game(game.stakes, analyst.rules)
     if acts:
         last = acts[-1].end if acts[-1].act.player == 0 else seen_by_other(acts[-1].end, game.stakes)
     if game.result is None:

@@ -83,7 +83,7 @@ def test_exact_worths_leave_no_drift(tmp_path_factory: pytest.TempPathFactory) -
     for _ in range(30):
         game = random_bearoff(generator)
         acts = list(judge_game(by, game))
-        assert max(abs(each.drift / each.point) for each in acts[1:]) < 1e-5
+        assert max((abs(each.drift / each.point) for each in acts[1:]), default=0) < 1e-5
         assert game.result is not None
         last = acts[-1].end if acts[-1].act.player == 0 else -acts[-1].end
         assert game.result == pytest.approx(last, abs=1e-4)
