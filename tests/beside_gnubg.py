@@ -62,8 +62,6 @@ for number in range(COUNT):
 Stats = Mapping[str, Any]
 Figure = tuple[Callable[[Score], float], Callable[[Stats], float]]
 FIGURES: Mapping[str, Figure] = {  # name: (of a Score, of gnubg's statistics)
-    str, tuple[Callable[[Score], float], Callable[[Stats], float]]
-] = {  # name: (of a Score, of gnubg's statistics)
     "luck, mwc": (lambda score: score.luck, lambda found: found["dice"]["luck-cost"]),
     "luck, points": (lambda score: score.normalised_luck, lambda found: found["dice"]["luck"]),
     "lost by plays, mwc": (lambda score: score.play_loss, lambda found: found["moves"]["error-cost"]),

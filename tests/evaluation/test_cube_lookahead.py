@@ -11,7 +11,7 @@ import pytest
 import bgdata
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.doubling import janowski, jump
+from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
@@ -190,7 +190,11 @@ def test_an_only_play_has_a_value_too() -> None:
 
 WRONG = [
     (Stakes(MatchScore(3, 3)), CubeRules(), "expected a match equity table for a match, got none at "),
-    (Stakes(MatchScore(3, 3)), CubeRules(jump(0.1), MET), "expected the janowski model in a match, got jump at "),
+    (
+        Stakes(MatchScore(3, 3)),
+        CubeRules(janowski_first(), MET),
+        "expected a model that knows the score of a match, got ",
+    ),
     (
         Stakes(Money(is_jacoby=True)),
         CubeRules(jump(0.1)),

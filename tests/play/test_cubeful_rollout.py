@@ -12,7 +12,7 @@ import bgdata
 from bgdata.datasets import all_kinds
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.doubling import janowski, jump
+from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
@@ -171,9 +171,9 @@ WRONG = [
     ),
     (
         Stakes(MatchScore(3, 3)),
-        CubeRules(jump(0.1), MET),
+        CubeRules(janowski_first(0.7), MET),
         RolloutSettings(),
-        "expected the janowski model in a match, ",
+        "expected a model that knows the score",
     ),
     (Stakes(MatchScore(3, 13)), CubeRules(met=MET), RolloutSettings(), "expected a match equity table to 13-away, got"),
     (
