@@ -99,11 +99,14 @@ def game_lines(analysis: MatchAnalysis) -> Iterator[str]:
 
 def player_lines(analysis: MatchAnalysis) -> Iterator[str]:
     """Both players side by side."""
-    first, second = analysis.totals.scores
-    width = max(20, *map(len, analysis.players))
-    yield f"{'':<20}" + "".join(f"  {name:>{width}}" for name in analysis.players)
-    for (name, left), (_, right) in zip(score_items(analysis, first), score_items(analysis, second), strict=True):
-        yield f"{name:<20}  {left:>{width}}  {right:>{width}}"
+    first, second = (score_items(analysis, score) for score in analysis.totals.scores)
+    widths = [
+        max(len(text) for text in (name, *dict(items).values()))
+        for name, items in zip(analysis.players, (first, second), strict=True)
+    ]
+    rows = [("", *analysis.players)] + [(*left, right) for left, (_, right) in zip(first, second, strict=True)]
+    for name, left, right in rows:
+        yield f"{name:<18}  {left:>{widths[0]}}  {right:>{widths[1]}}"
 
 
 def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
