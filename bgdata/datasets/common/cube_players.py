@@ -16,6 +16,7 @@ from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
+    from bgdata.equity.doubling import Strategy
     from bgdata.play.cubeful_series import CubeSide
 
 CUBEFUL, AS_MONEY = "cubeful:", "money:"  # prefixes, in this order, before one of a model
@@ -42,7 +43,7 @@ def side_of(text: str) -> CubeSide:
     it, `jump:0.08` by the jump model with this volatility, `local:0.08` by the same with that of each position for the
     cube as it is; behind `money:` as in money play whatever the score; behind `cubeful:` plays are chosen by their
     value with the cube, too. Raises InvalidParameterError."""
-    from bgdata.equity.doubling import Strategy, janowski, janowski_first, jump
+    from bgdata.equity.doubling import janowski, janowski_first, jump
     from bgdata.play.cubeful_series import CubeSide
 
     models: dict[str, Callable[[float], Strategy]] = {JUMP: jump, LOCAL: jump, FIRST: janowski_first}
@@ -50,7 +51,7 @@ def side_of(text: str) -> CubeSide:
     model = handling.removeprefix(AS_MONEY)
     prefix = next((prefix for prefix in models if model.startswith(prefix)), "")
     number = number_of("cube models such as 0.7, jump:0.08, money:0.7 or cubeful:0.7", model.removeprefix(prefix))
-    strategy = models.get(prefix, janowski)(number)
+    strategy = models[prefix](number) if prefix else janowski(number)
     return CubeSide(strategy, as_money=model != handling, is_local=prefix == LOCAL, cubeful_plays=handling != text)
 
 
