@@ -49,7 +49,8 @@ from bgdata.warehouse import Warehouse
     metavar="MODEL[,MODEL]",
     help="Play with the cube, by a cube life index such as 0.7, by jump:0.08 (a volatility), by local:0.08 (that of "
     "each position), by first:0.7 (Janowski's rule as Higgins first had it), or by money:0.7, which ignores the match "
-    "score; cubeful:MODEL chooses plays by it, too; one model for both sides, or one each.  [default: without the cube]",
+    "score; cubeful:MODEL chooses plays by it, too; one model for both sides, or one each.  "
+    "[default: without the cube]",
 )
 @click.option(
     "--match-length",

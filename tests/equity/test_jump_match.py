@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.equity.curves import curve_equity, mirrored
+from bgdata.equity.curves import Curve, curve_equity, mirrored
 from bgdata.equity.doubling import janowski, jump, money_points
 from bgdata.equity.jump import jump_curve, jumped_centered, jumped_owned
 from bgdata.equity.match_cube import MatchGame, jumped_curves, match_curves, match_equities, match_points, shares_of
