@@ -131,15 +131,15 @@ def test_matches(root: Path) -> None:
 def test_cubeful_plays_against_cubeless_ones(root: Path) -> None:
     """With the same cube handling, under the Jacoby rule where the study says so."""
     for study, is_jacoby in (("plays", False), ("plays-jacoby", True)):
-        parameters = replace(INDEX, study=study)
+        parameters = replace(INDEX, study=study, games=60)
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
         (arm,), rows = arms_of(study), rows_of(root, parameters)
         first, second = sides_of(arm.cube)
         assert (first.cubeful_plays, second.cubeful_plays, first.strategy) == (True, False, second.strategy)
-        found = cubeful_results(brain_of(root), (first, second), CubefulRules(is_jacoby=is_jacoby), 20, 6)
-        won = found.column("winner") == np.arange(20) % 2
+        found = cubeful_results(brain_of(root), (first, second), CubefulRules(is_jacoby=is_jacoby), 60, 6)
+        won = found.column("winner") == np.arange(60) % 2
         points = np.where(won, found.column("points"), -found.column("points")).reshape(-1, 2).mean(1)
-        check(rows[0, 0.7, "points_per_game"], points.tolist(), 20)
+        check(rows[0, 0.7, "points_per_game"], points.tolist(), 60)
         assert rows[0, 0.7, "points_per_game"]["against"] == "cubeless plays"
         assert (points != 0).any()
 

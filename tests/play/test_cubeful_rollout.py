@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,11 +102,12 @@ def test_a_block_against_the_twin(stakes: Stakes, score: Score, models: tuple[Mo
     found = roll_out_with_cube(
         [start(ENDING, stakes)], CHOOSER, CubeRules(janowski(0.4), met), Limits(72), 5, ALL, np.array([3])
     )
-    item, order, values = np.uint64(random_stream(5, 3)), np.empty(36, np.int64), []
-    fill_order(np.uint64(random_stream(item, MOST_TRIALS)), order)  # type: ignore[arg-type]
+    item: Any = np.uint64(random_stream(5, 3))
+    order, values = np.empty(36, np.int64), []
+    fill_order(np.uint64(random_stream(item, MOST_TRIALS)), order)
     owner = {"centered": -1, "on_roll": 0, "opponent": 1}[stakes.cube.owner.value]
     for trial in range(36, 72):
-        stream, rolls = np.uint64(random_stream(item, trial)), first_rolls(trial, order)  # type: ignore[arg-type]
+        stream, rolls = np.uint64(random_stream(item, trial)), first_rolls(trial, order)
 
         def place_of(turn: int, stream: np.uint64 = stream, rolls: tuple[int, int] = rolls) -> int:
             return int(rolls[turn] if turn < 2 else roll_at(stream, turn))
