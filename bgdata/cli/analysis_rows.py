@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bgdata.game.dice import to_roll
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
-from bgdata.play.analysis.judged import ActKind, Judged
+from bgdata.play.analysis.acts import ActKind, Judged
 from bgdata.play.analysis.totals import Totals, error_mark, luck_mark, totals_of
-from bgdata.steps.match_analysis import AnalysedGame
+
+if TYPE_CHECKING:
+    from bgdata.steps.match_analysis import AnalysedGame
 
 SCORE_COLUMNS = (
     *("rolls", "unforced_plays", "cube_decisions", "doubles", "takes", "passes", "luck", "play_loss", "cube_loss"),
@@ -150,6 +152,7 @@ def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
         "match_number": analysis.number,
         "game_number": turn.game.game.number,
         "turn": turn.number,
+        "player_number": judged.act.player,
         "player": turn.player,
         "act": str(judged.act.kind),
         "roll": "".join(map(str, judged.act.dice or ())),
@@ -208,6 +211,7 @@ def player_rows(analysis: MatchAnalysis) -> Iterator[dict[str, Any]]:
         marked = {mark.replace(" ", "_"): count for mark, count in score.marked.items()}
         yield {
             "match_number": analysis.number,
+            "player_number": player,
             "player": analysis.players[player],
             "match_length": analysis.length,
             "unit": "mwc" if analysis.length else "points",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from bgdata.cli.analysis_rows import Loss, MatchAnalysis, Turn, game_row
-from bgdata.play.analysis.judged import ActKind
+from bgdata.play.analysis.acts import ActKind
 from bgdata.play.analysis.totals import Score, error_mark
-from bgdata.steps.match_analysis import AnalysedGame
+
+if TYPE_CHECKING:
+    from bgdata.steps.match_analysis import AnalysedGame
 
 SIGNS = {"doubtful": "?!", "bad": "?", "very bad": "??", "": ""}
 NOTE = (

@@ -87,7 +87,7 @@ def analyse(warehouse: Warehouse, source: str, options: dict[str, Any]) -> list[
     from bgdata.cli.analysis_rows import analysed_matches
     from bgdata.equity.cube import CubeRules
     from bgdata.evaluation.networks.named import map_player
-    from bgdata.play.analysis.judged import ActKind
+    from bgdata.play.analysis.acts import ActKind
     from bgdata.steps.match_analysis import judge_all, situations
 
     matches = matches_at(warehouse, source)

@@ -13,7 +13,8 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.formats.matches import Game, Match, TurnKind
 from bgdata.formats.replay import ReplayedTurn, replay
 from bgdata.game.match import Cube, MatchScore, Money, Stakes
-from bgdata.play.analysis.judged import Act, ActKind, JudgedGame, RecordedGame, judge_game, whole_game
+from bgdata.play.analysis.acts import Act, ActKind, JudgedGame, RecordedGame
+from bgdata.play.analysis.judged import judge_game, whole_game
 from bgdata.play.analysis.outlook import Analyst
 from bgdata.play.cubeful_series import CubefulRules
 from bgdata.store.progress import Progress

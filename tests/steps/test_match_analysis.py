@@ -14,7 +14,7 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import Game, Match
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.play.analysis.judged import ActKind
+from bgdata.play.analysis.acts import ActKind
 from bgdata.steps.match_analysis import judge_all, situations, with_crawford
 from bgdata.store.progress import Silence
 from tests.equity.samples import published_met

@@ -29,6 +29,7 @@ from bgdata.game.match import Money, Stakes
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
+from bgdata.play.analysis.acts import CubeWorths
 
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 _WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64)
@@ -55,19 +56,6 @@ class RollWorths(NamedTuple):
     def mean(self, weights: Worths = _WEIGHTS) -> float:
         """What it is worth to roll: the mean over the rolls."""
         return float(self.worths @ weights / weights.sum())
-
-
-class CubeWorths(NamedTuple):
-    """What the cube actions are worth to the player on roll."""
-
-    no_double: float
-    double_take: float
-    double_pass: float
-
-    @property
-    def answered(self) -> float:
-        """What a double is worth if it is answered best, without a beaver."""
-        return min(self.double_take, self.double_pass)
 
 
 class Analyst:

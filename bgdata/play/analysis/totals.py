@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bgdata.play.analysis.judged import ActKind, Judged, JudgedGame
+from bgdata.play.analysis.acts import ActKind, Judged, JudgedGame
 
 # losses from which an error is marked, and luck either way, in normalised points: the defaults of gnubg 1.07
 ERROR_MARKS = ((0.12, "very bad"), (0.06, "bad"), (0.03, "doubtful"))

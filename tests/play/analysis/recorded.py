@@ -12,7 +12,8 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.play.analysis.judged import Act, ActKind, JudgedGame, RecordedGame, judge_game, whole_game
+from bgdata.play.analysis.acts import Act, ActKind, JudgedGame, RecordedGame
+from bgdata.play.analysis.judged import judge_game, whole_game
 from bgdata.play.analysis.outlook import Analyst
 from bgdata.play.cubeful_series import CubefulCorpus, CubefulRules, CubeSide, cubeful_self_play
 from tests.equity.samples import published_met

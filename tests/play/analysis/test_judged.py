@@ -21,7 +21,8 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
-from bgdata.play.analysis.judged import Act, ActKind, RecordedGame, judge_game
+from bgdata.play.analysis.acts import Act, ActKind, RecordedGame
+from bgdata.play.analysis.judged import judge_game
 from bgdata.play.analysis.outlook import Analyst
 from bgdata.play.analysis.totals import totals_of
 from tests.evaluation.sample_networks import pips_networks

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.play.analysis.judged import Act, ActKind, Judged, JudgedGame, RollJudgement
-from bgdata.play.analysis.outlook import CubeWorths
+from bgdata.play.analysis.acts import Act, ActKind, CubeWorths, Judged, JudgedGame, RollJudgement
 from bgdata.play.analysis.totals import error_mark, luck_mark, rating, score_of, totals_of
 from tests.play.analysis.recorded import MONEY
 
