@@ -61,7 +61,7 @@ class CubefulRules:
         by_score = [side.strategy.model for side in sides if self.length and not side.as_money]
         for model in by_score:
             if model in MONEY_ONLY:
-                raise UsageError(f"expected a model that knows the score of a match, got {MODEL_NAMES[model]}")
+                raise UsageError(f"expected a model that knows match scores, got {MODEL_NAMES[model]}")
         if by_score:
             self.check_met()
 

@@ -193,7 +193,7 @@ WRONG = [
     (
         Stakes(MatchScore(3, 3)),
         CubeRules(janowski_first(), MET),
-        "expected a model that knows the score of a match, got ",
+        "expected a model that knows match scores, got ",
     ),
     (
         Stakes(Money(is_jacoby=True)),

@@ -443,7 +443,7 @@ WRONG = [
     (
         (CubeSide(janowski_first()), SIDES[0]),
         CubefulRules(5, met=MET),
-        "expected a model that knows the score of a match, got janowski-first",
+        "expected a model that knows match scores, got janowski-first",
     ),
     (SIDES, CubefulRules(5), "expected a match equity table for a match, got none"),
     (SIDES, CubefulRules(13, met=MET), r"expected a match equity table to 13-away, got MatchEquity\(published, to 12"),

@@ -175,7 +175,7 @@ WRONG = [
         Stakes(MatchScore(3, 3)),
         CubeRules(janowski_first(0.7), MET),
         RolloutSettings(),
-        "expected a model that knows the score",
+        "expected a model that knows match scores",
     ),
     (Stakes(MatchScore(3, 13)), CubeRules(met=MET), RolloutSettings(), "expected a match equity table to 13-away, got"),
     (
