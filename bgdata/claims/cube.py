@@ -67,6 +67,19 @@ def normal_jump_point(mean_win: float, mean_loss: float, deviation: float, name:
     return jump_point(mean_win, mean_loss, normal_volatility(deviation), "normal", name)
 
 
+def post_crawford_equity(away: int, gammon_rate: float, backgammon_rate: float) -> float:
+    """Equity of the leader after the Crawford game against a trailer an odd number of points away, who doubles at once,
+    from the shares of games that end in a gammon or backgammon and in a backgammon; half of each is the trailer's.
+    The leader takes: a pass would save the trailer a game, as it needs no more of them from an even number of points than
+    from one less."""
+    trailer = {1: 0.5}
+    for points in range(3, away + 1, 2):
+        single, gammon, backgammon = (trailer.get(points - won, 1.0) for won in (2, 4, 6))
+        gammons, plain = gammon_rate - backgammon_rate, 1 - gammon_rate
+        trailer[points] = (plain * single + gammons * gammon + backgammon_rate * backgammon) / 2
+    return 1 - 2 * trailer[away]
+
+
 def crawford_equity(away: int, gammon_chance: float, post_crawford: Sequence[float]) -> float:
     """Equity of the leader in the Crawford game against a trailer `away`, from its post-Crawford equities against 1-,
     2-, ... away and the chance of winning (or losing) a gammon."""
@@ -129,6 +142,6 @@ FORMULAS = {
     function.__name__: function
     for function in (
         *(janowski_point, jump_point, normal_jump_point, implied_index),
-        *(crawford_equity, crawford_lags, mwc_formula, diffusion_gap),
+        *(crawford_equity, post_crawford_equity, crawford_lags, mwc_formula, diffusion_gap),
     )
 }
