@@ -68,8 +68,24 @@ def command_lines(page: str) -> list[str]:
     return [part for part in parts if part.startswith("bgdata ")]
 
 
+SYSTEMS = [row for row in PAGES["docs/research/systems.md"].splitlines() if row.startswith("| ")][2:]
+
+
+@pytest.mark.parametrize("row", SYSTEMS)
+def test_every_system_of_the_sources_has_a_command(row: str) -> None:
+    commands = re.findall(r"`(bgdata [^`]+)`", row)
+    assert commands
+    for line in commands:
+        check_command_line(line)
+
+
 @pytest.mark.parametrize(("page", "line"), [(page, line) for page in PAGES for line in command_lines(page)])
 def test_shell_lines_that_are_not_run_are_command_lines(page: str, line: str) -> None:  # noqa: ARG001
+    check_command_line(line)
+
+
+def check_command_line(line: str) -> None:
+    """Fail unless bgdata has this command, with these options and no more arguments than it takes."""
     command: click.Command = main
     words = shlex.split(line, comments=True)[1:]
     context = click.Context(main)

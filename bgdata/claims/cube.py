@@ -70,8 +70,8 @@ def normal_jump_point(mean_win: float, mean_loss: float, deviation: float, name:
 def post_crawford_equity(away: int, gammon_rate: float, backgammon_rate: float) -> float:
     """Equity of the leader after the Crawford game against a trailer an odd number of points away, who doubles at once,
     from the shares of games that end in a gammon or backgammon and in a backgammon; half of each is the trailer's.
-    The leader takes: a pass would save the trailer a game, as it needs no more of them from an even number of points than
-    from one less."""
+    The leader takes: a pass would save the trailer a game, as it needs no more of them from an even number of points
+    than from one less."""
     trailer = {1: 0.5}
     for points in range(3, away + 1, 2):
         single, gammon, backgammon = (trailer.get(points - won, 1.0) for won in (2, 4, 6))
