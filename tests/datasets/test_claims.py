@@ -141,12 +141,13 @@ def test_completed_names_what_is_wanted(warehouse: Warehouse) -> None:
 
 
 def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No study of ours comes by default here; the one of the small warehouse has 4 games."""
+    """No study of ours comes by default here; that of the small warehouse has 4 games, as the one that is added."""
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(register, "COARSEST", 1e6)
-    (study,) = warehouse.versions("cube_studies")
+    study = warehouse.build(STUDIES.name, replace(STUDIES.smallest, study="first-index"))
     parameters = DATASET.completed(ClaimsParameters(("A6",)), warehouse)
-    assert (parameters.sources, DATASET.inputs(parameters)) == ((VersionRef.parse(study.name),), {})
+    sources = {VersionRef.parse(each.name) for each in warehouse.versions(STUDIES.name)}
+    assert (len(sources), set(parameters.sources), DATASET.inputs(parameters)) == (2, sources, {})
     found = {each.claim.claim: each for each in judged_claims(Context(parameters, {}, warehouse), parameters.chosen())}
     measures = text_column(study.arrays(), "measures").to_pylist()
     places = [place for place, measure in enumerate(measures) if measure == "win_share"]
